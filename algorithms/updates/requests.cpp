@@ -386,10 +386,12 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
   std::vector<SetSplit> splits;
   std::vector<SetRow> rows;
   for (const NodeChange& change : changes.nodes) {
-    for (const NodeId other : change.removed)
-      if (change.node < other) contents.graph().remove_edge(change.node, other);
-    for (const NodeId other : change.inserted)
-      if (change.node < other) contents.graph().insert_edge(change.node, other);
+    for_runs(change.removed, [&](NodeId other, std::uint32_t weight) {
+      if (change.node < other) contents.graph().remove_edge(change.node, other, weight);
+    });
+    for_runs(change.inserted, [&](NodeId other, std::uint32_t weight) {
+      if (change.node < other) contents.graph().insert_edge(change.node, other, weight);
+    });
     if (change.cleared) cleared.push_back(change.node);
     if (change.label) labels.push_back({change.node, *change.label});
     if (change.split) splits.push_back({change.node, *change.split});

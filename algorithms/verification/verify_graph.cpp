@@ -54,13 +54,11 @@ void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use
   for (std::size_t b = first; b < last; ++b) {
     graph.decode(b, buffer, block);
     const NodeId* target = block.targets;
-    for (std::uint32_t i = 0; i < block.nodes; ++i)
-      for (const NodeId* const end = target + block.counts[i]; target != end;) {
-        const NodeId v = *target;
-        std::uint32_t weight = 0;
-        for (; target != end && *target == v; ++target) ++weight;
-        use(block.first + i, v, weight);
-      }
+    for (std::uint32_t i = 0; i < block.nodes; ++i) {
+      for_runs(std::span(target, block.counts[i]),
+               [&](NodeId v, std::uint32_t weight) { use(block.first + i, v, weight); });
+      target += block.counts[i];
+    }
   }
 }
 
@@ -125,13 +123,10 @@ void check_graph(const VerifyContext& context) {
       std::vector<NodeId> neighbours, list;
       for (std::size_t i = first; i < last; ++i) {
         graph.neighbours(nodes[i], neighbours);
-        for (auto at = neighbours.begin(), end = at; at != neighbours.end(); at = end) {
-          const NodeId v = *at;
-          end = std::find_if(at, neighbours.end(), [&](NodeId other) { return other != v; });
-          const auto weight = static_cast<std::uint64_t>(end - at);
+        for_runs(neighbours, [&](NodeId v, std::uint32_t weight) {
           if (v == nodes[i]) wrong.add(v, arc_text(context.contents.order(), v, v) + " is a loop");
           require_reverse(context.contents, nodes[i], v, weight, list, wrong);
-        }
+        });
       }
     });
   }

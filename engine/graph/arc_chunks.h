@@ -60,7 +60,7 @@ class ArcKeys {
 /// Arcs of one bucket in no order.
 struct ArcChunk {
   std::uint64_t at = 0;      ///< offset in the file, or index of a key in memory
-  std::uint64_t weight = 0;  ///< of all its arcs
+  std::uint64_t weight = 0;  ///< what all its arcs weigh
   std::uint32_t arcs = 0;
   std::uint32_t bucket = 0;
   std::uint8_t log2_width = 0;  ///< logarithm of the bucket's width

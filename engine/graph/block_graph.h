@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "storage/codec/gap_block.h"
 #include "storage/io/types.h"
@@ -19,18 +20,25 @@ struct DecodedBlock {
   const NodeId* targets = nullptr;        ///< sum of counts ids
 };
 
+/// Calls use(value, count) for each value of a sorted range, which stands there so often.
+template <class Values, class Use>
+void for_runs(const Values& values, const Use& use) {
+  for (auto at = values.begin(); at != values.end();) {
+    const auto first = at;
+    while (at != values.end() && *at == *first) ++at;
+    use(*first, static_cast<std::uint32_t>(at - first));
+  }
+}
+
 /// Calls use(u, v, weight) for the edges of a block's nodes u with v > u, in order.
 template <class Use>
 void for_edges(const DecodedBlock& block, const Use& use) {
   const NodeId* target = block.targets;
   for (std::uint32_t i = 0; i < block.nodes; ++i) {
-    const NodeId* const end = target + block.counts[i];
-    while (target != end) {
-      const NodeId v = *target;
-      std::uint32_t weight = 0;
-      for (; target != end && *target == v; ++target) ++weight;
+    for_runs(std::span(target, block.counts[i]), [&](NodeId v, std::uint32_t weight) {
       if (v > block.first + i) use(block.first + i, v, weight);
-    }
+    });
+    target += block.counts[i];
   }
 }
 

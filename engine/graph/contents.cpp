@@ -86,8 +86,8 @@ std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const M
   const std::uint64_t expiries = manifest.expiries ? EdgeExpiries::bytes(count_expiries(*manifest.expiries)) : 0;
   if (!manifest.changes) return expiries;
   const ChangesCounts counts = count_changes(store, *manifest.changes);
-  return expiries + Graph::change_bytes(counts.edges) + Features::set_bytes(counts.rows, counts.row_bytes) +
-         value_bytes(counts.labels + counts.splits);
+  return expiries + Graph::change_bytes(counts.edges, manifest.nodes) +
+         Features::set_bytes(counts.rows, counts.row_bytes) + value_bytes(counts.labels + counts.splits);
 }
 
 SplitName Contents::split(NodeId node) const noexcept {

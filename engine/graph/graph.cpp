@@ -24,16 +24,16 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     for (std::size_t block = 0; block < shards_.back().num_blocks(); ++block)
       max_block_arcs_ = std::max(max_block_arcs_, shards_.back().block_arcs(block));
   }
-  for (const Edge& edge : changes.removed) {
-    if (!has_edge(edge.u, edge.v))
+  for_runs(changes.removed, [&](const Edge& edge, std::uint32_t units) {
+    if (weight(edge.u, edge.v) < units)
       throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
-    remove_edge(edge.u, edge.v);
-  }
-  for (const Edge& edge : changes.inserted) {
-    if (weight(edge.u, edge.v) == max_weight_)
+    remove_edge(edge.u, edge.v, units);
+  });
+  for_runs(changes.inserted, [&](const Edge& edge, std::uint32_t units) {
+    if (weight(edge.u, edge.v) + units > max_weight_)
       throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
-    insert_edge(edge.u, edge.v);
-  }
+    insert_edge(edge.u, edge.v, units);
+  });
   if (arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
@@ -144,20 +144,20 @@ std::uint64_t Graph::max_decoded_bytes() const noexcept {
          sizeof(NodeId);
 }
 
-void Graph::change_arc(NodeId from, NodeId to, bool insert) {
+void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {
   if (changed_.empty()) changed_.resize(std::size_t{nodes_} / 64 + 1);
   changed_[from / 64] |= std::uint64_t{1} << (from % 64);
   Delta& delta = deltas_[from];
   // An arc that returns to what the shard says leaves no trace.
   std::vector<NodeId>& undo = insert ? delta.removed : delta.inserted;
-  const auto there = std::lower_bound(undo.begin(), undo.end(), to);
-  if (there != undo.end() && *there == to) {
-    undo.erase(there);
-    --changed_arcs_;
-  } else {
+  const auto [first, last] = std::equal_range(undo.begin(), undo.end(), to);
+  const std::uint32_t undone = std::min(units, static_cast<std::uint32_t>(last - first));
+  undo.erase(first, first + undone);
+  changed_arcs_ -= undone;
+  if (undone < units) {
     std::vector<NodeId>& list = insert ? delta.inserted : delta.removed;
-    list.insert(std::lower_bound(list.begin(), list.end(), to), to);
-    ++changed_arcs_;
+    list.insert(std::lower_bound(list.begin(), list.end(), to), units - undone, to);
+    changed_arcs_ += units - undone;
     if (insert) most_inserted_ = std::max<std::uint64_t>(most_inserted_, list.size());
   }
   if (delta.removed.empty() && delta.inserted.empty()) {
@@ -166,18 +166,18 @@ void Graph::change_arc(NodeId from, NodeId to, bool insert) {
   }
 }
 
-void Graph::remove_edge(NodeId u, NodeId v) {
+void Graph::remove_edge(NodeId u, NodeId v, std::uint32_t weight) {
   assert(u != v);
-  change_arc(u, v, false);
-  change_arc(v, u, false);
-  arcs_ -= 2;
+  change_arc(u, v, false, weight);
+  change_arc(v, u, false, weight);
+  arcs_ -= 2 * std::uint64_t{weight};
 }
 
-void Graph::insert_edge(NodeId u, NodeId v) {
+void Graph::insert_edge(NodeId u, NodeId v, std::uint32_t weight) {
   assert(u != v);
-  change_arc(u, v, true);
-  change_arc(v, u, true);
-  arcs_ += 2;
+  change_arc(u, v, true, weight);
+  change_arc(v, u, true, weight);
+  arcs_ += 2 * std::uint64_t{weight};
 }
 
 void Graph::collect_changes(Changes& out) const {

@@ -6,6 +6,7 @@
 // of threads at once; changes need the graph for themselves.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -76,16 +77,17 @@ class Graph {
   /// The most memory that one BlockBuffer comes to hold.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
 
-  /// Takes one unit of weight from an edge, which must have it; without weights, the edge. u != v.
-  void remove_edge(NodeId u, NodeId v);
-  /// Adds one unit of weight to an edge; without weights, the edge, which must not exist. u != v.
-  void insert_edge(NodeId u, NodeId v);
+  /// Takes weight from an edge, which must have it; without weights, the edge. u != v.
+  void remove_edge(NodeId u, NodeId v, std::uint32_t weight = 1);
+  /// Adds weight to an edge; without weights, the edge, which must not exist. u != v.
+  void insert_edge(NodeId u, NodeId v, std::uint32_t weight = 1);
   /// Notes how many edges these calls have made or ended.
   void count_edges(std::int64_t more) noexcept { edges_ += static_cast<std::uint64_t>(more); }
 
-  /// Memory of lists that differ from the shards': for so many edges at most, each unit of weight one, and for those that there are.
-  [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges) noexcept {
-    return 2 * edges * (kDeltaBytes + 2 * sizeof(NodeId));
+  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most, each unit of weight one, and for
+  /// those that there are.
+  [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges, std::uint64_t nodes) noexcept {
+    return std::min(2 * edges, nodes) * kDeltaBytes + 2 * edges * 2 * sizeof(NodeId);
   }
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
     return deltas_.size() * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
@@ -102,7 +104,7 @@ class Graph {
   [[nodiscard]] bool is_changed(NodeId node) const noexcept {
     return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
   }
-  void change_arc(NodeId from, NodeId to, bool insert);
+  void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);
   static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: its entry, and the least array
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 

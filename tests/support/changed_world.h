@@ -28,7 +28,7 @@ struct ChangedWorld {
   std::uint32_t classes = 3;
   std::set<std::pair<NodeId, NodeId>> edges;                   ///< u < v
   std::uint32_t max_weight = 1;                                ///< above 1: edges have weights
-  std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights;  ///< of edges that weigh more than 1
+  std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights;  ///< what edges weigh that weigh more than 1
   std::vector<double> features;                                ///< as a user gives them, row-major
   std::vector<std::int32_t> labels;
   std::vector<std::string> splits;  ///< train, valid, test or none, a node

@@ -25,7 +25,7 @@ struct Sample {
   std::vector<float> features;
   std::vector<std::int32_t> labels;
   std::uint32_t classes = 0;
-  std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights{};  ///< of edges that weigh more than 1
+  std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights{};  ///< what edges weigh that weigh more than 1
 };
 
 /// Random features of norm at most 1 (about a third of the entries zero) and labels for about `labelled` of the nodes.

@@ -131,10 +131,10 @@ TEST_SUITE("unit") {
     WorkMeter nobody;
     const NameList list(dir / "store", before.entries.names, 500);
     CHECK(rewrite_names(
-              dir / "store", list, 500, [](NodeId node) { return node % 3 != 0; }, budget, nobody) ==
+              dir / "store", list, 500, [](NodeId node) { return node % 3 != 0; }, nullptr, budget, nobody) ==
           import_text(other.path(), rest).entries);
     CHECK(rewrite_names(
-              dir / "store", list, 577, [](NodeId) { return true; }, budget, nobody) ==
+              dir / "store", list, 577, [](NodeId) { return true; }, nullptr, budget, nobody) ==
           import_text(larger.path(), whole + std::string(77, '\n')).entries);
     CHECK(write_name_index(dir / "store", list, budget, nobody) == before.entries.index);
   }

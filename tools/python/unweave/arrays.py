@@ -174,6 +174,16 @@ def weights_of(weights: Any) -> dict[str, Any]:
     return {"edge_weights": _input("edge_weights", array_of(weights, "edge_weights").reshape(-1))}
 
 
+def require_no_weights(graph: Any, weights: Any) -> None:
+    """Throws UsageError for edges that have weights which nobody asked for: those of a graph or, where there are none, the values of a
+    sparse matrix."""
+    if weights is None and hasattr(graph, "tocoo"):
+        weights = graph.tocoo().data
+    if weights is not None and not is_path(weights) and np.any(array_of(weights, "edge_weights") != 1):
+        raise UsageError("graph: edges have weights other than 1; declare the largest one by max_weight, or take the edges without them by "
+                         "ignore_weights=True", ["max_weight", "ignore_weights"])
+
+
 def features_of(features: Any) -> dict[str, Any]:
     """Options of an import for the features: a path, an array (N, F), a sparse matrix of SciPy, or Columns."""
     if (files := columns_of(features)) is not None:
@@ -252,7 +262,7 @@ def parts_of_graph(graph: Any) -> dict[str, Any]:
     if hasattr(graph, "ndata"):
         data = graph.ndata
         parts = {"graph": graph, "features": _first(data, ("feat", "x", "features")), "labels": _first(data, ("label", "y", "labels")),
-                 "edge_weights": _first(getattr(graph, "edata", {}), ("weight", "w"))}
+                 "edge_weights": _first(getattr(graph, "edata", {}), ("weight",))}
         parts.update({split: _first(data, (mask,)) for split, mask in masks.items()})
         nodes = graph.num_nodes() if callable(getattr(graph, "num_nodes", None)) else None
         parts["nodes"] = None if nodes is None else int(nodes)

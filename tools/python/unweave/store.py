@@ -546,7 +546,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     which can name columns. Rows of features above norm 1 are divided by it (``scale``), as certificates need it.
 
     ``max_weight`` declares that edges have weights, whole numbers from 1 to it: ``edge_weights``, one number an edge, or those of a sparse
-    matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata``. Without it, weights of objects are not read.
+    matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights other than 1 are an error, unless
+    ``ignore_weights``.
     """
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     if graph is not None:
@@ -559,6 +560,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights}
     if graph is not None:
         options.update(arrays.edges_of(graph, weighted=max_weight is not None))
+        if max_weight is None and edge_weights is None and not ignore_weights:
+            arrays.require_no_weights(graph, parts["edge_weights"])
     if edge_weights is not None or (max_weight is not None and parts["edge_weights"] is not None):
         options.update(arrays.weights_of(parts["edge_weights"]))
     if max_weight is not None:

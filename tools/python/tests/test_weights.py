@@ -1,0 +1,91 @@
+# tools/python/tests/test_weights.py - weights of edges: from arrays, matrices, tables and graphs of other packages, and back; requests
+# that change them; embeddings against dense references.
+import types
+
+import numpy as np
+import pytest
+
+import unweave
+
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 3]])
+WEIGHTS = np.array([3, 1, 9, 2, 4])
+NODES = 5
+
+
+def weighted_edges(store):
+    return {(int(u), int(v)): int(w) for (u, v), w in zip(store.edges(), store.edge_weights())}
+
+
+def wanted(weights=WEIGHTS):
+    return {(min(u, v), max(u, v)): int(w) for (u, v), w in zip(EDGES.tolist(), weights)}
+
+
+def dense(weights, x, hops=2):
+    a = np.eye(NODES)
+    for (u, v), w in weights.items():
+        a[u, v] = a[v, u] = w
+    scale = 1 / np.sqrt(a.sum(1))
+    p = scale[:, None] * a * scale
+    for _ in range(hops):
+        x = p @ x
+    return x
+
+
+@pytest.mark.parametrize("kind", ["array", "both ways", "sparse", "frame", "pyg", "dgl"])
+def test_weights_come_from_what_people_have(kind, tmp_path):
+    graph, options = EDGES.T, {}
+    if kind == "array":
+        options = {"edge_weights": WEIGHTS.astype(np.float32)}
+    elif kind == "both ways":
+        graph, options = np.concatenate([EDGES, EDGES[:, ::-1]]), {"edge_weights": np.concatenate([WEIGHTS, WEIGHTS])}
+    elif kind == "sparse":
+        sparse = pytest.importorskip("scipy.sparse")
+        graph = sparse.coo_matrix((WEIGHTS.astype(float), EDGES.T), shape=(NODES, NODES)).tocsr()
+    elif kind == "frame":
+        pandas = pytest.importorskip("pandas")
+        graph = pandas.DataFrame({"u": EDGES[:, 0], "v": EDGES[:, 1], "rating": WEIGHTS})
+    elif kind == "pyg":
+        graph = types.SimpleNamespace(edge_index=EDGES.T, edge_weight=WEIGHTS, x=None, y=None, num_nodes=NODES)
+    elif kind == "dgl":
+        graph = types.SimpleNamespace(ndata={}, edata={"weight": WEIGHTS}, edges=lambda: (EDGES[:, 0], EDGES[:, 1]), num_nodes=lambda: NODES)
+    store = unweave.import_store(tmp_path / "s", graph, nodes=NODES, max_weight=9, **options)
+    assert weighted_edges(store) == wanted()
+    assert store.imported.max_weight == 9 and store.info().max_weight == 9 and store.info().edges == 5
+    if kind in ("sparse", "pyg", "dgl"):
+        with pytest.raises(unweave.UsageError, match="ignore_weights"):
+            unweave.import_store(tmp_path / "refused", graph, nodes=NODES)
+    plain = unweave.import_store(tmp_path / "plain", graph, nodes=NODES, ignore_weights=True)
+    assert set(weighted_edges(plain).values()) == {1} and plain.info().max_weight is None
+
+
+def test_embeddings_of_weighted_edges_follow_requests(tmp_path):
+    x = np.random.default_rng(1).normal(size=(NODES, 3)) / 4
+    store = unweave.import_store(tmp_path / "s", EDGES, x, edge_weights=WEIGHTS, max_weight=9)
+    store.propagate(2)
+    assert np.abs(store.embeddings() - dense(wanted(), x)).max() < 1e-6
+    with store.stream() as stream:
+        outcome = stream.send([("set-weight", 1, 0, 7), ("edge", 1, 2), ("insert-edge", 4, 2, "weight", np.int64(5)), "set-weight 2 3 10 id=W1"])
+        assert outcome.statuses == ["applied", "applied", "applied", "weight-outside"] and outcome.weights_set == 1
+        assert stream.insert_edges([(0, 2), (0, 4)], weights=[2, 3]).edges_inserted == 2
+        with pytest.raises(unweave.UsageError, match="2 edges and 1 weights"):
+            stream.insert_edges([(1, 4), (2, 4)], weights=[2])
+    now = {(0, 1): 7, (2, 3): 9, (0, 3): 2, (1, 3): 4, (2, 4): 5, (0, 2): 2, (0, 4): 3}
+    assert weighted_edges(store) == now
+    assert np.abs(store.embeddings() - dense(now, x)).max() < 1e-6
+    store.purge()
+    assert store.verify().ok and weighted_edges(store) == now
+
+
+def test_what_is_no_weight_is_told(tmp_path):
+    def fails(match, **options):
+        with pytest.raises(unweave.Error, match=match):
+            unweave.import_store(tmp_path / "s", EDGES, nodes=NODES, **options)
+        assert not (tmp_path / "s").exists()
+
+    fails("weight 9 is not a whole number from 1 to 8", edge_weights=WEIGHTS, max_weight=8)
+    fails("weight 3.5", edge_weights=WEIGHTS + 0.5, max_weight=99)
+    fails("max_weight", edge_weights=WEIGHTS)
+    fails("edge_weights", max_weight=9)
+    fails("4,", edge_weights=WEIGHTS[:4], max_weight=9)
+    with pytest.raises(unweave.Error, match="has the weight 2 in one place and 3 in another"):
+        unweave.import_store(tmp_path / "s", [[0, 1], [1, 0]], edge_weights=[2, 3], max_weight=9)
