@@ -20,6 +20,7 @@
 #include "algorithms/propagation/level0.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
+#include "engine/graph/arc_chunks.h"
 #include "engine/graph/node_count.h"
 #include "engine/ingest/compaction.h"
 #include "engine/ingest/name_import.h"
@@ -80,6 +81,9 @@ class Purge {
     before_ = live_->manifest();
     report_.requests = live_->sequence();
     report_.nodes_added = added_nodes();
+    if (options.names && before_.names && options.nodes && report_.nodes_added == 0)
+      throw UsageError(option("ids") + ": there are no new nodes to name; " + store_.string() + " has " +
+                       std::to_string(before_.nodes) + " already, give more of them in " + option("nodes"));
     if (options.names && !(options.nodes && before_.names))
       throw UsageError(option("ids") + (before_.names
                                             ? " needs " + option("nodes", "N") + ", which makes room for nodes"
@@ -130,6 +134,7 @@ class Purge {
     if (nodes < before_.nodes)
       throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() + " has " +
                        std::to_string(before_.nodes) + " nodes, and ids are never given again; name as many or more");
+    require_room_for_weights(NodeCount(nodes).value(), before_.max_weight);
     return NodeCount(nodes).value() - before_.nodes;
   }
 

@@ -60,16 +60,16 @@ ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges&
       const bool after = cone.contains(level, u);
       const bool before = (after && !holds(result.entered[level], u)) || holds(result.left[level], u);
       if (before && after) {
-        for (const NodeId v : change.removed) --steps[v];
-        for (const NodeId v : change.inserted) ++steps[v];
+        for (const auto& [v, weight] : change.removed) steps[v] -= weight;
+        for (const auto& [v, weight] : change.inserted) steps[v] += weight;
       } else if (before || after) {
         contents.graph().neighbours(u, now);
         now.push_back(u);
         const std::int64_t step = after ? 1 : -1;
         for (const NodeId v : now) steps[v] += step;
         if (before) {  // it read its former list
-          for (const NodeId v : change.removed) --steps[v];
-          for (const NodeId v : change.inserted) ++steps[v];
+          for (const auto& [v, weight] : change.removed) steps[v] -= weight;
+          for (const auto& [v, weight] : change.inserted) steps[v] += weight;
         }
       }
     }

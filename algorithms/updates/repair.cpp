@@ -1,6 +1,8 @@
 // algorithms/updates/repair.cpp - captures what changed nodes have published, and corrects their sums.
 #include "algorithms/updates/repair.h"
 
+#include <cstdlib>
+
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/message.h"
@@ -50,7 +52,7 @@ std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std:
                            const ColumnFactors& factors, std::int64_t* sums) const {
   std::vector<std::int32_t> one(columns_);
   std::uint64_t added = 0;
-  const auto add = [&](NodeId neighbour, std::int64_t sign) {
+  const auto add = [&](NodeId neighbour, std::int64_t weight) {
     const std::size_t at = index(neighbour);
     const auto& entered = cone.entered[level - 1];
     std::uint64_t fingerprint = 0;
@@ -65,11 +67,12 @@ std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std:
         fingerprint = factors.modulus.subtract(fingerprint, fingerprints_.back()[at]);
       }
     }
-    added = sign < 0 ? factors.modulus.subtract(added, fingerprint) : factors.modulus.add(added, fingerprint);
-    for (std::uint32_t c = 0; c < columns_; ++c) sums[c] += sign * one[c];
+    const std::uint64_t moved = factors.modulus.multiply(static_cast<std::int32_t>(std::abs(weight)), fingerprint);
+    added = weight < 0 ? factors.modulus.subtract(added, moved) : factors.modulus.add(added, moved);
+    for (std::uint32_t c = 0; c < columns_; ++c) sums[c] += weight * one[c];
   };
-  for (const NodeId neighbour : changes_->nodes[changed].removed) add(neighbour, -1);
-  for (const NodeId neighbour : changes_->nodes[changed].inserted) add(neighbour, 1);
+  for (const auto& [node, weight] : changes_->nodes[changed].removed) add(node, -std::int64_t{weight});
+  for (const auto& [node, weight] : changes_->nodes[changed].inserted) add(node, std::int64_t{weight});
   return added;
 }
 

@@ -132,8 +132,7 @@ class Preview {
       const bool gains = state.now > state.before;
       const std::uint32_t units = gains ? state.now - state.before : state.before - state.now;
       for (const auto& [one, other] : {std::pair(edge.u, edge.v), std::pair(edge.v, edge.u)}) {
-        std::vector<NodeId>& list = gains ? nodes[one].inserted : nodes[one].removed;
-        list.insert(list.end(), units, other);
+        (gains ? nodes[one].inserted : nodes[one].removed).push_back({other, units});
       }
     }
     for (const NodeId node : cleared_) nodes[node].cleared = true;
@@ -145,8 +144,8 @@ class Preview {
     std::vector<NodeChange> result;
     for (auto& [node, change] : nodes) {
       change.node = node;
-      std::sort(change.removed.begin(), change.removed.end());
-      std::sort(change.inserted.begin(), change.inserted.end());
+      for (auto* const list : {&change.removed, &change.inserted})
+        std::sort(list->begin(), list->end(), [](const auto& a, const auto& b) { return a.node < b.node; });
       result.push_back(std::move(change));
     }
     return result;
@@ -241,12 +240,14 @@ RequestStatus expire_edge(Preview& preview, NodeId u, NodeId v, std::string_view
   return RequestStatus::applied;
 }
 
-/// The number in the value of a request that sets a weight; 1 where there is none.
+/// The number in the value of a request that sets a weight; 1 where there is none. What no reader of requests has written is taken
+/// for a weight that no store has.
 std::uint64_t given_weight(std::string_view value) {
-  std::uint64_t weight = 1;
-  if (std::from_chars(value.data(), value.data() + value.size(), weight).ec == std::errc::result_out_of_range)
-    return std::uint64_t{kMostWeight} + 1;
-  return weight;
+  constexpr std::uint64_t kNone = std::uint64_t{kMostWeight} + 1;
+  if (value.empty()) return 1;
+  std::uint64_t weight = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), weight);
+  return error == std::errc() && end == value.data() + value.size() && weight > 0 ? weight : kNone;
 }
 
 RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
@@ -365,7 +366,9 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
 
 std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
   std::uint64_t arcs = 0;
-  for (const NodeChange& change : changes.nodes) arcs += change.removed.size() + change.inserted.size();
+  for (const NodeChange& change : changes.nodes)
+    for (const auto* const list : {&change.removed, &change.inserted})
+      for (const ChangedNeighbour& one : *list) arcs += one.weight;
   return arcs / 2;
 }
 
@@ -386,12 +389,10 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
   std::vector<SetSplit> splits;
   std::vector<SetRow> rows;
   for (const NodeChange& change : changes.nodes) {
-    for_runs(change.removed, [&](NodeId other, std::uint32_t weight) {
+    for (const auto& [other, weight] : change.removed)
       if (change.node < other) contents.graph().remove_edge(change.node, other, weight);
-    });
-    for_runs(change.inserted, [&](NodeId other, std::uint32_t weight) {
+    for (const auto& [other, weight] : change.inserted)
       if (change.node < other) contents.graph().insert_edge(change.node, other, weight);
-    });
     if (change.cleared) cleared.push_back(change.node);
     if (change.label) labels.push_back({change.node, *change.label});
     if (change.split) splits.push_back({change.node, *change.split});

@@ -18,12 +18,17 @@ namespace unweave {
 
 class Contents;
 
+/// A neighbour whose edge loses or gains this much weight; 1 where edges have none.
+struct ChangedNeighbour {
+  NodeId node = 0;
+  std::uint32_t weight = 1;
+};
+
 /// Net change of one node's row inputs. Nodes are positions, here and below.
 struct NodeChange {
   NodeId node = 0;
-  /// Former and new neighbours, sorted; where edges have weights, each as often as its edge loses or gains of them.
-  std::vector<NodeId> removed, inserted;
-  bool cleared = false;  ///< features to zero, label to none, out of the splits
+  std::vector<ChangedNeighbour> removed, inserted;  ///< sorted by node, one in one of both alone
+  bool cleared = false;                             ///< features to zero, label to none, out of the splits
   /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a split.
   std::shared_ptr<const std::vector<std::uint32_t>> row{};
   std::optional<std::int32_t> label{};

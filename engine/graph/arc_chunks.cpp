@@ -17,6 +17,12 @@ constexpr std::size_t kKeyBytes = sizeof(std::uint64_t);
 constexpr std::size_t kStaggerKeys = 64 / kKeyBytes;
 }  // namespace
 
+void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight) {
+  if (nodes <= ArcKeys(max_weight).id_limit()) return;
+  throw UsageError(std::to_string(nodes) + " nodes: with weights up to " + std::to_string(max_weight) +
+                   " a graph has at most " + std::to_string(ArcKeys(max_weight).id_limit()));
+}
+
 ChunkStore::ChunkStore(std::filesystem::path temp_dir, std::size_t bytes, std::size_t chunk_arcs,
                        std::size_t open_chunks)
     : temp_dir_(std::move(temp_dir)),

@@ -35,7 +35,7 @@ class ArcKeys {
       : weight_bits_(static_cast<unsigned>(std::bit_width(max_weight - 1))), id_bits_((64 - weight_bits_) / 2) {}
 
   [[nodiscard]] constexpr bool weighted() const noexcept { return weight_bits_ > 0; }
-  /// Ids must be below it.
+  /// Ids must be below it, and so many nodes there may be: the end of their arcs, first(nodes), is a key too.
   [[nodiscard]] constexpr std::uint64_t id_limit() const noexcept { return (std::uint64_t{1} << id_bits_) - 1; }
   /// The first key that an arc from u may have, u at most id_limit().
   [[nodiscard]] constexpr std::uint64_t first(std::uint64_t u) const noexcept { return u << (id_bits_ + weight_bits_); }
@@ -56,6 +56,9 @@ class ArcKeys {
   unsigned weight_bits_;
   unsigned id_bits_;
 };
+
+/// Throws UsageError for more nodes than a graph of such weights can have.
+void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight);
 
 /// Arcs of one bucket in no order.
 struct ArcChunk {

@@ -62,7 +62,7 @@ void SortedArcs::append_unique(std::span<const std::uint64_t> keys, ArcLists& li
 
 /// Likewise, each target as often as its arc weighs.
 void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& lists) const {
-  std::uint64_t last = kNoKey;
+  std::uint64_t& last = lists.last_key;  // also of the part before
   for (const std::uint64_t key : keys) {
     if (key == last) continue;
     const NodeId u = keys_.source(key), v = keys_.target(key);
@@ -71,8 +71,12 @@ void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& 
       if (refuse_weights_) refuse_weights_({u, v}, keys_.weight(last), weight);
       throw DataError("the edge " + std::to_string(u) + " " + std::to_string(v) + " has two weights");
     }
+    std::uint32_t& count = lists.counts[u - lists.nodes.first];
+    if (std::uint64_t{count} + weight + v > kMaxNodeId)  // as can_spread() asks of whoever encodes the list
+      throw ResourceError("the weights of the edges of node " + std::to_string(u) +
+                          " add up to more than the format takes");
+    count += weight;
     lists.targets.insert(lists.targets.end(), weight, v);
-    lists.counts[u - lists.nodes.first] += weight;
     ++lists.unique;
     last = key;
   }
@@ -179,7 +183,9 @@ void SortedArcs::load(ArcLists& lists) {
   lists.counts.assign(lists.nodes.size(), 0);
   lists.targets.clear();
   lists.unique = 0;
+  lists.last_key = kNoKey;
   if (lists.raw_arcs == 0) return;
+  if (excess_bytes(lists) > 0) lists.targets.reserve(lists.raw_arcs);  // no more than is charged
   HugeBuffer keys = borrow();
   append(keys_.first(lists.nodes.first), keys_.first(lists.nodes.last), lists.raw_arcs, keys, lists);
   give_back(std::move(keys));

@@ -35,6 +35,7 @@ struct ArcLists {
   NodeRange nodes;
   std::uint64_t raw_arcs = 0;         ///< weight of the arcs of these nodes, repeated ones too
   ArcIndex unique = 0;                ///< arcs that are left, whatever they weigh
+  std::uint64_t last_key = 0;         ///< key of the last arc that was appended, for whoever appends the next
   std::vector<std::uint32_t> counts;  ///< neighbours of each node, as often as their edges weigh
   std::vector<NodeId> targets;        ///< the lists, each sorted; an id as often as its edge weighs
 };
@@ -57,6 +58,11 @@ class SortedArcs {
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
   /// (storage/formats/store_layout.h). Before the first next().
   void begin(NodeId nodes);
+  /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a node whose edges weigh much has a long
+  /// list. To be charged by whoever loads them.
+  [[nodiscard]] std::uint64_t excess_bytes(const ArcLists& lists) const noexcept {
+    return keys_.weighted() && lists.raw_arcs > capacity_ ? (lists.raw_arcs - capacity_) * 3 * sizeof(NodeId) : 0;
+  }
   /// An edge of two weights is a DataError, unless this is called before load().
   void refuse_weights_by(RefuseWeights refuse) { refuse_weights_ = std::move(refuse); }
   /// Sets `lists.nodes` to the next range; false after the last. One thread at a time. Throws DataError.

@@ -20,6 +20,7 @@ constexpr std::size_t kFoldBlocks = 256;
 struct Piece {
   ArcLists lists;
   EncodedLists encoded;
+  Reservation excess;  ///< of lists longer than others
 };
 
 /// Whole blocks of one span of a graph with changes.
@@ -87,6 +88,13 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::
   arcs.begin(nodes);
   run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
                       [&](Piece& piece) {
+                        if (piece.excess.bytes() > 0) {
+                          piece.lists.targets = {};
+                          piece.encoded = {};
+                        }
+                        piece.excess.release();
+                        if (const std::uint64_t bytes = arcs.excess_bytes(piece.lists); bytes > 0)
+                          piece.excess = budget.reserve(bytes, "lists of nodes whose edges weigh much");
                         arcs.load(piece.lists);
                         encode_lists(piece.lists.counts, piece.lists.targets, max_weight, piece.encoded);
                       },

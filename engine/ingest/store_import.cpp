@@ -314,6 +314,7 @@ class Import {
             "is a node without edges (" +
             option("nodes", "N") + " says that it is meant)");
     }
+    require_room_for_weights(nodes_.value(), options_.max_weight);
     manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
     arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
@@ -485,14 +486,13 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
   if (options.replay && !(options.features && options.labels))
     throw UsageError(option("replay") + " needs " + option("features") + " and " + option("labels") +
                      ", to which it adds");
-  if ((options.max_weight > 1 || options.edge_weights) && !options.edges)
-    throw UsageError(option(options.edge_weights ? "edge-weights" : "max-weight") + " needs " + option("edges"));
+  if (options.edge_weights && !options.edges) throw UsageError(option("edge-weights") + " needs " + option("edges"));
   if (options.max_weight < 1 || options.max_weight > kMostWeight)
     throw UsageError(option("max-weight", std::to_string(options.max_weight)) +
                      ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
   if (options.edge_weights && options.max_weight == 1)
     throw UsageError(option("edge-weights") + " needs " + option("max-weight", "W") +
-                     ", which declares the largest one");
+                     ", which declares the largest one, above 1");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
   if (!is_order(options.order)) throw UsageError(option("order", options.order) + ": there are none, " + order_names());

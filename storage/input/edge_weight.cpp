@@ -6,6 +6,7 @@
 
 #include "storage/io/error.h"
 #include "storage/io/number_text.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 
@@ -23,7 +24,7 @@ std::optional<double> attribute_weight(std::string_view attributes) noexcept {
 void throw_bad_weight(const std::filesystem::path& file, const std::string& place, double value,
                       std::uint32_t max_weight) {
   const std::string largest = std::to_string(max_weight);
-  const bool too_large = value > max_weight && value == std::floor(value);
+  const bool too_large = value > max_weight && value <= kMostWeight && value == std::floor(value);
   throw InputError(file, place, "weight " + shortest_text(value) + " is not a whole number from 1 to " + largest,
                    too_large    ? "declare a larger " + option("max-weight")
                    : value == 0 ? "leave out edges of weight 0, or take all without their weights by " +

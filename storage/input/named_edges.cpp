@@ -178,8 +178,9 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
   double weight = 0;
   const bool has_weight = columns == 3 && !has_attributes && fields.number(weight) == std::errc();
   if (u.empty() || v.empty() || fields.after_comma() || (columns != 2 && !has_attributes && !has_weight))
-    refuse("wrong column count: " + std::to_string(columns) + " instead of 2",
-           "give the names of two nodes a line, separated by a tab, a comma or blanks");
+    refuse("wrong column count: " + std::to_string(columns) + " instead of " + (max_weight_ > 1 ? "3" : "2"),
+           std::string("give the names of two nodes a line") + (max_weight_ > 1 ? " and their edge's weight" : "") +
+               ", separated by a tab, a comma or blanks");
   if (max_weight_ > 1) {
     const std::string place = "line " + std::to_string(chunk.first_line + number);
     const std::optional<double> given =

@@ -229,8 +229,15 @@ std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOpti
   const InputFile member{file.path, array};
   EdgeOptions how = options;
   how.two_rows |= array == "edge_index";
-  if (options.max_weight > 1 && !how.weights && array == "edge_index" && has("edge_weight"))
-    how.weights = InputFile{file.path, "edge_weight"};
+  if (array == "edge_index" && has("edge_weight")) {
+    const InputFile own{file.path, "edge_weight"};
+    if (options.max_weight > 1 && !how.weights) how.weights = own;
+    if (options.max_weight == 1 && !options.ignore_weights)
+      throw InputError(display_name(own), "whole file",
+                       "the edges of " + display_name(member).string() + " have weights",
+                       "declare the largest one by " + option("max-weight", "W") +
+                           ", or take the edges without them by " + option("ignore-weights"));
+  }
   return open_npy_edges(ByteSource(member), member, how);
 }
 

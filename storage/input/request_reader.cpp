@@ -125,13 +125,16 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, s
 }
 
 bool read_id_word(std::string_view word, Request& request, std::string& fault) {
-  constexpr std::string_view kWords[] = {kIdWord, kExpiresWord, kWeightWord};
+  // What may stand there, but for what was taken already.
+  std::vector<std::string_view> words{kIdWord};
+  if (request.kind == RequestKind::remove_edge) words.push_back(kExpiresWord);
+  if (request.kind == RequestKind::insert_edge && request.value.empty()) words.push_back(kWeightWord);
   if (word.starts_with(kIdWord)) {
     request.id = word.substr(kIdWord.size());
     if (is_request_id(request.id)) return true;
     fault = quote_for_message(word) + " is no id: 1 to " + std::to_string(kMostIdBytes) + " bytes behind `id=`";
   } else {
-    fault = quote_for_message(word) + " is a word too many" + did_you_mean(word, kWords);
+    fault = quote_for_message(word) + " is a word too many" + did_you_mean(word, words);
   }
   return false;
 }

@@ -178,7 +178,8 @@ class TextEdges final : public EdgeReader {
       throw InputError(lines_.name(), lines_.place(),
                        "wrong column count: " + std::to_string(columns) + " instead of " + std::to_string(expected) +
                            " in " + quote_for_message(line),
-                       "give two node ids a line, separated by a tab, a comma or blanks");
+                       std::string("give two node ids a line") + (max_weight_ > 1 ? " and a weight" : "") +
+                           ", separated by a tab, a comma or blanks");
     }
     Fields fields(line);
     (void)parse_id(fields, lines_, limit_);

@@ -3,10 +3,10 @@
 
 #include <unistd.h>
 
-#include <cassert>
 #include <cerrno>
 #include <cstdio>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 
 #include "storage/io/error.h"
@@ -67,7 +67,7 @@ void NpyWriter::flush() {
 
 void NpyWriter::finish() {
   flush();
-  assert(written_ == wanted_);
+  if (written_ != wanted_) throw std::logic_error(path_.string() + ": another number of elements than was announced");
   if (stream_ != nullptr) return;
   file_.sync();
   if (std::rename(file_.path().c_str(), path_.c_str()) != 0) throw_system_error("rename", file_.path(), errno);

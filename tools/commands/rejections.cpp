@@ -178,9 +178,11 @@ begin with # and empty ones are skipped. A request that would change nothing, or
 asks for what the store cannot have, is rejected, and has no effect:
 
 )";
+  std::size_t longest = 0;
+  for (const StatusText& one : kStatusTexts) longest = std::max(longest, one.name.size());
   for (std::size_t i = 1; i < kStatusTexts.size(); ++i) {
     const std::string name(kStatusTexts[i].name);
-    text += "  " + name + std::string(14 - name.size(), ' ') + std::string(kStatusTexts[i].sentence) + '\n';
+    text += "  " + name + std::string(longest + 1 - name.size(), ' ') + std::string(kStatusTexts[i].sentence) + '\n';
   }
   text.pop_back();  // a help ends without a line feed
   return text;

@@ -1,6 +1,8 @@
 // tests/algorithms/live/weights_test.cpp - edges with weights: what is refused, what stands for what, and what is found in damage.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "algorithms/live/export_all.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/maintenance/purge.h"
+#include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/ingest/store_import.h"
@@ -140,12 +143,68 @@ TEST_SUITE("unit") {
     // Ids and weights share the 64 bits of an arc.
     CHECK_THROWS_WITH_AS(static_cast<void>(import("0 16777215 65535\n", kMostWeight)),
                          doctest::Contains("nodes below 16777215"), DataError);
+    {
+      // The end of the arcs of all nodes is a key, too.
+      ImportOptions options;
+      options.nodes = std::uint64_t{1} << 24;
+      options.max_weight = kMostWeight;
+      WorkMeter nobody;
+      CHECK_THROWS_WITH_AS(static_cast<void>(import_store(dir / "s", options, ample_budget(), nobody)),
+                           doctest::Contains("at most 16777215"), UsageError);
+    }
     const ImportReport report = import("0 1 2\n1 2 1\n1 0 2\n0 1 2\n2 2 3\n", 3);
     CHECK(report.edges == 2);
     CHECK(report.weight_sum == 3);
     CHECK(report.duplicates == 2);
     CHECK(report.self_loops == 1);
     CHECK(verified(dir / "s") == "");
+  }
+
+  TEST_CASE("lazy rows stay within the bound that is claimed, whatever weights do to degrees") {
+    for (const double rho : {0.0, 0.25, 0.5}) {
+      CAPTURE(rho);
+      const TempDir dir;
+      ChangedWorld world;
+      world.nodes = 6;
+      world.columns = 2;
+      world.features.assign(12, 0.5);
+      world.labels.assign(6, 0);
+      world.splits.assign(6, "train");
+      world.edges = {{0, 1}, {1, 2}};
+      world.max_weight = kMostWeight;
+      world.weigh({0, 1}, kMostWeight);
+      const auto rows_of = [&](const fs::path& path, const std::string& name) {
+        const LiveStore store(path, Access::read, ample_budget(), release_ledger());
+        export_embeddings(store, std::nullopt, store.embedding().spec().weights, dir / name);
+        return testing::read_all(dir / name);
+      };
+      world.import(dir / "s");
+      testing::propagate_store(dir / "s", testing::tiny_spec(3, true, rho));
+      double claimed = 0;
+      {
+        LiveStore store(dir / "s", Access::write, ample_budget(), release_ledger());
+        const std::vector<Request> requests = testing::requests_of({"set-feature 0 0.6 0.5"});
+        store.apply(requests, store.resolve(requests), {1.0, ThresholdScale::absolute});
+        REQUIRE(store.embedding().stale_rows() > 0);
+        claimed = lazy_error_bound(store.embedding(), store.contents());
+      }
+      const std::string lazy = rows_of(dir / "s", "lazy.npy");
+      CHECK(world.apply("set-feature 0 0.6 0.5"));
+      world.import(dir / "fresh");
+      testing::propagate_store(dir / "fresh", testing::tiny_spec(3, true, rho));
+      const std::string fresh = rows_of(dir / "fresh", "fresh.npy");
+      REQUIRE(lazy.size() == fresh.size());
+      const std::size_t values = std::size_t{world.nodes} * world.columns;
+      std::vector<float> one(values), other(values);
+      std::memcpy(one.data(), lazy.data() + lazy.size() - values * sizeof(float), values * sizeof(float));
+      std::memcpy(other.data(), fresh.data() + fresh.size() - values * sizeof(float), values * sizeof(float));
+      for (std::size_t c = 0; c < world.columns; ++c) {
+        double square = 0;
+        for (std::size_t i = c; i < values; i += world.columns)
+          square += std::pow(static_cast<double>(one[i]) - static_cast<double>(other[i]), 2);
+        CHECK(std::sqrt(square) <= claimed);
+      }
+    }
   }
 
   TEST_CASE("lists that contradict each other, and counts of edges that are wrong, are found") {

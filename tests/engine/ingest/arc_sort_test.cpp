@@ -102,6 +102,40 @@ std::vector<Edge> random_edges(std::size_t count, NodeId nodes, unsigned seed) {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE(
+      "weights: each target as often as its edge weighs; two weights of an edge are found wherever lists are cut") {
+    const TempDir dir;
+    const auto sorted = [&](const std::vector<Edge>& edges, const std::vector<std::uint32_t>& weights) {
+      ArcSorter sorter(dir.path(), ArcSorter::kMinBudget, 64, kMostWeight);
+      sorter.add(edges, weights);
+      const auto arcs = sorter.finish();
+      arcs->begin(64);
+      std::vector<std::vector<NodeId>> lists;
+      ArcLists some;
+      while (arcs->next(some)) {
+        arcs->load(some);
+        const NodeId* target = some.targets.data();
+        for (const std::uint32_t count : some.counts) {
+          lists.emplace_back(target, target + count);
+          target += count;
+        }
+      }
+      return lists;
+    };
+    // Longer lists than the buffer holds, so that they come in parts.
+    const auto lists = sorted({{0, 1}, {2, 0}, {1, 0}, {0, 3}}, {40'000, 65'535, 40'000, 2});
+    REQUIRE(lists.size() == 64);
+    std::vector<NodeId> wanted(40'000, 1);
+    wanted.insert(wanted.end(), 65'535, 2);
+    wanted.insert(wanted.end(), 2, 3);
+    CHECK(lists[0] == wanted);
+    CHECK(lists[1] == std::vector<NodeId>(40'000, 0));
+    CHECK(lists[3] == std::vector<NodeId>(2, 0));
+    for (const std::uint32_t other : {1U, 5U, 39'999U, 65'535U})
+      CHECK_THROWS_WITH_AS(sorted({{0, 1}, {0, 1}, {2, 0}}, {other, 40'000, 65'535}), doctest::Contains("two weights"),
+                           DataError);
+  }
+
   TEST_CASE("arcs are those of a set, sorted, for any budget, with the number of nodes known or not" *
             doctest::test_suite("slow")) {
     for (const std::size_t budget : {std::size_t{0}, std::size_t{3} << 20, std::size_t{256} << 20}) {

@@ -66,7 +66,9 @@ def test_embeddings_of_weighted_edges_follow_requests(tmp_path):
     with store.stream() as stream:
         outcome = stream.send([("set-weight", 1, 0, 7), ("edge", 1, 2), ("insert-edge", 4, 2, "weight", np.int64(5)), "set-weight 2 3 10 id=W1"])
         assert outcome.statuses == ["applied", "applied", "applied", "weight-outside"] and outcome.weights_set == 1
-        assert stream.insert_edges([(0, 2), (0, 4)], weights=[2, 3]).edges_inserted == 2
+        assert stream.insert_edges([(0, 2), (0, 4)], weights=np.array([2, 3], np.float32)).edges_inserted == 2
+        with pytest.raises(unweave.UsageError, match="whole numbers"):
+            stream.insert_edges([(1, 4)], weights=[2.5])
         with pytest.raises(unweave.UsageError, match="2 edges and 1 weights"):
             stream.insert_edges([(1, 4), (2, 4)], weights=[2])
     now = {(0, 1): 7, (2, 3): 9, (0, 3): 2, (1, 3): 4, (2, 4): 5, (0, 2): 2, (0, 4): 3}
@@ -87,5 +89,14 @@ def test_what_is_no_weight_is_told(tmp_path):
     fails("max_weight", edge_weights=WEIGHTS)
     fails("edge_weights", max_weight=9)
     fails("4,", edge_weights=WEIGHTS[:4], max_weight=9)
+    for bad in (0, -1, 2**40, 5.7, "x", True):
+        fails("max_weight", edge_weights=WEIGHTS, max_weight=bad)
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(unweave.UsageError, match="takes no others"):
+        unweave.import_store(tmp_path / "s", sparse.coo_matrix((WEIGHTS, EDGES.T), shape=(NODES, NODES)), edge_weights=WEIGHTS, max_weight=9)
+    np.savez(tmp_path / "g.npz", edge_index=EDGES.T, edge_weight=WEIGHTS)
+    with pytest.raises(unweave.DataError, match="have weights; declare the largest one by max_weight"):
+        unweave.import_store(tmp_path / "s", tmp_path / "g.npz", nodes=NODES)
+    assert weighted_edges(unweave.import_store(tmp_path / "t", tmp_path / "g.npz", nodes=NODES, max_weight=9)) == wanted()
     with pytest.raises(unweave.Error, match="has the weight 2 in one place and 3 in another"):
         unweave.import_store(tmp_path / "s", [[0, 1], [1, 0]], edge_weights=[2, 3], max_weight=9)

@@ -476,7 +476,7 @@ class Stream:
             except (TypeError, ValueError, OverflowError):
                 ids = []
             if len(parts) != wanted or len(ids) != wanted - 1 or min(ids) < 0 or max(ids) >= 2**64:
-                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u) or ('insert-edge', u, v), ids as whole numbers")
+                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u), ('insert-edge', u, v) or ('set-weight', u, v, w), ids as whole numbers")
             kinds.append(str(parts[0]))
             u.append(words[0] if named else ids[0])
             v.append((words[1] if named else ids[1]) if wanted == 3 else "#0" if named else 0)
@@ -494,7 +494,9 @@ class Stream:
         pairs, weights = arrays.pairs_of(edges), arrays.array_of(weights, "weights").reshape(-1)
         if len(pairs) != len(weights):
             raise UsageError(f"{len(pairs)} edges and {len(weights)} weights")
-        return self.send([("insert-edge", u, v, "weight", weight) for (u, v), weight in zip(pairs.tolist(), weights.tolist())])
+        if np.any(weights != weights.astype(np.int64)):
+            raise UsageError("weights: whole numbers are wanted", ["weights"])
+        return self.send([("insert-edge", u, v, "weight", weight) for (u, v), weight in zip(pairs.tolist(), weights.astype(np.int64).tolist())])
 
     def remove_nodes(self, nodes: Any) -> Record:
         """One batch that removes nodes: their edges, features, labels and places in splits."""
@@ -546,8 +548,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     which can name columns. Rows of features above norm 1 are divided by it (``scale``), as certificates need it.
 
     ``max_weight`` declares that edges have weights, whole numbers from 1 to it: ``edge_weights``, one number an edge, or those of a sparse
-    matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights other than 1 are an error, unless
-    ``ignore_weights``.
+    matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an
+    error, unless ``ignore_weights``; further columns of a table are not read.
     """
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     if graph is not None:
@@ -562,9 +564,13 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options.update(arrays.edges_of(graph, weighted=max_weight is not None))
         if max_weight is None and edge_weights is None and not ignore_weights:
             arrays.require_no_weights(graph, parts["edge_weights"])
+    if edge_weights is not None and hasattr(graph, "tocoo"):
+        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
     if edge_weights is not None or (max_weight is not None and parts["edge_weights"] is not None):
         options.update(arrays.weights_of(parts["edge_weights"]))
     if max_weight is not None:
+        if not isinstance(max_weight, (int, np.integer)) or isinstance(max_weight, bool) or not 1 <= max_weight <= 65535:
+            raise UsageError(f"max_weight: {max_weight!r} is not a whole number from 1 to 65535", ["max_weight"])
         options["max_weight"] = int(max_weight)
     if ids is not None:
         options.update(arrays.names_of(ids))
