@@ -59,7 +59,10 @@ void require_copy(const LiveStore& before, const LiveStore& present) {
            std::to_string(of.classes) + " classes";
   };
   throw DataError(before.path().string() + ": " + text(old) + ", but " + present.path().string() + " has " + text(now) +
-                  "; name a copy of the store from before the removals");
+                  (old.nodes < now.nodes && old.features == now.features && old.classes == now.classes
+                       ? "; bring the copy there by " + operation("purge " + before.path().string() + ' ' +
+                                                                  option("nodes", std::to_string(now.nodes)))
+                       : "; name a copy of the store from before the removals"));
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ std::uint64_t given_weight(std::string_view value) {
 
 RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
   const std::uint32_t before = preview.weight(u, v);
-  if (before == 0) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::absent_edge;
+  if (before == 0) return RequestStatus::absent_edge;
   const std::uint64_t weight = given_weight(value);
   if (weight > preview.rules().max_weight) return RequestStatus::weight_outside;
   if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
@@ -291,7 +291,8 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
       if (request.kind == RequestKind::set_weight) return set_weight(preview, u, v, request.value, changes);
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) {
-        if (preview.has_set(u, v)) return RequestStatus::repeated;
+        const bool same = !insert || preview.weight(u, v) == given_weight(request.value);
+        if (preview.has_set(u, v) && same) return RequestStatus::repeated;
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
       const std::uint64_t weight = insert ? given_weight(request.value) : 0;

@@ -20,7 +20,7 @@ constexpr std::size_t kFoldBlocks = 256;
 struct Piece {
   ArcLists lists;
   EncodedLists encoded;
-  Reservation excess;  ///< of lists longer than others
+  Reservation excess;  ///< what lists longer than others take
 };
 
 /// Whole blocks of one span of a graph with changes.

@@ -185,11 +185,16 @@ PurgedLogs read_purged_logs(std::string_view status) {
 }
 
 void log_purge(const fs::path& store, Millis time, const PurgedLogs& logs) {
-  if (!fs::exists(store / kRequestLog)) return;
+  // Numbers of requests begin again, and logs of certificates go on: whoever reads both has to know where, also when the first request
+  // with an id is still to come.
+  const bool exists = fs::exists(store / kRequestLog);
+  if (!exists && logs.empty()) return;
   try {
     bool is_last = false;  // a purge that a crash interrupted behind this comes here again
-    const std::uint64_t bytes =
-        read_request_log(store, nullptr, [&](const LoggedRequest& request) { is_last = request.kind == kPurgeLine; });
+    std::uint64_t bytes = 0;
+    if (exists)
+      bytes =
+          read_request_log(store, nullptr, [&](const LoggedRequest& request) { is_last = request.kind == kPurgeLine; });
     if (is_last) return;
     RequestLog log(store, bytes);
     std::string status;

@@ -29,8 +29,10 @@ void throw_bad_weight(const std::filesystem::path& file, const std::string& plac
                    too_large    ? "declare a larger " + option("max-weight")
                    : value == 0 ? "leave out edges of weight 0, or take all without their weights by " +
                                       option("ignore-weights") + " instead of " + option("max-weight")
-                                : "multiply and round the weights, or take the edges without them by " +
-                                      option("ignore-weights") + " instead of " + option("max-weight"));
+                   : value < 0 ? "take the edges without their weights by " + option("ignore-weights") +
+                                     " instead of " + option("max-weight")
+                               : "multiply and round the weights, or take the edges without them by " +
+                                     option("ignore-weights") + " instead of " + option("max-weight"));
 }
 
 void throw_no_weight(const std::filesystem::path& file, const std::string& place, const std::string& remedy) {

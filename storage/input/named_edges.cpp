@@ -36,6 +36,16 @@ bool is_end_name(std::string_view word) {
   return is_column_name(word) && plain_word(word) != "weight";
 }
 
+/// Whether the third word of three is no number, as weights are, nor attributes.
+bool names_weights(std::string_view line) {
+  Fields fields(line);
+  if (Fields(line).count() != 3) return false;
+  static_cast<void>(fields.take());
+  static_cast<void>(fields.take());
+  double weight = 0;
+  return fields.first() != '{' && fields.number(weight) != std::errc();
+}
+
 bool is_header(std::string_view line) {
   Fields fields(line);
   if (fields.at_end()) return false;
@@ -77,12 +87,12 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
   while (lines_.next(line)) {
     Fields fields(line);
     if (fields.at_end() || fields.first() == '#') continue;
-    if (!std::exchange(headed_, true) && is_header(line)) {
+    if (!std::exchange(headed_, true) && (is_header(line) || (takes_weights() && names_weights(line)))) {
       const std::array<std::string_view, 2> names{fields.take(), fields.take()};
       std::array<NodeId, 2> nodes{};
       find_(names, nodes.data());
       if (nodes[0] == kNoNode && nodes[1] == kNoNode && lines_.skips_header(line)) {
-        if (ignore_weights_ || max_weight_ > 1) require_ends_first(line, lines_);
+        if (takes_weights()) require_ends_first(line, lines_);
         continue;
       }
     }
@@ -177,6 +187,8 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
   const std::string_view third = rest.take();
   double weight = 0;
   const bool has_weight = columns == 3 && !has_attributes && fields.number(weight) == std::errc();
+  if (takes_weights() && columns == 3 && !has_attributes && !has_weight)
+    refuse("the third word, " + quote_for_message(third) + ", is no weight", "write a number there");
   if (u.empty() || v.empty() || fields.after_comma() || (columns != 2 && !has_attributes && !has_weight))
     refuse("wrong column count: " + std::to_string(columns) + " instead of " + (max_weight_ > 1 ? "3" : "2"),
            std::string("give the names of two nodes a line") + (max_weight_ > 1 ? " and their edge's weight" : "") +

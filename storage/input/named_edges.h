@@ -49,6 +49,8 @@ class NamedEdges {
   void resolve(NamedEdgeChunk& chunk) const;
 
  private:
+  /// Whether lines have weights, to be read or left out.
+  [[nodiscard]] bool takes_weights() const noexcept { return ignore_weights_ || max_weight_ > 1; }
   bool next_alone(NamedEdgeChunk& chunk);
   [[nodiscard]] std::optional<std::array<std::string_view, 2>> parse(NamedEdgeChunk& chunk, std::string_view line,
                                                                      std::uint64_t number) const;

@@ -163,4 +163,8 @@ void Figures::print(std::ostream& out, bool as_json) const {
     table.print(out);
 }
 
+nlohmann::ordered_json value_of(const std::optional<double>& x) {
+  return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
+}
+
 }  // namespace unweave

@@ -19,10 +19,6 @@
 namespace unweave {
 namespace {
 
-nlohmann::ordered_json value_of(const std::optional<double>& x) {
-  return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
-}
-
 /// How near weights and predictions are to the retrained model's, and to the original's where there is one.
 void add_comparison(nlohmann::ordered_json& json, const Comparison& of, bool with_copy) {
   json["retrained_distance"] = value_of(of.retrained_distance);

@@ -9,10 +9,6 @@
 namespace unweave {
 namespace {
 
-nlohmann::ordered_json value_of(const std::optional<double>& x) {
-  return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
-}
-
 nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class) {
   nlohmann::ordered_json json = {{"rows", metrics.rows},
                                  {"majority", value_of(metrics.majority())},

@@ -35,8 +35,8 @@ bool is_rejected_line(std::string_view line) {
 
 /// What a crash may leave of the first line.
 bool is_begun_line(std::string_view text) {
-  for (const std::string_view word :
-       {"edge ", "node ", "feature ", "insert-edge ", "insert-node ", "set-feature ", "set-label ", "move-split "})
+  for (const std::string_view word : {"edge ", "node ", "feature ", "insert-edge ", "insert-node ", "set-feature ",
+                                      "set-label ", "set-weight ", "move-split "})
     if (text.starts_with(word) || word.starts_with(text)) return true;
   return false;
 }
@@ -165,6 +165,9 @@ std::string request_table() {
 set-feature takes all values or pairs C:V of columns; what is left out is 0. Rows
 are scaled as the import scaled them. C is a class number or none; S is train,
 valid, test or none. insert-node U V1 .. VF does so for a node that has nothing.
+
+Where edges have weights, insert-edge U V weight W inserts one of weight W, else of
+1, and set-weight U V W gives an edge another one; rows and models follow.
 
 `edge U V expires T` changes nothing but a note: from T on (2027-01-31T12:00:00Z,
 2027-01-31, or never) stream --expired and serve remove the edge.

@@ -17,6 +17,7 @@
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "tools/cli/output.h"
+#include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
 #include "tools/commands/model_output.h"
@@ -107,17 +108,14 @@ void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBat
                  {"last_request", report.last_request},
                  {"time", time_text(report.time)},
                  {"applied", changes.applied},
-                 {"rejected", changes.rejected},
-                 {"edges_removed", changes.edges_removed},
-                 {"nodes_removed", changes.nodes_removed},
-                 {"features_removed", changes.features_removed},
-                 {"edges_inserted", changes.edges_inserted},
-                 {"seconds_propagate", report.seconds_propagate},
+                 {"rejected", changes.rejected}};
+    add_changes(json, changes);
+    json.update({{"seconds_propagate", report.seconds_propagate},
                  {"rows_touched", report.update.rows_touched},
                  {"arcs_visited", report.update.arcs_visited},
                  {"pushes", report.update.pushes},
                  {"plan", report.update.plan},
-                 {"seconds_predicted", report.update.seconds_predicted}};
+                 {"seconds_predicted", report.update.seconds_predicted}});
     if (outcome.step) {
       json["seconds_unlearn"] = outcome.seconds_unlearn;
       add_step(json, *outcome.step, false);

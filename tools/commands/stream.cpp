@@ -18,6 +18,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/acknowledged.h"
+#include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
 #include "tools/commands/model_output.h"
@@ -133,10 +134,6 @@ class StreamMeter {
   Progress progress_;
 };
 
-nlohmann::ordered_json optional_json(std::optional<double> value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
 nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report, const StreamMeter::Batch& work,
                                  std::optional<double> lazy_error, bool is_public) {
   const BatchChanges& changes = report.changes;
@@ -146,16 +143,7 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   json["time"] = time_text(report.time);
   json["applied"] = changes.applied;
   json["rejected"] = changes.rejected;
-  json["edges_removed"] = changes.edges_removed;
-  json["nodes_removed"] = changes.nodes_removed;
-  json["features_removed"] = changes.features_removed;
-  json["edges_inserted"] = changes.edges_inserted;
-  json["features_set"] = changes.features_set;
-  json["labels_set"] = changes.labels_set;
-  json["splits_moved"] = changes.splits_moved;
-  json["nodes_inserted"] = changes.nodes_inserted;
-  json["weights_set"] = changes.weights_set;
-  json["expiries_set"] = changes.expiries_set;
+  add_changes(json, changes);
   json["seconds_journal"] = report.seconds_journal;
   json["seconds_propagate"] = report.seconds_propagate;
   json["rows_touched"] = report.update.rows_touched;
@@ -163,9 +151,9 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   json["pushes"] = report.update.pushes;
   json["plan"] = report.update.plan;
   json["seconds_predicted"] = report.update.seconds_predicted;
-  json["limit_seconds"] = optional_json(work.limit_seconds);
-  json["limit_ratio"] = optional_json(work.ratio());
-  json["lazy_error_bound"] = optional_json(lazy_error);
+  json["limit_seconds"] = value_of(work.limit_seconds);
+  json["limit_ratio"] = value_of(work.ratio());
+  json["lazy_error_bound"] = value_of(lazy_error);
   return json;
 }
 
@@ -488,7 +476,7 @@ void run_stream(CommandLine& line) {
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F"),
       "(required, but for --expired) file of `edge U V`, `edge U V expires T`, `node U`, `feature U`, `insert-edge U "
-      "V`, "
+      "V`, `insert-edge U V weight W`, `set-weight U V W`, "
       "`insert-node U V1 .. VF`, `set-feature U V1 .. VF`, `set-label U C`, `move-split U S`, each with id=NAME behind "
       "it or not; - for standard input");
   add("expired", po::bool_switch(),

@@ -290,6 +290,8 @@ struct HttpService::Impl {
   }
 
   void take(bool is_json, const std::string& body, httplib::Response& response) {
+    if (!is_json && body.starts_with('{'))
+      return answer_error(response, "a body of JSON needs the header Content-Type: application/json", kBadRequest);
     std::vector<std::string> lines;
     try {
       lines = lines_of(is_json, body);

@@ -171,6 +171,19 @@ TEST_SUITE("slow") {
     CHECK(at.record("T2").settled());
   }
 
+  TEST_CASE("certificates of before a purge cover no request of after it, also where none had an id until then") {
+    RequestWorld at;
+    Request nameless = at.requests[0];
+    nameless.id.clear();
+    static_cast<void>(at.send({&nameless, 1}, true, {.model = {.solver = "newton"}}));  // its second certificate
+    static_cast<void>(purge_store(at.store, {}, at.resources));
+    static_cast<void>(at.send({at.requests.data() + 2, 1}));
+    CHECK(at.record("T2").certificates.empty());
+    static_cast<void>(Writer(at.store, at.resources).train({.solver = "newton"}));
+    REQUIRE(at.record("T2").certificates.size() == 1);
+    CHECK(at.record("T2").certificates[0].number == 3);
+  }
+
   TEST_CASE("what took nothing away waits for no purge") {
     RequestWorld at;
     const Request& edge = at.requests[0];

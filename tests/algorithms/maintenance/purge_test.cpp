@@ -310,7 +310,8 @@ TEST_SUITE("unit") {
     CHECK(purge(dir / "s").nothing);
     purge(dir / "s", {.always = true});
     CHECK(verify_log(public_log(dir / "s", "newton"), {}, {}).certificates == 3);
-    for (const char* name : {"signing-key", "newton.jsonl"}) CHECK(fs::remove(dir / "s" / "certificates" / name));
+    for (const char* name : {"signing-key", "newton.jsonl", "requests"})  // the last one says when purges were
+      CHECK(fs::remove(dir / "s" / "certificates" / name));
     CHECK(fs::remove(dir / "s" / "certificates"));  // the public trail was all
     testing::import_sample(dir / "fresh", sample, {});
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2, false));

@@ -131,6 +131,11 @@ TEST_SUITE("unit") {
     CHECK(edges_of({write_file(path, "ann bob 0.5\nbob 17 {'weight': 2}\n"), {}}, true) == two);
     CHECK(edges_of({write_file(path, testing::zstded("ann bob\nann 17\nann bob\n")), {}}) ==
           Edges{{0, 1}, {0, 2}, {0, 1}});
+    for (const char* const header : {"buyer,other,rating\n", "user item stars\n"}) {
+      InputFile file{write_file(path, std::string(header) + "ann,bob,5\nbob,17,2\n"), {}};
+      file.remark = [](const std::string&) {};
+      CHECK(edges_of(file, true) == two);
+    }
     // Where the words of a header are names, it is an edge.
     CHECK(edges_of({write_file(path, "head bob\n"), {}}) == Edges{{3, 1}});
     // Numbers in other formats are numbers of lines, and a text of numbers is one of names.

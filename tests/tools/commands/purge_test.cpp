@@ -35,7 +35,7 @@ std::map<std::string, std::string> bytes_without_trail(const fs::path& store) {
   auto files = folder_bytes(store);
   std::erase_if(files, [](const auto& file) {
     const std::string& name = file.first;
-    return name == "certificates/signing-key" ||
+    return name == "certificates/signing-key" || name == "certificates/requests" ||
            (name.starts_with("certificates/") && name.ends_with(".jsonl") && !name.ends_with(".private.jsonl"));
   });
   return files;

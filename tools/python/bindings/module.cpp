@@ -384,7 +384,7 @@ RequestKind kind_named(const std::string& name) {
   if (name == "insert-edge") return RequestKind::insert_edge;
   throw UsageError("'" + name +
                    "' is no kind of request; there are edge, node, feature, insert-edge, insert-node, set-feature, " +
-                   "set-label and move-split");
+                   "set-label, set-weight and move-split");
 }
 
 Plan plan_named(const std::string& name) {

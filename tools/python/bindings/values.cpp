@@ -212,6 +212,7 @@ py::dict dict_of(const BuildReport& report) {
   out["features"] = report.features;
   out["classes"] = report.classes;
   out["max_weight"] = report.max_weight > 1 ? py::object(py::int_(report.max_weight)) : py::object(py::none());
+  out["weight_sum"] = report.max_weight > 1 ? py::object(py::int_(report.weight_sum)) : py::object(py::none());
   out["edges_read"] = report.edges_read;
   out["self_loops"] = report.self_loops;
   out["duplicates"] = report.duplicates;
@@ -240,6 +241,7 @@ py::dict dict_of(const StoreInfo& info) {
   out["nodes"] = info.nodes;
   out["edges"] = info.edges;
   out["arcs"] = info.arcs;
+  out["weight_sum"] = info.max_weight > 1 ? py::object(py::int_(info.weight_sum)) : py::object(py::none());
   out["max_weight"] = info.max_weight > 1 ? py::object(py::int_(info.max_weight)) : py::object(py::none());
   out["features"] = info.features;
   out["classes"] = info.classes;

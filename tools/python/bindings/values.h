@@ -8,6 +8,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,11 +20,18 @@ namespace unweave::python {
 
 namespace py = pybind11;
 
-/// The value of a key; none where it is missing or None. Throws py::cast_error for another type.
+/// The value of a key; none where it is missing or None. Throws UsageError for another type.
 template <class T>
 [[nodiscard]] std::optional<T> taken(const py::dict& options, const char* key) {
   if (!options.contains(key) || options[key].is_none()) return std::nullopt;
-  return options[key].template cast<T>();
+  try {
+    return options[key].template cast<T>();
+  } catch (const py::cast_error&) {
+    std::string name(key);
+    std::replace(name.begin(), name.end(), '_', '-');
+    throw UsageError(option(name) + ": " + py::repr(options[key]).template cast<std::string>() +
+                     " is not of the type that is wanted");
+  }
 }
 template <class T>
 [[nodiscard]] T taken_or(const py::dict& options, const char* key, T otherwise) {

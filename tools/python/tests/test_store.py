@@ -133,6 +133,7 @@ def test_a_number_with_a_fraction_is_no_id(store):
             with pytest.raises(unweave.UsageError):
                 stream.send([bad] if not isinstance(bad, list) else bad)
         assert stream.send([("feature", 3.0), ("feature", np.float64(4)), "feature 5 id=F5"]).applied == 3
+        assert stream.send([("feature", 6, "id=F6"), ("feature", 6, "id=F6"), ("insert-edge", 20, 21, "id=E1")]).statuses[1] == "known-id"
         assert stream.send("node 7").applied == 1
         before = {tuple(edge) for edge in store.edges().tolist()}
         for change in (stream.remove_edges, stream.insert_edges):

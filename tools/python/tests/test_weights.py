@@ -54,6 +54,9 @@ def test_weights_come_from_what_people_have(kind, tmp_path):
     if kind in ("sparse", "pyg", "dgl"):
         with pytest.raises(unweave.UsageError, match="ignore_weights"):
             unweave.import_store(tmp_path / "refused", graph, nodes=NODES)
+    elif kind == "frame":
+        with pytest.warns(UserWarning, match="third column, 'rating'"):
+            unweave.import_store(tmp_path / "two", graph, nodes=NODES)
     plain = unweave.import_store(tmp_path / "plain", graph, nodes=NODES, ignore_weights=True)
     assert set(weighted_edges(plain).values()) == {1} and plain.info().max_weight is None
 
@@ -76,6 +79,23 @@ def test_embeddings_of_weighted_edges_follow_requests(tmp_path):
     assert np.abs(store.embeddings() - dense(now, x)).max() < 1e-6
     store.purge()
     assert store.verify().ok and weighted_edges(store) == now
+
+
+def test_entries_of_a_matrix_that_repeat_are_added(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    counted = sparse.coo_matrix((np.ones(4, int), ([0, 0, 0, 1], [1, 1, 1, 2])), shape=(3, 3))
+    for number, matrix in enumerate((counted, counted.tocsr())):
+        assert weighted_edges(unweave.import_store(tmp_path / str(number), matrix, max_weight=5)) == {(0, 1): 3, (1, 2): 1}
+
+
+def test_an_estimator_takes_weights(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    graph = sparse.coo_matrix((WEIGHTS, EDGES.T), shape=(NODES, NODES)).tocsr()
+    x, y = np.eye(NODES), [0, 1, 0, 1, 0]
+    fitted = unweave.ForgettingClassifier(max_weight=9).fit(x, y, graph=graph)
+    assert np.abs(fitted.store_.embeddings() - dense(wanted(), x)).max() < 1e-6
+    with pytest.raises(unweave.UsageError, match="max_weight"):
+        unweave.ForgettingClassifier().fit(x, y, graph=graph)
 
 
 def test_what_is_no_weight_is_told(tmp_path):

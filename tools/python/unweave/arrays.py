@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Iterable
 
 import numpy as np
@@ -41,7 +42,9 @@ def array_of(value: Any, name: str) -> np.ndarray:
     else:
         array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted")
+        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted" +
+                         ("; names of nodes stand in requests and in files of text, elsewhere their numbers: store.numbers(names), or their "
+                          "places in ids" if array.dtype.kind in "OUS" else ""))
     return array
 
 
@@ -137,6 +140,9 @@ def edges_of(graph: Any, weighted: bool = False) -> dict[str, Any]:
         if graph.shape[0] != graph.shape[1]:
             raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
         matrix = graph.tocoo()
+        if weighted and not getattr(matrix, "has_canonical_format", True):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()  # entries that repeat are added, as SciPy means them
         options = {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
         return options | (weights_of(matrix.data) if weighted else {})
     if hasattr(graph, "__arrow_c_stream__"):
@@ -178,7 +184,10 @@ def require_no_weights(graph: Any, weights: Any) -> None:
     """Throws UsageError for edges that have weights which nobody asked for: those of a graph or, where there are none, the values of a
     sparse matrix."""
     if weights is None and hasattr(graph, "tocoo"):
-        weights = graph.tocoo().data
+        weights = graph.tocsr().data
+    if hasattr(graph, "iloc") and len(graph.columns) == 3:
+        warnings.warn(f"graph: the third column, {graph.columns[2]!r}, is not read; with max_weight it is the weights of the edges, and with "
+                      "ignore_weights=True nobody asks", stacklevel=3)
     if weights is not None and not is_path(weights) and np.any(array_of(weights, "edge_weights") != 1):
         raise UsageError("graph: edges have weights other than 1; declare the largest one by max_weight, or take the edges without them by "
                          "ignore_weights=True", ["max_weight", "ignore_weights"])

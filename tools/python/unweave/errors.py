@@ -56,7 +56,7 @@ def _option(match: re.Match[str]) -> str:
     if key == "set":
         name, _, number = value.partition("=")
         return f"parameters={{{name!r}: {number or '...'}}}"
-    return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+', value) else repr(value)}"
+    return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+|[A-Z]', value) else repr(value)}"  # W stands for a number
 
 
 def _operation(match: re.Match[str]) -> str:

@@ -31,7 +31,8 @@ class ForgettingClassifier:
 
     def __init__(self, *, hops: int = 2, weights: Sequence[float] | None = None, scheme: str | None = None, solver: str = "exact",
                  head: str | None = None, lam: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
-                 store: Any = None, memory: int | str | None = None, threads: int = 0) -> None:
+                 store: Any = None, memory: int | str | None = None, threads: int = 0, max_weight: int | None = None,
+                 ignore_weights: bool = False) -> None:
         self.hops = hops
         self.weights = weights
         self.scheme = scheme
@@ -43,6 +44,8 @@ class ForgettingClassifier:
         self.store = store
         self.memory = memory
         self.threads = threads
+        self.max_weight = max_weight
+        self.ignore_weights = ignore_weights
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -73,7 +76,7 @@ class ForgettingClassifier:
         self._folder = None if self.store is not None else tempfile.TemporaryDirectory(prefix="unweave-")
         path = pathlib.Path(self.store if self._folder is None else self._folder.name) / ("" if self._folder is None else "store")
         self.store_: Store = import_store(path, graph, X, labels, train=train, valid=valid, test=test, memory=self.memory,
-                                          threads=self.threads, progress=False)
+                                          threads=self.threads, progress=False, max_weight=self.max_weight, ignore_weights=self.ignore_weights)
         self.store_.propagate(self.hops if graph is not None else 0, weights=self.weights if graph is not None else None,
                               scheme=self.scheme if graph is not None else None, rows="all")
         self.report_: Record = self.store_.train(self.solver, head=self.head, lam=self.lam, epsilon=self.epsilon, delta=self.delta)

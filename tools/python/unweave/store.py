@@ -359,6 +359,7 @@ class Store:
     def verify(self, *, rebuild: bool = False, sample: int | None = 1000, public_key: str | None = None) -> Record:
         """Checks every file and statement. ``ok`` says whether all hold, ``findings`` what is wrong. ``rebuild`` recomputes every sum
         and trains exact models from nothing. ``sample``: nodes looked at where a check samples; None: all."""
+        sample = None if sample is None else _count(sample, "sample")
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
     def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None,
@@ -368,6 +369,7 @@ class Store:
         unless ``without_feeds`` says otherwise. With ``nodes`` the store has so many afterwards: those that are new have nothing yet, and wait
         for ``insert-node``; ``ids`` gives them names, as those of :func:`import_store`, where the store has names."""
         key = None if key is None else pathlib.Path(key)
+        nodes = None if nodes is None else _count(nodes, "nodes")
         report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes,
                                         None if ids is None else arrays.names_of(ids)["ids"]))
         for model in report.lost_models:
@@ -401,6 +403,17 @@ def _whole(part: Any) -> int:
     if isinstance(part, (bool, np.bool_)) or (isinstance(part, (float, np.floating)) and part != int(part)):
         raise ValueError(f"{part!r} is no id")
     return int(part)
+
+
+def _count(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -> int:
+    """A whole number within bounds; a UsageError for anything else."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= most:
+        raise UsageError(f"{name}: {value!r} is not a whole number from {least} to {most}", [name])
+    return int(value)
+
+
+def _has_id(request: Any) -> bool:
+    return " id=" in request if isinstance(request, str) else isinstance(request[-1], str) and request[-1].startswith("id=")
 
 
 def _has_value(request: Any) -> bool:
@@ -457,12 +470,11 @@ class Stream:
         something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
         ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"),
         ("insert-node", 3, 0.5, 0, 0.25), ("insert-edge", 4, 7, "weight", 3), ("set-weight", 4, 7, 3), ("edge", 4, 7, "expires", "2027-01-31"),
-        or a datetime, or "never". A line may end in
+        or a datetime, or "never". A line or a tuple may end in
         "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
         requests = _requests(requests)
         named = self._native.named()
-        has_id = any(isinstance(request, str) and " id=" in request for request in requests)
-        if has_id or any(_has_value(request) for request in requests):
+        if any(_has_id(request) for request in requests) or any(_has_value(request) for request in requests):
             return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
         kinds: list[str] = []
         u: list[Any] = []
@@ -476,7 +488,7 @@ class Stream:
             except (TypeError, ValueError, OverflowError):
                 ids = []
             if len(parts) != wanted or len(ids) != wanted - 1 or min(ids) < 0 or max(ids) >= 2**64:
-                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u), ('insert-edge', u, v) or ('set-weight', u, v, w), ids as whole numbers")
+                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u), ('insert-edge', u, v), ('insert-edge', u, v, 'weight', w) or ('set-weight', u, v, w), ids as whole numbers")
             kinds.append(str(parts[0]))
             u.append(words[0] if named else ids[0])
             v.append((words[1] if named else ids[1]) if wanted == 3 else "#0" if named else 0)
@@ -569,9 +581,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if edge_weights is not None or (max_weight is not None and parts["edge_weights"] is not None):
         options.update(arrays.weights_of(parts["edge_weights"]))
     if max_weight is not None:
-        if not isinstance(max_weight, (int, np.integer)) or isinstance(max_weight, bool) or not 1 <= max_weight <= 65535:
-            raise UsageError(f"max_weight: {max_weight!r} is not a whole number from 1 to 65535", ["max_weight"])
-        options["max_weight"] = int(max_weight)
+        options["max_weight"] = _count(max_weight, "max_weight", 1, 65535)
     if ids is not None:
         options.update(arrays.names_of(ids))
     if parts["nodes"] is not None:

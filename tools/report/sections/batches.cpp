@@ -97,12 +97,16 @@ std::string asked_section(const RunLines& lines) {
                                     {"nodes_inserted", "Nodes inserted"},
                                     {"weights_set", "Weights of edges set"},
                                     {"expiries_set", "Expiries of edges set"}})
-    if (totals.applied) list.add(label, count_cell(sum_of(lines.batches, name)));
+    // Lines of older programs do not tell of all of them.
+    if (totals.applied && std::any_of(lines.batches.begin(), lines.batches.end(),
+                                      [&](const RunLine& batch) { return batch.count(name).has_value(); }))
+      list.add(label, count_cell(sum_of(lines.batches, name)));
 
   std::string html = paragraph(
-      "A request asks that an edge, a node or its features be removed, or that an edge be inserted. It is rejected "
-      "where it "
-      "would change nothing. Edges that left with their node are counted among the edges.");
+      "A request asks that an edge, a node or its features be removed, that an edge or a node be inserted, or that "
+      "features, "
+      "a label, a split, a weight or the time when an edge is to go be set. It is rejected where it would change "
+      "nothing. Edges that left with their node are counted among the edges.");
   html += list.html();
   HtmlTable table("Every batch, in the order of the lines", batch_columns({{"time", kText},
                                                                            {"requests"},
