@@ -37,10 +37,11 @@ Columns batch_columns(const Columns& more) {
   return columns;
 }
 
-/// What all batches together removed and inserted.
-std::uint64_t sum_of(const std::vector<RunLine>& batches, std::string_view name) {
-  std::uint64_t sum = 0;
-  for (const RunLine& batch : batches) sum += batch.count(name).value_or(0);
+/// What all batches together removed, inserted or set; nothing where no line tells of it, as those of older programs.
+std::optional<std::uint64_t> sum_of(const std::vector<RunLine>& batches, std::string_view name) {
+  std::optional<std::uint64_t> sum;
+  for (const RunLine& batch : batches)
+    if (const auto count = batch.count(name)) sum = sum.value_or(0) + *count;
   return sum;
 }
 
@@ -97,10 +98,7 @@ std::string asked_section(const RunLines& lines) {
                                     {"nodes_inserted", "Nodes inserted"},
                                     {"weights_set", "Weights of edges set"},
                                     {"expiries_set", "Expiries of edges set"}})
-    // Lines of older programs do not tell of all of them.
-    if (totals.applied && std::any_of(lines.batches.begin(), lines.batches.end(),
-                                      [&](const RunLine& batch) { return batch.count(name).has_value(); }))
-      list.add(label, count_cell(sum_of(lines.batches, name)));
+    if (const auto sum = sum_of(lines.batches, name); totals.applied && sum) list.add(label, count_cell(*sum));
 
   std::string html = paragraph(
       "A request asks that an edge, a node or its features be removed, that an edge or a node be inserted, or that "
