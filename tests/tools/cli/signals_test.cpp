@@ -89,7 +89,8 @@ TEST_SUITE("slow") {
     };
     const auto files = [](const fs::path& store) {
       std::string all;
-      for (const auto& [path, bytes] : testing::folder_bytes(store)) all += path + bytes;
+      for (const auto& [path, bytes] : testing::folder_bytes(store))
+        if (path != "certificates/requests") all += path + bytes;  // which says when purges were
       return all;
     };
     const auto digest = [](const fs::path& store) { return info_of(store).at("digest").get<std::string>(); };

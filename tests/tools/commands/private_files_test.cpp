@@ -31,7 +31,7 @@ class Umask {
 
 bool is_private(const std::string& file) {
   return file.starts_with("models/") || file.starts_with("journal/") || file.starts_with("graph/changes-") ||
-         file == "certificates/signing-key" || file.ends_with(".private.jsonl");
+         file == "certificates/signing-key" || file == "certificates/requests" || file.ends_with(".private.jsonl");
 }
 
 /// What holds secrets, as the kinds that were found: "models/.model", "journal/.log".
