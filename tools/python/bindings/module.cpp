@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bindings/array_stream.h"
+#include "bindings/stream.h"
 #include "bindings/values.h"
 #include "bindings/work.h"
 #include "unweave/unweave.h"
@@ -92,20 +93,6 @@ py::dict certify(Machine& machine, const py::object& progress, const Path& store
     model = certify_model(writer, {weights, intercepts}, how);
   });
   return dict_of(model);
-}
-
-/// Requests as lines of a file of requests.
-std::vector<Request> requests_of(const std::vector<std::string>& lines, const ReadId& read_id) {
-  std::vector<Request> requests;
-  requests.reserve(lines.size());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    try {
-      requests.push_back(request_of_line(lines[i], read_id));
-    } catch (const UsageError& error) {
-      throw UsageError("request " + std::to_string(i) + ": " + error.message());
-    }
-  }
-  return requests;
 }
 
 py::list audit(Machine& machine, const py::object& progress, const Path& store, const py::dict& options,
@@ -377,136 +364,6 @@ py::list repair(Machine& machine, const py::object& progress, const Path& store,
   return out;
 }
 
-RequestKind kind_named(const std::string& name) {
-  if (name == "edge") return RequestKind::remove_edge;
-  if (name == "node") return RequestKind::remove_node;
-  if (name == "feature") return RequestKind::remove_feature;
-  if (name == "insert-edge") return RequestKind::insert_edge;
-  throw UsageError("'" + name +
-                   "' is no kind of request; there are edge, node, feature, insert-edge, insert-node, set-feature, " +
-                   "set-label, set-weight and move-split");
-}
-
-Plan plan_named(const std::string& name) {
-  if (name == "auto") return Plan::automatic;
-  if (name == "push") return Plan::push;
-  if (name == "recompute") return Plan::recompute;
-  throw UsageError(option("plan") + " must be auto, push or recompute");
-}
-
-/// A writer and its session.
-class Stream {
- public:
-  Stream(std::shared_ptr<Machine> machine, const py::object& progress, const Path& store, const py::dict& options)
-      : machine_(std::move(machine)) {
-    StreamOptions how;
-    how.mode.r_max = taken_or(options, "r_max", 0.0);
-    how.plan = plan_named(taken_or<std::string>(options, "plan", "auto"));
-    how.strict = taken_or(options, "strict", false);
-    how.model = model_selection(options);
-    how.adaptive = taken_or(options, "adaptive", true);
-    how.key = taken_or(options, "key", Path());
-    how.receipts = taken_or(options, "receipts", Path());
-    how.changes = taken_or(options, "changes", Path());
-    run(*machine_, progress, [&] {
-      writer_.emplace(store, machine_->resources());
-      session_.emplace(*writer_, std::move(how));
-    });
-  }
-  ~Stream() {
-    const py::gil_scoped_release released;
-    session_.reset();
-    writer_.reset();
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-
-  /// Requests of one kind after another: names of kinds, and as many ids u and v.
-  py::dict send(const std::vector<std::string>& kinds, const std::vector<std::uint64_t>& u,
-                const std::vector<std::uint64_t>& v) {
-    if (kinds.size() != u.size() || kinds.size() != v.size()) throw UsageError("kinds, u and v must be as long");
-    std::vector<Request> requests;
-    requests.reserve(kinds.size());
-    for (std::size_t i = 0; i < kinds.size(); ++i) requests.push_back({kind_named(kinds[i]), u[i], v[i]});
-    return send(requests);
-  }
-  /// Whether the nodes of the store have names.
-  bool named() {
-    static_cast<void>(open());
-    return writer_->names().given();
-  }
-  /// As send(), with words as users write them.
-  py::dict send_names(const std::vector<std::string>& kinds, const std::vector<std::string>& u,
-                      const std::vector<std::string>& v) {
-    std::vector<std::uint64_t> first, second;
-    static_cast<void>(open());
-    for (const std::string& word : u) first.push_back(writer_->names().number(word));
-    for (const std::string& word : v) second.push_back(writer_->names().number(word));
-    return send(kinds, first, second);
-  }
-  /// Requests as lines of a file of requests.
-  py::dict send_lines(const std::vector<std::string>& lines) {
-    static_cast<void>(open());
-    return send(requests_of(lines, id_reader(*writer_)));
-  }
-  py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
-    const RequestKind what = kind_named(kind);
-    const bool pairs = what == RequestKind::remove_edge || what == RequestKind::insert_edge;
-    if (pairs ? ids.ndim() != 2 || ids.shape(1) != 2 : ids.ndim() != 1)
-      throw UsageError(pairs ? "edges must be an array of shape (m, 2)" : "nodes must be an array of one dimension");
-    std::vector<Request> requests(static_cast<std::size_t>(ids.shape(0)));
-    const std::uint64_t* const from = ids.data();
-    for (std::size_t i = 0; i < requests.size(); ++i)
-      requests[i] = pairs ? Request{what, from[2 * i], from[2 * i + 1]} : Request{what, from[i], 0};
-    return send(requests);
-  }
-
-  /// A batch of removals of edges whose time has come by `until`, by now where it is empty; nothing where there is none.
-  py::dict send_expired(const std::string& until, std::size_t most) {
-    const std::optional<Millis> moment = until.empty() ? present_time() : read_time(until);
-    if (!moment) throw UsageError("until must be a moment, as 2027-01-31 or 2027-01-31T12:00:00Z");
-    const std::vector<Request> due = open().expired(*moment, most);
-    return due.empty() ? py::dict() : send(due);
-  }
-
-  py::dict close() {
-    CloseReport report;
-    if (session_)
-      run_whole(*machine_, [&] {
-        report = session_->close();
-        session_.reset();
-        writer_.reset();
-      });
-    return py::dict(py::arg("seconds") = report.seconds, py::arg("rows_touched") = report.update.rows_touched);
-  }
-  /// Leaves what is durable to the next session, as a crash would.
-  void abandon() {
-    const py::gil_scoped_release released;
-    session_.reset();
-    writer_.reset();
-  }
-  py::dict accuracies() {
-    Accuracies found;
-    run_whole(*machine_, [&] { found = open().accuracies(); });
-    return dict_of(found);
-  }
-
- private:
-  StreamSession& open() {
-    if (!session_) throw UsageError("the stream is closed; open another one");
-    return *session_;
-  }
-  py::dict send(const std::vector<Request>& requests) {
-    BatchOutcome outcome;
-    run_whole(*machine_, [&] { outcome = open().send(requests); });
-    return dict_of(outcome);
-  }
-
-  std::shared_ptr<Machine> machine_;
-  std::optional<Writer> writer_;
-  std::optional<StreamSession> session_;
-};
-
 void export_model_file(const Path& store, const py::dict& selection, const Path& file) {
   export_model(read_model(store, model_selection(selection)), NpyTarget(file));
 }
@@ -573,18 +430,7 @@ PYBIND11_MODULE(_native, module) {
   module.attr("__version__") = unweave::version();
   py::class_<Machine, std::shared_ptr<Machine>>(module, "Machine")
       .def(py::init<std::uint64_t, std::size_t>(), py::arg("memory_bytes") = 0, py::arg("threads") = 0);
-  py::class_<Stream>(module, "Stream")
-      .def(py::init<std::shared_ptr<Machine>, const py::object&, const Path&, const py::dict&>())
-      .def("send", py::overload_cast<const std::vector<std::string>&, const std::vector<std::uint64_t>&,
-                                     const std::vector<std::uint64_t>&>(&Stream::send))
-      .def("send_lines", &Stream::send_lines)
-      .def("send_all", &Stream::send_all)
-      .def("send_expired", &Stream::send_expired)
-      .def("send_names", &Stream::send_names)
-      .def("named", &Stream::named)
-      .def("close", &Stream::close)
-      .def("abandon", &Stream::abandon)
-      .def("accuracies", &Stream::accuracies);
+  define_stream(module);
   module.def("import_arrays", &import_arrays);
   module.def("generate", &generate);
   module.def("info", &info);

@@ -18,7 +18,8 @@ from .errors import CheckError, DataError, Error, MissingRowsWarning, ResourceEr
 from .forget_sets import ForgetSet, read_forget_set
 from .planetoid import read_planetoid
 from .records import Record
-from .store import Store, Stream, generate_store, import_store, solvers
+from .store import Store, generate_store, import_store, solvers
+from .stream import Stream
 
 __all__ = ["__version__", "Change", "Changes", "CheckError", "Columns", "DataError", "Error", "ForgetSet", "ForgettingClassifier",
            "MissingRowsWarning", "Record", "ResourceError", "Store", "Stream", "UsageError", "generate_store", "import_store",

@@ -11,7 +11,8 @@ from . import _arrow
 from .columns import Columns, is_columnar
 from .errors import UsageError
 
-__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "parts_of_graph", "weights_of"]
+__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "node_ids", "parts_of_graph", "weights_of",
+           "whole_number"]
 
 
 def is_path(value: Any) -> bool:
@@ -85,6 +86,27 @@ def _check_ids(name: str, *pieces: np.ndarray) -> None:
     for piece in pieces:
         if piece.dtype.kind not in "iu":
             raise UsageError(f"{name}: ids of type {piece.dtype}, where integers are wanted")
+
+
+def node_ids(nodes: Any, name: str = "nodes") -> np.ndarray | None:
+    """Ids of nodes, from ids or a mask; None for None."""
+    if nodes is None:
+        return None
+    array = array_of(nodes, name)
+    if array.dtype.kind == "b":
+        array = np.flatnonzero(array)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
+    return np.atleast_1d(array).astype(np.int64, copy=False)
+
+
+def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -> int:
+    """A whole number within bounds; a UsageError for anything else."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= most:
+        raise UsageError(f"{name}: {value!r} is not a whole number from {least} to {most}", [name])
+    return int(value)
 
 
 def names_of(names: Any) -> dict[str, Any]:

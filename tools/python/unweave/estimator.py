@@ -11,7 +11,7 @@ import numpy as np
 from . import arrays
 from .errors import UsageError
 from .records import Record
-from .store import Store, _ids, import_store
+from .store import Store, import_store
 
 __all__ = ["ForgettingClassifier"]
 
@@ -123,5 +123,5 @@ class ForgettingClassifier:
 
 
 def _list(nodes: Any) -> list[int]:
-    ids = _ids(nodes)
+    ids = arrays.node_ids(nodes)
     return [] if ids is None else ids.tolist()

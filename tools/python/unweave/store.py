@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import itertools
 import json
 import os
@@ -21,11 +20,12 @@ from .errors import Error, MissingRowsWarning, UsageError
 from .linear_models import linear_model_files
 from .progress import Progress, watcher
 from .records import Record
+from .request_lines import Request, batch_of, line_of
+from .stream import Stream
 
-__all__ = ["Store", "Stream", "generate_store", "import_store", "solvers"]
+__all__ = ["Store", "generate_store", "import_store", "solvers"]
 
 Path = Union[str, "os.PathLike[str]"]
-Request = Union[str, Sequence[Any]]
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _LEAST_MEMORY = 2**24
 
@@ -41,19 +41,6 @@ def _bytes(memory: int | str | None) -> int:
     if size < _LEAST_MEMORY:
         raise UsageError("memory: at least 16M, which the process takes anyway", ["memory"])
     return size
-
-
-def _ids(nodes: Any, name: str = "nodes") -> np.ndarray | None:
-    if nodes is None:
-        return None
-    array = arrays.array_of(nodes, name)
-    if array.dtype.kind == "b":
-        array = np.flatnonzero(array)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iu" or array.ndim > 1:
-        raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
-    return np.atleast_1d(array).astype(np.int64, copy=False)
 
 
 class Store:
@@ -148,7 +135,7 @@ class Store:
         if missing not in ("error", "nan"):
             raise UsageError(f"missing: {missing!r} is neither 'error' nor 'nan'", ["missing"])
         numbers = [] if weights is None else list(map(float, weights))
-        wanted = _ids(nodes)
+        wanted = arrays.node_ids(nodes)
         native = (self._machine, self._watcher(), self.path, wanted, numbers, missing == "nan")
         if wanted is not None and out is None:
             return _native.embeddings(*native, None, None)
@@ -176,7 +163,7 @@ class Store:
         """
         if size < 1:
             raise UsageError("size must be at least 1", ["size"])
-        ids = self.embedded() if nodes is None else _ids(nodes)
+        ids = self.embedded() if nodes is None else arrays.node_ids(nodes)
         assert ids is not None
         if shuffle is not None:
             ids = np.random.default_rng(shuffle).permutation(ids)
@@ -240,7 +227,7 @@ class Store:
 
     def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, Any]:
         selection = {"solver": solver, "name": name}
-        found = _native.predict(self._machine, self._watcher(), self.path, selection, _ids(nodes), what)
+        found = _native.predict(self._machine, self._watcher(), self.path, selection, arrays.node_ids(nodes), what)
         if found["missing"]:
             self._warn_of_missing(found["missing"], "nodes=embedded() means the same", stacklevel=4)
         return found
@@ -336,9 +323,9 @@ class Store:
 
     def _lines(self, requests: Iterable[Request]) -> list[str]:
         """Lines of requests, as a file of requests has them."""
-        checked = _requests(requests)
+        checked = batch_of(requests)
         named = self.info().named is not None
-        return [request if isinstance(request, str) else _line_of(request, named) for request in checked]
+        return [request if isinstance(request, str) else line_of(request, named) for request in checked]
 
     # Removals
 
@@ -359,7 +346,7 @@ class Store:
     def verify(self, *, rebuild: bool = False, sample: int | None = 1000, public_key: str | None = None) -> Record:
         """Checks every file and statement. ``ok`` says whether all hold, ``findings`` what is wrong. ``rebuild`` recomputes every sum
         and trains exact models from nothing. ``sample``: nodes looked at where a check samples; None: all."""
-        sample = None if sample is None else _count(sample, "sample")
+        sample = None if sample is None else arrays.whole_number(sample, "sample")
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
     def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None,
@@ -369,7 +356,7 @@ class Store:
         unless ``without_feeds`` says otherwise. With ``nodes`` the store has so many afterwards: those that are new have nothing yet, and wait
         for ``insert-node``; ``ids`` gives them names, as those of :func:`import_store`, where the store has names."""
         key = None if key is None else pathlib.Path(key)
-        nodes = None if nodes is None else _count(nodes, "nodes")
+        nodes = None if nodes is None else arrays.whole_number(nodes, "nodes")
         report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes,
                                         None if ids is None else arrays.names_of(ids)["ids"]))
         for model in report.lost_models:
@@ -381,169 +368,6 @@ class Store:
     def repair(self, *, cut_journal: bool = False) -> list[Record]:
         """Rebuilds damaged files that follow from others, and names what is lost."""
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
-
-
-def _time_text(moment: datetime.datetime | datetime.date) -> str:
-    """A moment as a request has it, in UTC; one without a zone is in UTC already, and a date is its first moment."""
-    if not isinstance(moment, datetime.datetime):
-        return moment.isoformat()
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-    return moment.isoformat(timespec="milliseconds") + "Z"
-
-
-def _word(part: Any) -> str:
-    if isinstance(part, datetime.date):
-        return _time_text(part)
-    return str(part.item() if isinstance(part, np.generic) else part)
-
-
-def _whole(part: Any) -> int:
-    """An id; a ValueError for what is none. Numbers without a fraction pass, since a column with a gap is one of floats."""
-    if isinstance(part, (bool, np.bool_)) or (isinstance(part, (float, np.floating)) and part != int(part)):
-        raise ValueError(f"{part!r} is no id")
-    return int(part)
-
-
-def _count(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -> int:
-    """A whole number within bounds; a UsageError for anything else."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= most:
-        raise UsageError(f"{name}: {value!r} is not a whole number from {least} to {most}", [name])
-    return int(value)
-
-
-def _has_id(request: Any) -> bool:
-    return " id=" in request if isinstance(request, str) else isinstance(request[-1], str) and request[-1].startswith("id=")
-
-
-def _has_value(request: Any) -> bool:
-    """Whether a request says more than which nodes it is about."""
-    words = request.split() if isinstance(request, str) else list(request)
-    return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node", "set-weight") or
-                            len(words) > 4 and isinstance(words[3], str) and words[3] in ("expires", "weight"))
-
-
-def _requests(requests: Iterable[Request]) -> list[Request]:
-    """The requests of a batch; a line may stand alone."""
-    checked: list[Request] = [requests] if isinstance(requests, str) else list(requests)
-    for number, request in enumerate(checked):
-        if not isinstance(request, (str, Sequence)) or not len(request):
-            raise UsageError(f"request {number}, {request!r}: give a line or a tuple, \"node 12\" or (\"node\", 12)")
-    return checked
-
-
-def _line_of(request: Any, named: bool) -> str:
-    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
-    nodes = 3 if str(request[0]).endswith("edge") or request[0] == "set-weight" else 2
-    try:
-        words = [str(_whole(part)) if 0 < i < nodes and not isinstance(part, str) else _word(part) for i, part in enumerate(request)]
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{request!r}: ids are whole numbers from 0") from None
-    return " ".join(f"#{word}" if named and 0 < i < nodes and not isinstance(request[i], str) else word for i, word in enumerate(words))
-
-
-class Stream:
-    """Requests to a store, batch after batch, each durable when :meth:`send` returns.
-
-        with store.stream("exact") as stream:
-            outcome = stream.send([("edge", 4, 7), ("node", 12), ("feature", 3)])
-
-    A block that ends closes the stream; one that ends by an exception leaves all that was acknowledged, as a killed process would.
-    Ctrl-C during a batch waits for its end.
-    """
-
-    def __init__(self, store: Store, options: dict[str, Any]) -> None:
-        self._native = _native.Stream(store._machine, store._watcher(), store.path, options)
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self._native.abandon()
-
-    def send(self, requests: Iterable[Request]) -> Record:
-        """One batch: lines as in a file of requests ("edge 4 7"; a single one may stand alone), or tuples ("edge", 4, 7), ("node", 12), ("feature", 3),
-        ("insert-edge", 4, 7). Where nodes have names, texts are names and integers numbers: ("node", "alice"). Requests that set
-        something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
-        ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1), ("set-label", 3, "none"), ("move-split", 3, "valid"),
-        ("insert-node", 3, 0.5, 0, 0.25), ("insert-edge", 4, 7, "weight", 3), ("set-weight", 4, 7, 3), ("edge", 4, 7, "expires", "2027-01-31"),
-        or a datetime, or "never". A line or a tuple may end in
-        "id=NAME": a request with an id that was sent before is not applied again. ``statuses`` says of each whether it was applied, or why not."""
-        requests = _requests(requests)
-        named = self._native.named()
-        if any(_has_id(request) for request in requests) or any(_has_value(request) for request in requests):
-            return Record.of(self._native.send_lines([request if isinstance(request, str) else _line_of(request, named) for request in requests]))
-        kinds: list[str] = []
-        u: list[Any] = []
-        v: list[Any] = []
-        for number, request in enumerate(requests):
-            parts = request.split() if isinstance(request, str) else list(request)
-            wanted = 3 if parts and str(parts[0]).endswith("edge") else 2
-            try:
-                words = [part if named and isinstance(part, str) else f"#{_whole(part)}" for part in parts[1:]]
-                ids = [0 if not word.startswith("#") else int(word[1:]) for word in words]
-            except (TypeError, ValueError, OverflowError):
-                ids = []
-            if len(parts) != wanted or len(ids) != wanted - 1 or min(ids) < 0 or max(ids) >= 2**64:
-                raise UsageError(f"request {number}, {request!r}: write ('edge', u, v), ('node', u), ('feature', u), ('insert-edge', u, v), ('insert-edge', u, v, 'weight', w) or ('set-weight', u, v, w), ids as whole numbers")
-            kinds.append(str(parts[0]))
-            u.append(words[0] if named else ids[0])
-            v.append((words[1] if named else ids[1]) if wanted == 3 else "#0" if named else 0)
-        return Record.of(self._native.send_names(kinds, u, v) if named else self._native.send(kinds, u, v))
-
-    def remove_edges(self, edges: Any) -> Record:
-        """One batch that removes edges, an array (m, 2) or (2, m), or a list of tuples (u, v). What an array (2, 2) means nobody can
-        tell, and it is a UsageError."""
-        return self._send_pairs("edge", edges)
-
-    def insert_edges(self, edges: Any, weights: Any = None) -> Record:
-        """One batch that inserts edges, given as :meth:`remove_edges` takes them, of weight 1 or of ``weights``, one number an edge."""
-        if weights is None:
-            return self._send_pairs("insert-edge", edges)
-        pairs, weights = arrays.pairs_of(edges), arrays.array_of(weights, "weights").reshape(-1)
-        if len(pairs) != len(weights):
-            raise UsageError(f"{len(pairs)} edges and {len(weights)} weights")
-        if np.any(weights != weights.astype(np.int64)):
-            raise UsageError("weights: whole numbers are wanted", ["weights"])
-        return self.send([("insert-edge", u, v, "weight", weight) for (u, v), weight in zip(pairs.tolist(), weights.astype(np.int64).tolist())])
-
-    def remove_nodes(self, nodes: Any) -> Record:
-        """One batch that removes nodes: their edges, features, labels and places in splits."""
-        return Record.of(self._native.send_all("node", self._unsigned(_ids(nodes))))
-
-    def remove_features(self, nodes: Any) -> Record:
-        """One batch that removes the features of nodes, and with them their labels and places in splits."""
-        return Record.of(self._native.send_all("feature", self._unsigned(_ids(nodes))))
-
-    def _send_pairs(self, kind: str, edges: Any) -> Record:
-        return Record.of(self._native.send_all(kind, self._unsigned(arrays.pairs_of(edges))))
-
-    @staticmethod
-    def _unsigned(ids: np.ndarray | None) -> np.ndarray:
-        assert ids is not None
-        if ids.size and ids.min() < 0:
-            raise UsageError(f"node {ids.min()} is not in the store")
-        return np.ascontiguousarray(ids, dtype=np.uint64)
-
-    def remove_expired(self, until: str | datetime.datetime | datetime.date | None = None, batch: int = 100) -> list[Record]:
-        """Removes the edges whose time has come by ``until``, a moment or None for now, in batches; their outcomes."""
-        if isinstance(until, datetime.date):
-            until = _time_text(until)
-        outcomes = []
-        while outcome := self._native.send_expired(until or "", batch):
-            outcomes.append(Record.of(outcome))
-        return outcomes
-
-    def accuracy(self) -> Record:
-        """How often the model that follows is right on each split."""
-        return Record.of(self._native.accuracies())
-
-    def close(self) -> Record:
-        """Does what batches have put off. The stream takes no more."""
-        return Record.of(self._native.close())
 
 
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
@@ -581,7 +405,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if edge_weights is not None or (max_weight is not None and parts["edge_weights"] is not None):
         options.update(arrays.weights_of(parts["edge_weights"]))
     if max_weight is not None:
-        options["max_weight"] = _count(max_weight, "max_weight", 1, 65535)
+        options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)
     if ids is not None:
         options.update(arrays.names_of(ids))
     if parts["nodes"] is not None:
