@@ -160,6 +160,40 @@ TEST_SUITE("unit") {
     CHECK(verified(dir / "s") == "");
   }
 
+  TEST_CASE("long lists that weights make are asked of the budget before they are made") {
+    const TempDir dir;
+    constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
+    std::string heavy, light;
+    std::vector<Request> requests;
+    for (NodeId node = 1; node <= 400; ++node) {
+      const std::string edge = "0 " + std::to_string(node);
+      heavy += edge + " 65535\n";
+      light += edge + " 1\n";
+      requests.push_back({RequestKind::set_weight, 0, node, {}, "65535"});
+    }
+    const auto import = [&](const std::string& edges, MemoryBudget& budget) {
+      ImportOptions options;
+      options.edges = InputFile{testing::write_file(dir / "edges.txt", edges), {}};
+      options.max_weight = kMostWeight;
+      WorkMeter nobody;
+      static_cast<void>(import_store(dir / "s", options, budget, nobody));
+    };
+    MemoryBudget small(kBudget);
+    CHECK_THROWS_WITH_AS(import(heavy, small), doctest::Contains("whose edges weigh much"), ResourceError);
+    CHECK_FALSE(fs::exists(dir / "s"));
+    CHECK(small.used() == 0);
+    import(light, small);
+    {
+      LiveStore store(dir / "s", Access::write, small, release_ledger());
+      const BatchChanges changes = store.resolve(requests);
+      CHECK(changes.weights_set == 400);
+      CHECK_THROWS_AS(store.apply(requests, changes, {}), ResourceError);
+    }
+    LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+    CHECK(store.sequence() == 0);
+    CHECK(store.contents().graph().num_arcs() == 800);
+  }
+
   TEST_CASE("lazy rows stay within the bound that is claimed, whatever weights do to degrees") {
     for (const double rho : {0.0, 0.25, 0.5}) {
       CAPTURE(rho);
