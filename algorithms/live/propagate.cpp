@@ -2,6 +2,7 @@
 #include "algorithms/live/propagate.h"
 
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,9 +11,12 @@
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/state_builder.h"
 #include "engine/resources/clock.h"
+#include "engine/resources/parallel.h"
 #include "engine/state/level_indexes.h"
+#include "engine/state/target_graph.h"
 #include "engine/sweep/sum_check.h"
 #include "storage/formats/run_file.h"
+#include "storage/formats/target_lists.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -28,20 +32,49 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
     throw UsageError(option("rows", "labelled") + ": this store has no labels; use " + option("rows", "all"));
 }
 
+/// The lists of the targets, where they are kept apart: who takes them from there need not read the graph for them.
+class LastLists {
+ public:
+  LastLists(const std::filesystem::path& store, const Contents& contents, const LevelFiles& files,
+            MemoryBudget& budget) {
+    if (!files.targets) return;
+    memory_ = budget.reserve(TargetLists::bytes(contents.num_labelled()), "lists of the targets");
+    lists_.emplace(store, files, contents.num_nodes(), contents.graph().max_weight());
+    graph_.emplace(contents.graph(), *lists_);
+    source_ = block_source(*graph_);
+    buffers_ = budget.reserve(2 * active_threads() * graph_->more_buffer_bytes(), "lists of the targets");
+  }
+  LastLists(const LastLists&) = delete;
+  LastLists& operator=(const LastLists&) = delete;
+  [[nodiscard]] const TargetGraph* graph() const noexcept { return graph_ ? &*graph_ : nullptr; }
+  [[nodiscard]] const BlockSource* source() const noexcept { return graph_ ? &source_ : nullptr; }
+
+ private:
+  Reservation memory_, buffers_;
+  std::optional<TargetLists> lists_;
+  std::optional<TargetGraph> graph_;
+  BlockSource source_;
+};
+
 }  // namespace
 
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
-                                     PropagateReport& report) {
+                                     PropagateReport& report, ColumnNorms* norms) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0) return files;
-  PropagationPlan plan =
-      plan_propagation(contents, spec, budget, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
-        files[level].counts = write_counts(store, level, counts);
-      });
   LevelIndexes::write(store, contents, spec, files);
+  const LastLists lists(store, contents, files.back(), budget);
+  PropagationPlan plan = plan_propagation(
+      contents, spec, budget,
+      [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
+        files[level].counts = write_counts(store, level, counts);
+      },
+      lists.graph());
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
-  job.fill = level0_fill(contents, spec);
+  job.last_lists = lists.source();
+  const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
+  job.fill = level0_fill(contents, spec, norms, plan.state.memory_bytes() + read_bytes > system_memory());
   const std::uint64_t rows_in_all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
   const std::uint64_t arcs_in_all = std::accumulate(plan.arcs.begin(), plan.arcs.end(), std::uint64_t{0});
   std::uint64_t done = 0;
@@ -62,14 +95,25 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   return files;
 }
 
+std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
+                                           PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
+                                           PropagateReport& report) {
+  ColumnNorms norms(contents.features().columns());
+  std::vector<LevelFiles> files = build_levels(store, contents, spec, budget, progress, report, &norms);
+  if (spec.levels > 0)
+    norms.finish(spec);
+  else
+    measure_columns(contents, spec);
+  return files;
+}
+
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
                           const PropagateMeter& progress) {
   check(store, spec);
   store.begin_propagation();
-  measure_columns(store.contents(), spec);
   PropagateReport report;
   std::vector<LevelFiles> files = naming_store(
-      store.path(), [&] { return build_levels(store.path(), store.contents(), spec, budget, progress, report); });
+      store.path(), [&] { return build_first_levels(store.path(), store.contents(), spec, budget, progress, report); });
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

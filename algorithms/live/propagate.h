@@ -11,6 +11,7 @@
 
 namespace unweave {
 
+class ColumnNorms;
 class Contents;
 class LiveStore;
 
@@ -35,10 +36,17 @@ struct PropagateReport {
 using PropagateMeter = std::function<void(const PropagateProgress&)>;
 
 /// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes their files, not yet
-/// durable. `report` has everything but the last sync of a commit. Throws ResourceError (memory, disk), DataError.
+/// durable. `report` has everything but the last sync of a commit. `norms` gets all features as they are read; it may be null,
+/// and without levels nothing is read. Throws ResourceError (memory, disk), DataError.
 [[nodiscard]] std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                                    const PropagationSpec& spec, MemoryBudget& budget,
-                                                   const PropagateMeter& progress, PropagateReport& report);
+                                                   const PropagateMeter& progress, PropagateReport& report,
+                                                   ColumnNorms* norms = nullptr);
+
+/// build_levels() for a propagation that begins: it fills in the norms of `spec`, too.
+[[nodiscard]] std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
+                                                         PropagationSpec& spec, MemoryBudget& budget,
+                                                         const PropagateMeter& progress, PropagateReport& report);
 
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
 /// Throws UsageError (no features, a parameter out of range), ResourceError (memory, disk), DataError.

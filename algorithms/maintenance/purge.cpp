@@ -285,19 +285,19 @@ class Purge {
 
   void add_levels(const Contents& contents, std::vector<LevelFiles> folded) {
     PropagationSpec spec = *before_.propagation;
-    meter_.start("norms of columns", 0, "rows");
-    measure_columns(contents, spec);
     if (folded.empty()) {
       PropagateReport ignored;
       std::uint64_t shown = 0;
       meter_.start("sums", 0, "rows");
-      folded = build_levels(
+      folded = build_first_levels(
           store_, contents, spec, budget_,
           [&](const PropagateProgress& progress) {
             meter_.advance(progress.done - std::exchange(shown, progress.done));
           },
           ignored);
     } else {
+      meter_.start("norms of columns", 0, "rows");
+      measure_columns(contents, spec);
       LevelIndexes::write(store_, contents, spec, folded);
     }
     after_.propagation = std::move(spec);

@@ -15,25 +15,7 @@ namespace unweave {
 namespace {
 
 constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
-constexpr std::size_t kNormRows = 4096;
-constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kNormRows terms stay below 2^63
-
-/// Sums of columns of absolute features, each row weighted by sqrt(d) and by 1, in units of 2^-kNormBits: thresholds
-/// are contents, which must not depend on the order of the nodes.
-template <class Sum>
-struct ColumnSums {
-  explicit ColumnSums(std::size_t columns = 0) : by_degree(columns), plain(columns) {}
-  std::vector<Sum> by_degree, plain;
-
-  template <class Other>
-  ColumnSums& operator+=(const ColumnSums<Other>& other) {
-    for (std::size_t c = 0; c < plain.size(); ++c) {
-      by_degree[c] += other.by_degree[c];
-      plain[c] += other.plain[c];
-    }
-    return *this;
-  }
-};
+constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
 /// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
 /// into vectors, and a library's rounding into a call a value.
@@ -42,76 +24,110 @@ std::int64_t nearest(double x) {
   return std::bit_cast<std::int64_t>(x + kLowestBitIsOne) - std::bit_cast<std::int64_t>(kLowestBitIsOne);
 }
 
-ColumnSums<std::int64_t> sums_of(const Contents& contents, NodeRange rows) {
+/// Rows of all columns, for their norms alone.
+void read_norms(const Contents& contents, NodeRange rows, ColumnNorms& norms) {
   const std::uint32_t columns = contents.features().columns();
-  constexpr double kUnits = std::int64_t{1} << kNormBits;
-  ColumnSums<std::int64_t> sums(columns);
-  std::vector<float> x(columns);
+  const auto most = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / columns, 1, rows.size()));
+  std::vector<float> x(std::size_t{most} * columns);
   contents.features().read_ahead(rows, 0, columns);
-  for (NodeId node = rows.first; node < rows.last; ++node) {
-    contents.features().read({node, node + 1}, 0, columns, x.data());
-    const double root = std::sqrt(static_cast<double>(contents.graph().degree(node)));
-    for (std::uint32_t c = 0; c < columns; ++c) {
-      const double magnitude = std::fabs(static_cast<double>(x[c])) * kUnits;
-      sums.by_degree[c] += nearest(root * magnitude);
-      sums.plain[c] += nearest(magnitude);
-    }
+  for (NodeId first = rows.first; first < rows.last;) {
+    const NodeRange some{first, first + std::min(most, rows.last - first)};
+    contents.features().read(some, 0, columns, x.data());
+    norms.add(contents, {0, columns}, some, x.data());
+    first = some.last;
   }
-  return sums;
 }
 
 }  // namespace
 
-void measure_columns(const Contents& contents, PropagationSpec& spec) {
-  const std::uint32_t columns = contents.features().columns();
-  ColumnSums<Int128> total(columns);
+/// Sums of columns of absolute features, each row weighted by sqrt(d) and by 1, in units of 2^-kNormBits.
+struct ColumnNorms::Sums {
+  std::vector<Int128> by_degree, plain;
   std::mutex mutex;
-  parallel_ranges(0, contents.num_nodes(), kNormRows, [&](std::size_t first, std::size_t last) {
-    const ColumnSums<std::int64_t> part = sums_of(contents, {static_cast<NodeId>(first), static_cast<NodeId>(last)});
-    const std::scoped_lock lock(mutex);
-    total += part;
-  });
-  const auto value = [](Int128 sum) { return std::ldexp(static_cast<double>(sum), -kNormBits); };
-  spec.column_norms.clear();
-  for (const Int128 sum : total.by_degree) spec.column_norms.push_back(value(sum));
-  spec.code_norm = value(std::accumulate(total.plain.begin(), total.plain.end(), Int128{0})) / columns;
+};
+
+ColumnNorms::ColumnNorms(std::uint32_t columns) : sums_(std::make_unique<Sums>()) {
+  sums_->by_degree.resize(columns);
+  sums_->plain.resize(columns);
 }
 
-void try_columns(const Contents& contents, NodeRange rows) {
-  for (NodeId first = rows.first; first < rows.last;) {
-    const NodeId last = first + std::min<NodeId>(kNormRows, rows.last - first);
-    static_cast<void>(sums_of(contents, {first, last}));
-    first = last;
+ColumnNorms::~ColumnNorms() = default;
+
+void ColumnNorms::add(const Contents& contents, TileColumns tile, NodeRange rows, const float* x) {
+  constexpr double kUnits = std::int64_t{1} << kNormBits;
+  std::vector<std::int64_t> by_degree(tile.count), plain(tile.count);
+  for (NodeId node = rows.first; node < rows.last; ++node, x += tile.count) {
+    const double root = std::sqrt(static_cast<double>(contents.graph().degree(node)));
+    for (std::size_t c = 0; c < tile.count; ++c) {
+      const double magnitude = std::fabs(static_cast<double>(x[c])) * kUnits;
+      by_degree[c] += nearest(root * magnitude);
+      plain[c] += nearest(magnitude);
+    }
+  }
+  const std::scoped_lock lock(sums_->mutex);
+  for (std::size_t c = 0; c < tile.count; ++c) {
+    sums_->by_degree[tile.first + c] += by_degree[c];
+    sums_->plain[tile.first + c] += plain[c];
   }
 }
 
-TileFill level0_rows(const Contents& contents, const PropagationSpec& spec) {
-  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits](TileColumns tile, NodeRange rows,
-                                                                            std::int32_t* out) {
-    const auto most = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / tile.count, 1, rows.size()));
+void ColumnNorms::finish(PropagationSpec& spec) const {
+  const auto value = [](Int128 sum) { return std::ldexp(static_cast<double>(sum), -kNormBits); };
+  spec.column_norms.clear();
+  for (const Int128 sum : sums_->by_degree) spec.column_norms.push_back(value(sum));
+  spec.code_norm = value(std::accumulate(sums_->plain.begin(), sums_->plain.end(), Int128{0})) /
+                   static_cast<double>(sums_->plain.size());
+}
+
+void measure_columns(const Contents& contents, PropagationSpec& spec) {
+  ColumnNorms norms(contents.features().columns());
+  parallel_ranges(0, contents.num_nodes(), ColumnNorms::kMostRows, [&](std::size_t first, std::size_t last) {
+    read_norms(contents, {static_cast<NodeId>(first), static_cast<NodeId>(last)}, norms);
+  });
+  norms.finish(spec);
+}
+
+void try_columns(const Contents& contents, NodeRange rows) {
+  ColumnNorms norms(contents.features().columns());
+  for (NodeId first = rows.first; first < rows.last;) {
+    const NodeRange some{first,
+                         first + static_cast<NodeId>(std::min<std::size_t>(ColumnNorms::kMostRows, rows.last - first))};
+    read_norms(contents, some, norms);
+    first = some.last;
+  }
+}
+
+TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms) {
+  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits, norms](TileColumns tile, NodeRange rows,
+                                                                                   std::int32_t* out) {
+    const auto most = static_cast<NodeId>(std::clamp<std::size_t>(
+        kLevel0Values / tile.count, 1, std::min<std::size_t>(rows.size(), ColumnNorms::kMostRows)));
     std::vector<float> x(std::size_t{most} * tile.count);
     for (NodeId first = rows.first; first < rows.last;) {
-      const NodeId last = first + std::min(most, rows.last - first);
-      contents.features().read({first, last}, static_cast<std::uint32_t>(tile.first),
-                               static_cast<std::uint32_t>(tile.count), x.data());
+      const NodeRange some{first, first + std::min(most, rows.last - first)};
+      contents.features().read(some, static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count),
+                               x.data());
+      if (norms != nullptr) norms->add(contents, tile, some, x.data());
       const float* row = x.data();
-      for (; first < last; ++first, row += tile.count, out += tile.count)
+      for (; first < some.last; ++first, row += tile.count, out += tile.count)
         power.level0({row, tile.count}, contents.graph().degree(first), bits, out);
     }
   };
 }
 
-TileFill level0_fill(const Contents& contents, const PropagationSpec& spec) {
-  return [&contents, fill = level0_rows(contents, spec)](TileColumns tile, NodeRange rows, std::int32_t* out) {
-    const NodeId nodes = contents.num_nodes();
+TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, bool once) {
+  return [&contents, fill = level0_rows(contents, spec, norms), once](TileColumns tile, NodeRange rows,
+                                                                      std::int32_t* out) {
     // Fills come in ascending order: at the beginning of a piece, the one after the next is asked for.
     if (rows.first % kReadRows < rows.size()) {
-      const std::uint64_t from = rows.first / kReadRows * kReadRows + (rows.first < kReadRows ? 0 : kReadRows);
-      const std::uint64_t to = (rows.first / kReadRows + 2) * kReadRows;
-      if (from < nodes)
-        contents.features().read_ahead(
-            {static_cast<NodeId>(from), static_cast<NodeId>(std::min<std::uint64_t>(to, nodes))},
-            static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count));
+      const std::uint64_t piece = rows.first / kReadRows;
+      const auto node = [&](std::uint64_t pieces) {
+        return static_cast<NodeId>(std::min<std::uint64_t>(contents.num_nodes(), pieces * kReadRows));
+      };
+      const auto first = static_cast<std::uint32_t>(tile.first), count = static_cast<std::uint32_t>(tile.count);
+      contents.features().read_ahead({node(piece == 0 ? 0 : piece + 1), node(piece + 2)}, first, count);
+      // Other threads may still fill rows of the piece before.
+      if (once && piece >= 2) contents.features().forget({node(piece - 2), node(piece - 1)}, first, count);
     }
     fill(tile, rows, out);
   };

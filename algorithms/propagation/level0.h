@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/graph/contents.h"
@@ -11,17 +14,39 @@
 
 namespace unweave {
 
-/// Fills in spec.column_norms and spec.code_norm, which scale thresholds: one pass over the features.
+/// Sums of the columns of the features, which scale thresholds. They are exact, so that no order of the rows changes them. add()
+/// may run on any number of threads.
+class ColumnNorms {
+ public:
+  static constexpr std::size_t kMostRows = 4096;  ///< of one call of add()
+  explicit ColumnNorms(std::uint32_t columns);
+  ~ColumnNorms();
+  ColumnNorms(const ColumnNorms&) = delete;
+  ColumnNorms& operator=(const ColumnNorms&) = delete;
+  /// Columns `tile` of the nodes of `rows`, at most kMostRows, row-major; each value once.
+  void add(const Contents& contents, TileColumns tile, NodeRange rows, const float* x);
+  /// Fills in spec.column_norms and spec.code_norm.
+  void finish(PropagationSpec& spec) const;
+
+ private:
+  struct Sums;
+  std::unique_ptr<Sums> sums_;
+};
+
+/// Fills in spec.column_norms and spec.code_norm: one pass over the features. A propagation needs none, since level0_fill()
+/// measures what it reads.
 void measure_columns(const Contents& contents, PropagationSpec& spec);
-/// The work of measure_columns on some rows, for its time.
+/// The work of measure_columns() on some rows, for its time.
 void try_columns(const Contents& contents, NodeRange rows);
 
 inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< features read at a time, or one row
 
 /// t^0 of the present features under spec.rho and spec.scale_bits, for rows in any order. `contents` must outlive it. Takes
-/// 4 bytes for each of kLevel0Values on every thread.
-[[nodiscard]] TileFill level0_rows(const Contents& contents, const PropagationSpec& spec);
-/// Fills as level0_rows() does, and asks the disk for rows long before their turn.
-[[nodiscard]] TileFill level0_fill(const Contents& contents, const PropagationSpec& spec);
+/// 4 bytes for each of kLevel0Values on every thread. `norms` gets what is read and may be null; it must outlive the fill.
+[[nodiscard]] TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr);
+/// Fills as level0_rows() does, and asks the disk for rows long before their turn. `once`: no other tile and nobody after it will
+/// soon read what it has read, or memory has no room for it.
+[[nodiscard]] TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr,
+                                   bool once = false);
 
 }  // namespace unweave

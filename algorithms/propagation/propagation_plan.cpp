@@ -5,12 +5,14 @@
 
 #include "engine/state/cone.h"
 #include "engine/state/level_indexes.h"
+#include "engine/state/target_graph.h"
 
 namespace unweave {
 
 std::vector<RowMask> backward_cone(
     const Contents& contents, std::uint32_t levels,
-    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted) {
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted,
+    const TargetGraph* lists) {
   const NodeId nodes = contents.num_nodes();
   std::vector<RowMask> masks(levels, RowMask(nodes));
   std::vector<bool> readers(nodes);
@@ -19,7 +21,8 @@ std::vector<RowMask> backward_cone(
     if (readers[node]) masks[levels - 1].insert(node);
   }
   for (std::uint32_t level = levels - 1; level >= 1; --level) {
-    const std::vector<std::uint32_t> counts = count_readers(contents, readers);
+    const std::vector<std::uint32_t> counts =
+        level + 1 == levels && lists != nullptr ? count_readers(*lists) : count_readers(contents, readers);
     if (counted) counted(level, counts);
     for (NodeId node = 0; node < nodes; ++node) {
       readers[node] = counts[node] > 0;
@@ -47,14 +50,15 @@ SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::v
 
 PropagationPlan plan_propagation(
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
-    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted) {
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted,
+    const TargetGraph* lists) {
   PropagationPlan plan;
   if (spec.levels == 0) return plan;
   const NodeId nodes = contents.num_nodes();
   SweepJob job = sweep_job(contents, spec, {});
   if (!spec.all_rows) {
     plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
-    job.wanted = backward_cone(contents, spec.levels, counted);
+    job.wanted = backward_cone(contents, spec.levels, counted, lists);
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());

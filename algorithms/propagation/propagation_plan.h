@@ -14,12 +14,15 @@
 
 namespace unweave {
 
-/// Rows that labelled targets read: masks [level - 1] of levels 1 .. L >= 1. One pass over the graph a level but the last;
-/// `counted` gets the number of readers of every node at levels L-1 .. 1 and may be empty. Takes a bit a node for each
+class TargetGraph;
+
+/// Rows that labelled targets read: masks [level - 1] of levels 1 .. L >= 1. One pass over the graph a level but the last,
+/// or over `lists` for the last but one where these are there; `counted` gets the number of readers of every node at levels L-1 .. 1 and may be empty. Takes a bit a node for each
 /// mask and one more, charged by the caller, and 4 bytes a node.
 [[nodiscard]] std::vector<RowMask> backward_cone(
     const Contents& contents, std::uint32_t levels,
-    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted);
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted,
+    const TargetGraph* lists = nullptr);
 
 /// Arcs of some rows in sum, self loops included.
 [[nodiscard]] std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows);
@@ -33,11 +36,12 @@ struct PropagationPlan {
   Reservation masks;             ///< charged for `wanted`
 };
 
-/// A plan is made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`: see
-/// backward_cone(). Throws ResourceError where it cannot fit `budget`.
+/// A plan is made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`, `lists`:
+/// see backward_cone(). Throws ResourceError where it cannot fit `budget`.
 [[nodiscard]] PropagationPlan plan_propagation(
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
-    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {});
+    const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {},
+    const TargetGraph* lists = nullptr);
 
 /// The job that sums the rows in `wanted` of a propagation (see SweepJob). The caller sets its `fill` and `progress`.
 [[nodiscard]] SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted);

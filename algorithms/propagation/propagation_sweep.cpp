@@ -137,6 +137,13 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
   }
 }
 
+/// A scan of all blocks in order has come to a piece of them: asks for the next but one, and is done with the last but one.
+void scan_ahead(const BlockSource& source, std::size_t block) {
+  const auto end = [&](std::size_t pieces) { return std::min(source.num_blocks, block + pieces * kReadBlocks); };
+  if (source.read_ahead) source.read_ahead(block == 0 ? 0 : end(1), end(2));
+  if (source.forget && block >= 2 * kReadBlocks) source.forget(block - 2 * kReadBlocks, block - kReadBlocks);
+}
+
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
@@ -162,6 +169,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
   Clock::time_point begin_fill = Clock::now();
   Clock::duration filling{};
   // Before the features pass through the page cache, which would leave few free pages of the larger size.
+  if (source.forget) source.forget(0, source.num_blocks);
   larger.commit();
   smaller.commit();
   for (std::size_t first = 0; first < options.features; first += plan.width) {
@@ -178,6 +186,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       const std::size_t begin = item * kFillRows;
       const NodeRange rows{static_cast<NodeId>(begin),
                            static_cast<NodeId>(std::min<std::size_t>(source.num_nodes, begin + kFillRows))};
+      if (fill_check.must_weigh && begin / kBlockNodes % kReadBlocks == 0) scan_ahead(source, begin / kBlockNodes);
       T* const out = larger.as<T>() + begin * columns.count;
       if (options.check == nullptr)
         fill_rows(fill, columns, rows, out);
@@ -199,7 +208,9 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       const LevelCheck check = check_of(level);
       const SweepLevel job{tile, wanted, ranks_of(level - 1), ranks_of(level),
                            options.check == nullptr ? nullptr : &check};
-      sweep_level(source, job, budget, [&](const SumRows& rows) { sink(level, columns, rows); });
+      const bool has_lists = level == options.hops && options.last_lists != nullptr;
+      sweep_level(has_lists ? *options.last_lists : source, job, budget,
+                  [&](const SumRows& rows) { sink(level, columns, rows); });
       if (const auto number = static_cast<std::uint32_t>(level);
           options.check != nullptr && !options.check->holds(number))
         throw WrongSums(blame_level(source, job, *options.check, number));

@@ -38,6 +38,8 @@ struct PropagationOptions {
   /// What each level's sums are checked with as they are formed, one of the graph's nodes, `features` and `hops`; null: nothing
   /// is checked, as benchmarks of bare sums want it.
   SumCheck* check = nullptr;
+  /// Lists of the rows that the last level wants, which takes them from here and not from the graph; null: from the graph.
+  const BlockSource* last_lists = nullptr;
   std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit. Read by plan_tiles() alone
   /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
   std::function<void(HugeBuffer)> spare;

@@ -18,7 +18,7 @@ namespace {
 constexpr NodeId kPieceNodes = NodeId{1} << 15;  // as far as a sweep reads ahead
 constexpr NodeId kPartRows = 4096;               // rows of features that a thread takes at a time
 constexpr double kTrialArcs = 0x1p26;            // arcs of a level
-constexpr double kTrialValues = 0x1p26;          // values of the features, for their norms and again for level 0
+constexpr double kTrialValues = 0x1p26;          // values of the features
 
 /// Calls work(part) on all parts, on all threads. Returns the seconds that a row took since `start`.
 template <class Work>
@@ -29,26 +29,22 @@ double seconds_a_row(Clock::time_point start, const std::vector<NodeRange>& part
   return rows == 0 ? 0 : seconds_since(start) / static_cast<double>(rows);
 }
 
-/// Norms of columns, and level 0 in tiles of `width` columns unless that is 0.
+/// Norms of columns where `width` is 0; else level 0 in tiles of `width` columns, which measures them by the way.
 double try_reading(const Contents& contents, const PropagationSpec& spec, std::size_t width, MemoryBudget& budget) {
   const NodeId nodes = contents.num_nodes();
   const std::uint32_t columns = contents.features().columns();
   const double values = static_cast<double>(nodes) * columns;
-  // Rows of their own for either: those that the norms have read are in memory, which has no room for all of a large store.
-  std::vector<NodeRange> for_norms, for_level0;
-  for (const NodeRange part : sample_pieces(nodes, kPartRows, nullptr, values / (2 * kTrialValues)))
-    (for_norms.size() > for_level0.size() ? for_level0 : for_norms).push_back(part);
-  if (for_level0.empty()) for_level0 = for_norms;  // where there are few nodes
-
-  const double norms = seconds_a_row(Clock::now(), for_norms, [&](NodeRange part) { try_columns(contents, part); });
-  if (width == 0) return norms * nodes;
+  const std::vector<NodeRange> parts = sample_pieces(nodes, kPartRows, nullptr, values / kTrialValues);
+  if (width == 0)
+    return seconds_a_row(Clock::now(), parts, [&](NodeRange part) { try_columns(contents, part); }) * nodes;
   const auto rows = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / width, 1, kPartRows));
   const Reservation reservation =
       budget.reserve(active_threads() * rows * width * (sizeof(std::int32_t) + sizeof(float)), "rows of features");
-  const TileFill fill = level0_rows(contents, spec);
+  ColumnNorms norms(columns);
+  const TileFill fill = level0_rows(contents, spec, &norms);
   const Clock::time_point start = Clock::now();
-  for (const NodeRange part : for_level0) contents.features().read_ahead(part, 0, static_cast<std::uint32_t>(width));
-  const double level0 = seconds_a_row(start, for_level0, [&](NodeRange part) {
+  for (const NodeRange part : parts) contents.features().read_ahead(part, 0, static_cast<std::uint32_t>(width));
+  const double level0 = seconds_a_row(start, parts, [&](NodeRange part) {
     std::vector<std::int32_t> densities(rows * width);
     for (NodeId first = part.first; first < part.last;) {
       const NodeId last = first + std::min(rows, part.last - first);
@@ -56,7 +52,7 @@ double try_reading(const Contents& contents, const PropagationSpec& spec, std::s
       first = last;
     }
   });
-  return (norms + level0 * columns / static_cast<double>(width)) * nodes;
+  return level0 * columns / static_cast<double>(width) * nodes;
 }
 
 /// Seconds of one column tile of one level.

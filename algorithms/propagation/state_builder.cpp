@@ -53,6 +53,7 @@ PropagationOptions options_of(const SweepJob& job) {
   options.hops = static_cast<int>(job.last_level - job.first_level + 1);
   options.scale_bits = static_cast<int>(job.scale_bits);
   options.wanted = job.wanted;
+  options.last_lists = job.last_lists;
   return options;
 }
 
@@ -104,6 +105,15 @@ SumCheck check_of(const Contents& contents, const SweepJob& job, MemoryBudget& b
   return {contents.num_nodes(), job.columns, job.last_level - job.first_level + 1, job.wanted, budget, job.first_level};
 }
 
+/// The graph; where memory does not hold it beside the tiles, the sweep lets go of what it has gone through.
+BlockSource graph_source(const Contents& contents, const TilePlan& plan) {
+  const Graph& graph = contents.graph();
+  BlockSource source = block_source(graph);
+  if (plan.memory_bytes() + graph.file_bytes() > system_memory())
+    source.forget = [&graph](std::size_t first, std::size_t last) { graph.forget(first, last); };
+  return source;
+}
+
 /// Runs the sweep and times it without the filling of the first tile.
 SweepResult run_sweep(const Contents& contents, const SweepJob& job, PropagationOptions options, SumCheck& check,
                       const TilePlan& plan, MemoryBudget& budget, const LevelSink& sink,
@@ -121,7 +131,7 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, Propagation
     rows_done += rows.nodes.size();
     meter.add(rows.nodes.size());
   };
-  const double filling = propagation_sweep(block_source(contents.graph()), options, plan, budget, job.fill, counted);
+  const double filling = propagation_sweep(graph_source(contents, plan), options, plan, budget, job.fill, counted);
   meter.report();
   check.drop_weights();
   finish();

@@ -21,8 +21,9 @@ struct SweepJob {
   std::uint32_t last_level = 2;   ///< L
   std::uint32_t columns = 0;      ///< features
   std::uint32_t scale_bits = 24;
-  std::vector<RowMask> wanted;  ///< one mask a level first..last, or empty for all rows
-  TileFill fill;                ///< normalised sums of level first_level - 1
+  std::vector<RowMask> wanted;              ///< one mask a level first..last, or empty for all rows
+  TileFill fill;                            ///< normalised sums of level first_level - 1
+  const BlockSource* last_lists = nullptr;  ///< see PropagationOptions
   /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
   /// thread, one call at a time.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;

@@ -43,14 +43,29 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
   }
 }
 
-void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
-  if (width == 0) return;
-  const std::uint64_t span = span_nodes(nodes_);
-  for (std::uint64_t first = range.first; first < std::min(range.last, nodes_);) {
-    const std::uint64_t last = std::min<std::uint64_t>(std::min(range.last, nodes_), (first / span + 1) * span);
-    files_[first / span].read_ahead({static_cast<NodeId>(first), static_cast<NodeId>(last)}, first_column, width);
+template <class Use>
+void Features::for_files(NodeRange range, const Use& use) const {
+  if (columns_ == 0) return;  // a store without features has no files
+  const std::uint64_t span = span_nodes(nodes_), end = std::min(range.last, nodes_);
+  for (std::uint64_t first = range.first; first < end;) {
+    const std::uint64_t last = std::min(end, (first / span + 1) * span);
+    use(files_[first / span], NodeRange{static_cast<NodeId>(first), static_cast<NodeId>(last)});
     first = last;
   }
+}
+
+void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  for_files(range, [&](const FeatureFile& file, NodeRange part) { file.read_ahead(part, first_column, width); });
+}
+
+void Features::forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  for_files(range, [&](const FeatureFile& file, NodeRange part) { file.forget(part, first_column, width); });
+}
+
+std::uint64_t Features::file_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const FeatureFile& file : files_) bytes += file.bytes();
+  return bytes;
 }
 
 bool Features::is_zero(NodeId node, std::vector<float>& scratch) const {

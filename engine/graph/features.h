@@ -55,6 +55,9 @@ class Features {
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
   /// Asks the disk for what read() will soon want; rows past the last one are left out.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
+  /// What read() will not soon want again.
+  void forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept;
   [[nodiscard]] bool is_zero(NodeId node, std::vector<float>& scratch) const;
   [[nodiscard]] const std::vector<FeatureFile>& files() const noexcept { return files_; }
 
@@ -75,6 +78,9 @@ class Features {
   }
 
  private:
+  /// Calls use(file, range) for the part of a range of rows that each file has; rows past the last one are left out.
+  template <class Use>
+  void for_files(NodeRange range, const Use& use) const;
   static constexpr std::uint64_t kSetRowBytes = 160;  // entry, owner and array of a row
   NodeId nodes_;
   std::uint32_t columns_;

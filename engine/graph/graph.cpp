@@ -85,14 +85,29 @@ std::uint32_t Graph::weight(NodeId u, NodeId v) const {
   return static_cast<std::uint32_t>(last - first);
 }
 
-void Graph::read_ahead(std::size_t first, std::size_t last) const noexcept {
+template <class Use>
+void Graph::for_shards(std::size_t first, std::size_t last, const Use& use) const {
   const std::size_t span_blocks = (std::size_t{span_mask_} + 1) / kBlockNodes;
   for (last = std::min(last, num_blocks()); first < last;) {
     const std::size_t shard = first / span_blocks;
     const std::size_t end = std::min(last, (shard + 1) * span_blocks);
-    shards_[shard].read_ahead(first - shard * span_blocks, end - shard * span_blocks);
+    use(shards_[shard], first - shard * span_blocks, end - shard * span_blocks);
     first = end;
   }
+}
+
+void Graph::read_ahead(std::size_t first, std::size_t last) const noexcept {
+  for_shards(first, last, [](const Shard& shard, std::size_t from, std::size_t to) { shard.read_ahead(from, to); });
+}
+
+void Graph::forget(std::size_t first, std::size_t last) const noexcept {
+  for_shards(first, last, [](const Shard& shard, std::size_t from, std::size_t to) { shard.forget(from, to); });
+}
+
+std::uint64_t Graph::file_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Shard& shard : shards_) bytes += shard.all_block_bytes();
+  return bytes;
 }
 
 void Graph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const {

@@ -67,6 +67,10 @@ class Graph {
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
   /// Blocks [first, last) will be decoded soon.
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
+  /// Blocks [first, last) will not be decoded soon.
+  void forget(std::size_t first, std::size_t last) const noexcept;
+  /// Bytes of all lists in the files.
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept;
   /// The list of `node` will be read soon.
   void read_ahead(NodeId node) const noexcept { read_ahead(node / kBlockNodes, node / kBlockNodes + 1); }
   /// The lists of all nodes of a range will be read soon.
@@ -104,6 +108,9 @@ class Graph {
   [[nodiscard]] bool is_changed(NodeId node) const noexcept {
     return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
   }
+  /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from its own first one.
+  template <class Use>
+  void for_shards(std::size_t first, std::size_t last, const Use& use) const;
   void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);
   static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: its entry, and the least array
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);

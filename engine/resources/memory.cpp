@@ -94,10 +94,14 @@ std::uint64_t cgroup_memory_limit(const std::filesystem::path& membership, const
   return least;
 }
 
-std::uint64_t default_memory_limit() {
+std::uint64_t system_memory() {
   const std::uint64_t ram =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min(ram, cgroup_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup")) / 5 * 4;
+  return std::min(ram, cgroup_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
+}
+
+std::uint64_t default_memory_limit() {
+  return system_memory() / 5 * 4;
 }
 
 std::uint64_t HugeBuffer::charge(std::uint64_t bytes) noexcept {
@@ -133,7 +137,8 @@ void HugeBuffer::commit() const {
     const std::size_t bytes = (last - first) * kHugePage;
     // Kernels that know neither refuse, and the first touch commits.
     madvise(at, bytes, MADV_POPULATE_WRITE);
-    madvise(at, bytes, kCollapse);
+    // One by one: the first page that finds no room of its size would end a call for all.
+    for (std::size_t page = 0; page < bytes; page += kHugePage) madvise(at + page, kHugePage, kCollapse);
   });
 }
 

@@ -59,6 +59,8 @@ class MemoryBudget {
   std::atomic<std::uint64_t> peak_ = 0;
 };
 
+/// The physical memory, or the control group's limit where that is smaller.
+[[nodiscard]] std::uint64_t system_memory();
 /// 80 % of the physical memory, or of the control group's limit where that is smaller.
 [[nodiscard]] std::uint64_t default_memory_limit();
 

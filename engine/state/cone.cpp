@@ -107,4 +107,13 @@ std::vector<std::uint32_t> count_readers(const Contents& contents, const std::ve
   return counts;
 }
 
+std::vector<std::uint32_t> count_readers(const TargetGraph& targets) {
+  std::vector<std::uint32_t> counts(targets.num_nodes());
+  targets.for_each([&](NodeId node, std::span<const NodeId> neighbours) {
+    ++counts[node];
+    for (const NodeId neighbour : neighbours) ++counts[neighbour];
+  });
+  return counts;
+}
+
 }  // namespace unweave

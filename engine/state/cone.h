@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/graph/node_map.h"
+#include "engine/state/target_graph.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/types.h"
@@ -65,5 +66,7 @@ class Cone {
 
 /// Counts of one level from the rows of the level above: for `propagate`, in one pass over the graph.
 [[nodiscard]] std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers);
+/// Counts of the last level but one, from the lists of the targets.
+[[nodiscard]] std::vector<std::uint32_t> count_readers(const TargetGraph& targets);
 
 }  // namespace unweave

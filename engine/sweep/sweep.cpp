@@ -17,7 +17,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kReadRanges = 64;  // 32,768 nodes: some MiB of a graph
+constexpr std::size_t kReadRanges = kReadBlocks / kSweepRangeBlocks;
 
 /// The wanted nodes of one block with their lists side by side.
 struct BlockLists {
@@ -140,6 +140,9 @@ class LevelSweep {
       const std::size_t to = std::min(source_.num_blocks, from + kReadRanges * kSweepRangeBlocks);
       const std::size_t first = next_wanted(item == 0 ? 0 : from, to);
       if (first < to) source_.read_ahead(first, to);
+      // What other threads still work on began after the piece before this one.
+      if (source_.forget && item >= 2 * kReadRanges)
+        source_.forget((item - 2 * kReadRanges) * kSweepRangeBlocks, (item - kReadRanges) * kSweepRangeBlocks);
     }
     // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
     std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));

@@ -62,6 +62,8 @@ struct BlockSource {
   std::function<void(std::size_t slots)> make_slots;
   std::function<void(std::size_t block, std::size_t slot, DecodedBlock& out)> decode;
   std::function<void(std::size_t first, std::size_t last)> read_ahead;  ///< asks for blocks; may be empty
+  /// Is told of blocks that will not be decoded soon; empty where memory has room for all.
+  std::function<void(std::size_t first, std::size_t last)> forget;
 };
 
 /// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` block by block. Blocks without
@@ -85,6 +87,9 @@ void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, c
 
 /// Memory that one worker needs for a tile of `width` columns.
 [[nodiscard]] std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width);
+
+/// Blocks that a sweep asks for at a time, some MiB of a graph: a multiple of those of a range.
+inline constexpr std::size_t kReadBlocks = 64 * kSweepRangeBlocks;
 
 /// A graph as a BlockSource; `graph` must outlive it.
 template <BlockGraph G>

@@ -93,22 +93,33 @@ void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_
     read_dense<float>(local, first_column, width, out);
 }
 
-void FeatureFile::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+template <class Use>
+void FeatureFile::for_bytes(NodeRange range, std::uint32_t first_column, std::uint32_t width, const Use& use) const {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
   const std::uint64_t bytes = value_bytes(layout_.type);
   if (layout_.sparse) {
     const std::uint64_t begin = offsets_[local.first];
     const std::uint64_t count = offsets_[local.last] - begin;
-    file_.read_ahead(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
-    file_.read_ahead(values_at_ + bytes * begin, bytes * count);
+    use(8 * (std::uint64_t{range_.size()} + 1) + 4 * begin, 4 * count);
+    use(values_at_ + bytes * begin, bytes * count);
     return;
   }
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < first_column + width;
        tile += kTileColumns) {
     const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
-    file_.read_ahead((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * bytes,
-                     std::uint64_t{local.size()} * tile_width * bytes);
+    use((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * bytes,
+        std::uint64_t{local.size()} * tile_width * bytes);
   }
+}
+
+void FeatureFile::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  for_bytes(range, first_column, width,
+            [this](std::uint64_t offset, std::uint64_t length) { file_.read_ahead(offset, length); });
+}
+
+void FeatureFile::forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
+  for_bytes(range, first_column, width,
+            [this](std::uint64_t offset, std::uint64_t length) { file_.forget(offset, length); });
 }
 
 template <class Value>

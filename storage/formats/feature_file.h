@@ -48,6 +48,9 @@ class FeatureFile {
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
   /// Asks the disk for these columns and rows, which will be read soon.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
+  /// These columns and rows will not be read soon; where another column of their strip will, it is read anew.
+  void forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.size(); }
   /// Checks checksums, finiteness and row norms; throws FormatError.
   void verify() const;
 
@@ -56,6 +59,9 @@ class FeatureFile {
   void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
   template <class Value>
   void read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  /// Calls use(offset, length) for the bytes of the payload that hold these columns and rows.
+  template <class Use>
+  void for_bytes(NodeRange range, std::uint32_t first_column, std::uint32_t width, const Use& use) const;
   [[noreturn]] void fail_column(std::uint64_t index) const;
 
   SealedFile file_;

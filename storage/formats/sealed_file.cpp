@@ -227,6 +227,20 @@ void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const no
   ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + std::min(size_, offset + length));
 }
 
+void SealedFile::forget(std::uint64_t offset, std::uint64_t length) const noexcept {
+  if (offset >= size_ || length == 0) return;
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  // Pages at both ends are those of neighbours, too.
+  const std::uint64_t first = (kSealedHeaderBytes + offset + page - 1) / page * page;
+  const std::uint64_t last = (kSealedHeaderBytes + std::min(size_, offset + length)) / page * page;
+  if (first >= last) return;
+  ::madvise(const_cast<std::byte*>(map_ + first), last - first, MADV_DONTNEED);  // what is mapped stays in the cache
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)::posix_fadvise(fd, static_cast<off_t>(first), static_cast<off_t>(last - first), POSIX_FADV_DONTNEED);
+  ::close(fd);
+}
+
 void SealedFile::ask(std::uint64_t first, std::uint64_t last) const noexcept {
   // A page of the system may be larger than a chunk, and it takes no address within one.
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -145,6 +145,9 @@ class SealedFile {
   /// asked for: they will be used soon. Who goes through a file for the first time in order need not ask; any other page
   /// that was not asked for is a wait for the disk, one after the other.
   void read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept;
+  /// Lets the system drop what it holds of payload bytes [offset, offset + length): whoever scans more than memory holds
+  /// would else push out what is read ahead. The bytes may be read again.
+  void forget(std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
   void check(std::uint64_t offset, std::uint64_t length) const;

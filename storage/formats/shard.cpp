@@ -189,6 +189,10 @@ void Shard::read_ahead(std::size_t first, std::size_t last) const noexcept {
   file_.read_ahead(blocks_at_ + offsets_[first], offsets_[last] - offsets_[first]);
 }
 
+void Shard::forget(std::size_t first, std::size_t last) const noexcept {
+  file_.forget(blocks_at_ + offsets_[first], offsets_[last] - offsets_[first]);
+}
+
 void Shard::fail(std::size_t block, const BlockError& error) const {
   file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": " + error.what);
 }

@@ -86,6 +86,10 @@ class Shard {
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
   /// Blocks [first, last) will be decoded soon.
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
+  /// Blocks [first, last) will not be decoded soon.
+  void forget(std::size_t first, std::size_t last) const noexcept;
+  /// Bytes of all blocks.
+  [[nodiscard]] std::uint64_t all_block_bytes() const noexcept { return offsets_.back(); }
   /// Decodes all lists of a block, concatenated. Throws FormatError.
   void decode(std::size_t block, NodeId* targets) const;
   /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.

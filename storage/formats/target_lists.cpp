@@ -1,6 +1,8 @@
 // storage/formats/target_lists.cpp - opens the lists of the target rows, decodes them and checks them.
 #include "storage/formats/target_lists.h"
 
+#include <algorithm>
+
 #include "storage/formats/manifest.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/store_layout.h"
@@ -33,6 +35,13 @@ std::span<const std::uint32_t> TargetLists::decode(std::size_t block, std::vecto
   }
   shard.decode(local, lists.data());
   return shard.counts().subspan(local * kBlockNodes);
+}
+
+std::uint64_t TargetLists::max_cursor_bytes() const noexcept {
+  std::uint64_t arcs = 0;
+  for (const Shard& shard : shards_)
+    for (std::size_t block = 0; block < shard.num_blocks(); ++block) arcs = std::max(arcs, shard.block_arcs(block));
+  return 2 * (arcs + kDecodeSlack) * sizeof(NodeId);  // a vector that grows takes up to twice what it holds
 }
 
 void TargetLists::verify() const {

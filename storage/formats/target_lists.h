@@ -26,10 +26,27 @@ class TargetLists {
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< arcs of all lists together
   [[nodiscard]] bool has(NodeId node) const noexcept { return std::binary_search(nodes_.begin(), nodes_.end(), node); }
+  /// The lists that were decoded last, for whoever goes through the targets in small ranges.
+  struct Cursor {
+    std::size_t block = ~std::size_t{0};  ///< of all targets
+    std::vector<NodeId> lists;
+    std::span<const std::uint32_t> counts;
+  };
   /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as
   /// the graph's shards have them. Throws FormatError.
   template <class Use>
-  void for_each(NodeRange range, const Use& use) const;
+  void for_each(NodeRange range, Cursor& cursor, const Use& use) const;
+  template <class Use>
+  void for_each(NodeRange range, const Use& use) const {
+    Cursor cursor;
+    for_each(range, cursor, use);
+  }
+  /// Memory of so many targets: their ids, and how long their lists are.
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t targets) noexcept {
+    return targets * (sizeof(NodeId) + sizeof(std::uint32_t));
+  }
+  /// The most memory that a cursor comes to hold.
+  [[nodiscard]] std::uint64_t max_cursor_bytes() const noexcept;
   /// Checks checksums and decodes everything; throws FormatError.
   void verify() const;
 
@@ -47,17 +64,19 @@ class TargetLists {
 };
 
 template <class Use>
-void TargetLists::for_each(NodeRange range, const Use& use) const {
-  std::vector<NodeId> lists;
+void TargetLists::for_each(NodeRange range, Cursor& cursor, const Use& use) const {
   const std::size_t last = rank(range.last);
   for (std::size_t at = rank(range.first); at < last;) {
     const std::size_t block = at / kBlockNodes;
     const std::size_t end = std::min(last, (block + 1) * kBlockNodes);
-    const NodeId* list = lists.data();
-    const std::span<const std::uint32_t> counts = decode(block, lists);
-    list = lists.data();
+    if (cursor.block != block) {
+      cursor.block = ~std::size_t{0};  // until it is decoded
+      cursor.counts = decode(block, cursor.lists);
+      cursor.block = block;
+    }
+    const NodeId* list = cursor.lists.data();
     for (std::size_t i = block * kBlockNodes; i < end; ++i) {
-      const std::uint32_t count = counts[i - block * kBlockNodes];
+      const std::uint32_t count = cursor.counts[i - block * kBlockNodes];
       if (i >= at) use(nodes_[i], std::span(list, count));
       list += count;
     }

@@ -53,6 +53,29 @@ TEST_SUITE("unit") {
       }
     }
   }
+
+  TEST_CASE("norms of columns that are measured as tiles are filled are those of a pass over the features") {
+    for (const bool sparse : {false, true}) {
+      CAPTURE(sparse);
+      const testing::TempDir folder;
+      testing::TinyStore contents = testing::random_store(3000, 6000, 100, 8);
+      contents.sparse = sparse;
+      testing::write_store(folder / "s", contents);
+      const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
+      PropagationSpec expected = testing::tiny_spec(1), spec = expected;
+      measure_columns(store.contents(), expected);
+      CHECK(std::all_of(expected.column_norms.begin(), expected.column_norms.end(), [](double x) { return x > 0; }));
+      // Rows and columns in pieces of any size, the last ones first.
+      ColumnNorms norms(100);
+      const TileFill fill = level0_fill(store.contents(), spec, &norms, true);
+      for (const TileColumns columns : {TileColumns{64, 36}, TileColumns{0, 63}, TileColumns{63, 1}})
+        for (const NodeRange rows : {NodeRange{2000, 3000}, NodeRange{0, 1}, NodeRange{1, 2000}})
+          static_cast<void>(filled(fill, columns, rows));
+      norms.finish(spec);
+      CHECK(spec.column_norms == expected.column_norms);
+      CHECK(spec.code_norm == expected.code_norm);
+    }
+  }
 }
 
 }  // namespace unweave

@@ -10,6 +10,8 @@
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
 #include "algorithms/verification/verify.h"
+#include "engine/state/cone.h"
+#include "engine/state/target_graph.h"
 #include "engine/state/target_list_writer.h"
 #include "storage/formats/store_layout.h"
 #include "support/folder_bytes.h"
@@ -119,6 +121,40 @@ TEST_SUITE("unit") {
           const auto by_sources = normalised(touched_rows(sent, part, nodes, repaired, stays));
           CHECK(normalised(touched_targets(*targets, graph, index, repaired, nodes, stays)) == by_sources);
           if (nodes.size() == sample.nodes) CHECK_FALSE(by_sources.empty());
+        }
+      }
+    }
+  }
+
+  TEST_CASE("blocks of the targets alone have their present lists, and count the readers that the graph counts") {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      CAPTURE(seed);
+      const Sample sample = few_targets(400, 0.05, seed);
+      const TempDir folder;
+      const auto store =
+          streamed(folder / "s", sample, seed == 0 ? std::vector<Request>() : random_requests(sample, 60, seed));
+      const TargetLists* lists = store->embedding().indexes().target_lists();
+      REQUIRE(lists != nullptr);
+      const Graph& graph = store->contents().graph();
+      const TargetGraph targets(graph, *lists);
+      std::vector<bool> readers(sample.nodes);
+      for (const NodeId node : lists->nodes()) readers[node] = true;
+      CHECK(count_readers(targets) == count_readers(store->contents(), readers));
+
+      TargetGraph::BlockBuffer buffer;
+      DecodedBlock block;
+      std::vector<NodeId> expected;
+      // Backward too: what a cursor has decoded need not be what comes next.
+      for (std::size_t turn = 0; turn < 2 * targets.num_blocks(); ++turn) {
+        const std::size_t b = turn < targets.num_blocks() ? turn : 2 * targets.num_blocks() - 1 - turn;
+        targets.decode(b, buffer, block);
+        CHECK(block.first == b * kBlockNodes);
+        const NodeId* list = block.targets;
+        for (std::uint32_t i = 0; i < block.nodes; ++i) {
+          expected.clear();
+          if (readers[block.first + i]) graph.neighbours(block.first + i, expected);
+          REQUIRE(std::equal(list, list + block.counts[i], expected.begin(), expected.end()));
+          list += block.counts[i];
         }
       }
     }

@@ -27,6 +27,29 @@ std::uint64_t number_at(const std::string& bytes, std::size_t at) {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("bytes that the system may drop are read again, and those of their neighbours stay") {
+    const testing::TempDir dir;
+    SealedWriter writer({dir.path(), "folder", "stem", "ext", "kind"});
+    std::string payload(300'000, '\0');
+    for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<char>(i * 7 % 128);
+    writer.append_values(std::span<const char>(payload));
+    const SealedFile file(dir.path(), writer.finish({}), "kind");
+    const auto text = [&] {
+      const auto bytes = file.bytes(0, file.size());
+      return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    };
+    CHECK(text() == payload);
+    for (const auto& [offset, length] : {std::pair<std::uint64_t, std::uint64_t>{0, payload.size()},
+                                         {5000, 100},
+                                         {4096, 100'000},
+                                         {299'999, 1},
+                                         {100, 10'000'000},
+                                         {10'000'000, 5}}) {
+      file.forget(offset, length);
+      CHECK(text() == payload);
+    }
+  }
+
   TEST_CASE("header, root and table of a file are the checksums that FORMAT.md says, at the edges of pages too") {
     std::vector<std::size_t> sizes{0, 1, 8, 100'000};
     for (const std::size_t pages : {1U, 2U, 9U})
