@@ -297,7 +297,7 @@ class Purge {
             meter_.advance(progress.done - std::exchange(shown, progress.done));
           },
           ignored);
-    } else {
+    } else if (spec.kept.has_sums()) {
       LevelIndexes::write(store_, contents, spec, folded);
     }
     after_.propagation = std::move(spec);

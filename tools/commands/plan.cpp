@@ -215,7 +215,7 @@ void refuse_mixed_options(const CommandLine& line) {
     for (const char* const option : {"removed", "head", "epsilon", "delta", "lambda", "tau", "alpha", "bound", "set"})
       if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
   if (line.has("solver") && !line.has("requests"))
-    for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+    for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
   if (line.get<bool>("purge") && line.has("requests"))
@@ -225,7 +225,7 @@ void refuse_mixed_options(const CommandLine& line) {
     if (line.given("batch")) throw UsageError("--batch needs --requests");
     if (!line.get<bool>("purge")) return;
   }
-  for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+  for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
     if (line.given(option))
       throw UsageError("--" + std::string(option) +
                        " belongs to a propagation, --requests and --purge to one that was; leave one of them out");

@@ -60,6 +60,7 @@ void run_propagate(CommandLine& line) {
   Figures figures{.table = Table({"propagated", ""})};
   figures.table.add_row({"hops", count_text(spec.levels)});
   figures.table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
+  figures.table.add_row({"keeps", std::string(keep_name(spec.kept.keep))});
   figures.count("nodes_without_row", "nodes without a row", without_row);
   figures.count("rows", "rows kept", report.rows);
   figures.count("tiles", "column tiles", report.tiles);
