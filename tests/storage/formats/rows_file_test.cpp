@@ -223,7 +223,7 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(forge({3, 0, 70, ~0ULL, 5, 2}, bytes, 0, 0), FormatError);
     CHECK_THROWS_AS(forge({3, 0, 70, 3, 5, 2}, bytes - 1, 0, 0), FormatError);
     CHECK_THROWS_AS(forge({3, 0, 70, 3, 5, 2}, bytes, 9, 0x8000), FormatError);  // a member past the range
-    for (const std::uint16_t bits : {0x7C00, 0xFC00, 0x7E00})
+    for (const std::uint16_t bits : std::vector<std::uint16_t>{0x7C00, 0xFC00, 0x7E00})
       CHECK_THROWS_AS(forge({3, 0, 70, 3, 5, 2}, bytes, layout.rows_at() + 4, bits), FormatError);
   }
 }
