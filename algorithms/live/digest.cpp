@@ -6,7 +6,8 @@
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
 //   for each level 0..L-1    0: not stale; 1: differences of present and published normalised sums
-//   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0: no row; 1: bits of its values
+//   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0: no row; 1: bits of its
+//     values
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled with zeros
 // A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
 #include "algorithms/live/digest.h"

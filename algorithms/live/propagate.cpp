@@ -59,11 +59,10 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
     job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
       progress({done += rows, rows_in_all * tiles, static_cast<double>(arcs_in_all) * job.columns});
     };
-  SweepResult result =
-      spec.kept.has_sums()
-          ? build_state(store, contents, job, plan.state, budget)
-          : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), plan.state,
-                       budget, files);
+  SweepResult result = spec.kept.has_sums()
+                           ? build_state(store, contents, job, plan.state, budget)
+                           : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(),
+                                        plan.state, budget, files);
   for (std::uint32_t l = 1; spec.kept.has_sums() && l <= spec.levels; ++l)
     files[l].partitions = std::move(result.partitions[l - 1]);
   report.rows = result.rows;

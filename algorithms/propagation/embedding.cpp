@@ -75,10 +75,10 @@ std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Man
 
 void Embedding::require_sums(const std::filesystem::path& store) const {
   if (kept_)
-    throw UsageError((store.empty() ? "this store" : store.string()) + ": keeps its " +
-                     std::string(keep_name(spec_.kept.keep)) +
-                     " in place of the sums, which streams and requests need; run " +
-                     operation((store.empty() ? "propagate" : "propagate " + store.string()) + ' ' + option("keep", "state")));
+    throw UsageError(
+        (store.empty() ? "this store" : store.string()) + ": keeps its " + std::string(keep_name(spec_.kept.keep)) +
+        " in place of the sums, which streams and requests need; run " +
+        operation((store.empty() ? "propagate" : "propagate " + store.string()) + ' ' + option("keep", "state")));
 }
 
 std::uint64_t Embedding::stale_rows() const {

@@ -37,8 +37,8 @@ class Embedding {
   [[nodiscard]] const PropagationSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::uint32_t levels() const noexcept { return spec_.levels; }  ///< L
   [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
-  /// Whether there are sums. Where rows are kept in their place, rows() and is_target() serve those, nothing is ever stale, and
-  /// nothing can change.
+  /// Whether there are sums. Where rows are kept in their place, rows() and is_target() serve those, nothing is ever
+  /// stale, and nothing can change.
   [[nodiscard]] bool has_sums() const noexcept { return !kept_; }
   /// Throws UsageError where there are none, which names the store, unless that is empty, and the remedy.
   void require_sums(const std::filesystem::path& store = {}) const;
@@ -93,8 +93,8 @@ class Embedding {
   /// Numbers in a row of Z: columns() for L + 1 weights. B (L + 1) of them give B such blocks side by side, each with L + 1
   /// weights of its own. Throws UsageError for other numbers of weights.
   [[nodiscard]] std::size_t row_width(std::span<const double> weights) const;
-  /// Rows of Z for `nodes`, row-major nodes x row_width(weights). Throws UsageError for a node that is no target, and for weights
-  /// that kept rows do not serve (KeptRows::rows); std::logic_error while the last level is behind.
+  /// Rows of Z for `nodes`, row-major nodes x row_width(weights). Throws UsageError for a node that is no target, and
+  /// for weights that kept rows do not serve (KeptRows::rows); std::logic_error while the last level is behind.
   void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
 
  private:

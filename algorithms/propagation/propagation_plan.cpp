@@ -77,9 +77,9 @@ PropagationPlan plan_propagation(
     const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
     plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
   }
-  plan.state = has_sums ? plan_state(contents, job, budget.available())
-                        : plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(),
-                                    budget.available());
+  plan.state =
+      has_sums ? plan_state(contents, job, budget.available())
+               : plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), budget.available());
   plan.wanted = std::move(job.wanted);
   return plan;
 }

@@ -20,8 +20,8 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kMostBatch = 512;              // rows, as a sweep goes through them
-constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 20;  // of a thread
+constexpr std::size_t kMostBatch = 512;                        // rows, as a sweep goes through them
+constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 20;  // a thread has
 
 std::size_t blocks_of_rows(const PropagationSpec& spec) {
   return spec.kept.keep == Keep::embedding ? spec.weights.size() / (spec.levels + std::size_t{1}) : 1;
@@ -92,6 +92,8 @@ RowConverter::RowConverter(const std::filesystem::path& folder, const Contents& 
       power_(spec.rho),
       features_(level0_rows(contents, spec)),
       used_(levels_in_use(spec)) {
+  const bool uses_others = std::any_of(used_.begin(), used_.end() - 1, [](bool one) { return one; });
+  is_single_ = spec.kept.keep == Keep::hops || (spec.levels > 0 && blocks_of_rows(spec) == 1 && !uses_others);
   if (waiting_levels(spec) == 0) return;
   if (targets != nullptr) ranks_.emplace(*targets);
   const std::filesystem::path path = SealedName{folder, "state", "waiting", "rows", ""}.make_temporary();
@@ -126,7 +128,7 @@ void RowConverter::start(int level, TileColumns columns) {
 }
 
 /// Fills the work with the next targets among the rows, as many as fit.
-void RowConverter::load_targets(int, const SumRows& rows, std::size_t& at, Work& w) const {
+void RowConverter::load_targets(const SumRows& rows, std::size_t& at, Work& w) const {
   w.nodes.clear();
   w.rows.clear();
   for (; at < rows.nodes.size() && w.nodes.size() < batch_; ++at) {
@@ -134,7 +136,8 @@ void RowConverter::load_targets(int, const SumRows& rows, std::size_t& at, Work&
     w.nodes.push_back(rows.nodes[at]);
     const auto wide = std::lower_bound(rows.wide_nodes.begin(), rows.wide_nodes.end(), at);
     if (wide != rows.wide_nodes.end() && *wide == at)
-      w.rows.push_back({nullptr, rows.wide_sums + static_cast<std::size_t>(wide - rows.wide_nodes.begin()) * rows.width});
+      w.rows.push_back(
+          {nullptr, rows.wide_sums + static_cast<std::size_t>(wide - rows.wide_nodes.begin()) * rows.width});
     else
       w.rows.push_back({rows.sums + at * rows.width, nullptr});
   }
@@ -148,11 +151,11 @@ void RowConverter::put(int level, TileColumns columns, const SumRows& rows) {
   Loan loan(*this);
   Work& w = loan.get();
   for (std::size_t at = 0; at < rows.nodes.size();) {
-    load_targets(level, rows, at, w);
+    load_targets(rows, at, w);
     if (w.nodes.empty()) continue;
     for (std::size_t i = 0; i < w.nodes.size(); ++i)
-      density_from_sums(w.rows[i], static_cast<std::uint32_t>(columns.count),
-                        contents_.graph().degree(w.nodes[i]), &w.t[i * columns.count]);
+      density_from_sums(w.rows[i], static_cast<std::uint32_t>(columns.count), contents_.graph().degree(w.nodes[i]),
+                        &w.t[i * columns.count]);
     if (is_embedding && l < spec_.levels)
       spool(level, columns, w);
     else
@@ -194,27 +197,22 @@ void RowConverter::add_features(TileColumns columns, Work& w) const {
   }
 }
 
-/// The sums are complete: w.t holds those of this level. Levels are added in ascending order, as Embedding::rows() does.
+/// The sums are complete: w.t holds those of this level. Levels are added in ascending order, as Embedding::rows()
+/// does.
 void RowConverter::combine(int level, TileColumns columns, Work& w) const {
   const std::size_t count = w.nodes.size(), width = columns.count, values = count * width;
-  const bool is_embedding = spec_.kept.keep == Keep::embedding;
   const std::size_t blocks = blocks_of_rows(spec_), levels = spec_.levels + std::size_t{1};
-  std::fill_n(w.sums.begin(), values * blocks, 0.0);
-  const auto add = [&](std::size_t l) {
-    const std::span<const std::int32_t> t(w.t);
-    for (std::size_t b = 0; b < blocks; ++b) {
-      const double weight = is_embedding ? spec_.weights[b * levels + l] : 1;
-      if (weight == 0) continue;
-      for (std::size_t i = 0; i < count; ++i)
-        add_level(weight, t.subspan(i * width, width), &w.sums[(i * blocks + b) * width]);
-    }
-  };
-  if (!is_embedding) {
-    add(static_cast<std::size_t>(level));
+  const double unit = unit_of(spec_.scale_bits);
+  const auto factor = [&](std::size_t i) { return power_.inverse(contents_.graph().degree(w.nodes[i])) * unit; };
+  if (is_single_) {
+    const double weight = spec_.kept.keep == Keep::embedding ? spec_.weights.back() : 1;
+    for (std::size_t i = 0; i < count; ++i)
+      finish_level(weight, factor(i), std::span<const std::int32_t>(w.t).subspan(i * width, width),
+                   &w.values[i * width]);
   } else {
-    std::vector<std::int32_t> last;
-    const bool others = waiting_levels(spec_) > 0 || (level > 0 && used_[0]);
-    if (others && used_[spec_.levels]) last.assign(w.t.begin(), w.t.begin() + static_cast<std::ptrdiff_t>(values));
+    std::vector<std::int32_t> last;  // t of this level, while w.t holds those below
+    if (level > 0 && used_[spec_.levels]) last.assign(w.t.begin(), w.t.begin() + static_cast<std::ptrdiff_t>(values));
+    std::fill_n(w.sums.begin(), values * blocks, 0.0);
     for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
       if (!used_[l]) continue;
       if (l == 0)
@@ -222,31 +220,32 @@ void RowConverter::combine(int level, TileColumns columns, Work& w) const {
       else if (l < spec_.levels)
         spool_->read_at(spool_at(static_cast<int>(l), columns, w.nodes.front()),
                         std::as_writable_bytes(std::span(w.t).first(values)));
-      else if (others)
-        std::copy(last.begin(), last.end(), w.t.begin());
-      add(l);
+      const std::span<const std::int32_t> t(l > 0 && l == spec_.levels ? last : w.t);
+      for (std::size_t b = 0; b < blocks; ++b) {
+        const double weight = spec_.weights[b * levels + l];
+        for (std::size_t i = 0; weight != 0 && i < count; ++i)
+          add_level(weight, t.subspan(i * width, width), &w.sums[(i * blocks + b) * width]);
+      }
     }
+    for (std::size_t i = 0; i < count; ++i)
+      finish_row(factor(i), std::span<const double>(w.sums).subspan(i * blocks * width, blocks * width),
+                 &w.values[i * blocks * width]);
   }
-  const double unit = unit_of(spec_.scale_bits);
-  for (std::size_t i = 0; i < count; ++i)
-    finish_row(power_.inverse(contents_.graph().degree(w.nodes[i])) * unit,
-               std::span<const double>(w.sums).subspan(i * blocks * width, blocks * width),
-               &w.values[i * blocks * width]);
   const auto kept = static_cast<std::uint32_t>(level);
   const std::size_t all = contents_.features().columns();
-  if (blocks == 1 || width == all) return take_(kept, {blocks == 1 ? columns.first : 0, blocks * width}, w.nodes, w.values.data());
+  if (blocks == 1 || width == all)
+    return take_(kept, {blocks == 1 ? columns.first : 0, blocks * width}, w.nodes, w.values.data());
   std::vector<float> block(values);
   for (std::size_t b = 0; b < blocks; ++b) {
-    for (std::size_t i = 0; i < count; ++i)
-      std::copy_n(&w.values[(i * blocks + b) * width], width, &block[i * width]);
+    for (std::size_t i = 0; i < count; ++i) std::copy_n(&w.values[(i * blocks + b) * width], width, &block[i * width]);
     take_(kept, {b * all + columns.first, width}, w.nodes, block.data());
   }
 }
 
 namespace {
 
-/// More pieces than the threads of a sweep can have partly filled at a time: each is at work on rows of two chunks at most, and what
-/// none has begun yet lies in one more.
+/// More pieces than the threads of a sweep can have partly filled at a time: each is at work on rows of two chunks at
+/// most, and what none has begun yet lies in one more.
 std::uint64_t least_pieces(const PropagationSpec& spec, std::size_t width, std::size_t columns) {
   const std::size_t blocks = blocks_of_rows(spec);
   const std::size_t strips = width == columns ? (blocks * columns + kStripColumns - 1) / kStripColumns
@@ -350,16 +349,15 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
     RowsLevelImage& image = *images[level - first_level];
     const auto first = static_cast<std::uint32_t>(some.first), count = static_cast<std::uint32_t>(some.count);
     const std::span<const float> all(values, nodes.size() * some.count);
-    if (spec.kept.type == FeatureType::f32)
-      return image.put(nodes, first, count, std::as_bytes(all).data());
+    if (spec.kept.type == FeatureType::f32) return image.put(nodes, first, count, std::as_bytes(all).data());
     std::vector<Half> halves(all.size());
     const std::size_t at = round_to_halves(all, spec.kept.exponent, halves.data());
     if (at < all.size())
       throw DataError("level " + std::to_string(level) + ", " + contents.order().text(nodes[at / some.count]) +
                       ", column " + std::to_string(some.first + at % some.count) + ": the value " +
                       value_text(all[at]) + " times 2^" + std::to_string(spec.kept.exponent) +
-                      " is more than 16 bits hold, at most 65504; give a smaller " + option("keep-exponent") +
-                      ", or " + option("keep-type", "f32"));
+                      " is more than 16 bits hold, at most 65504; give a smaller " + option("keep-exponent") + ", or " +
+                      option("keep-type", "f32"));
     image.put(nodes, first, count, std::as_bytes(std::span<const Half>(halves)).data());
   };
   RowConverter converter(store, contents, spec, targets, width, plan.row_batch, put, [&] {

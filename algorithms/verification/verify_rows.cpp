@@ -1,5 +1,5 @@
-// algorithms/verification/verify_rows.cpp - rows that are kept in place of sums: who has one, and one random combination of their
-// columns against float64 (algorithms/propagation/PROPAGATION.md, "How kept rows are verified").
+// algorithms/verification/verify_rows.cpp - rows that are kept in place of sums: who has one, and one random
+// combination of their columns against float64 (algorithms/propagation/PROPAGATION.md, "How kept rows are verified").
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -40,7 +40,8 @@ std::vector<double> draw_factors(std::size_t columns) {
   return factors;
 }
 
-/// A sum that keeps what each addition loses (Neumaier 1974): wrong by two units in the last place of the sum of magnitudes.
+/// A sum that keeps what each addition loses (Neumaier 1974): wrong by two units in the last place of the sum of
+/// magnitudes.
 class CarefulSum {
  public:
   void add(double term) {
@@ -69,13 +70,14 @@ class WrongRows {
       const One& one = wrong_[span];
       if (one.rows == 0) continue;
       const std::string first = context.contents.order().text(one.first);
-      const std::string rows = one.rows == 1 ? "the kept row of " + first + " is"
-                                             : std::to_string(one.rows) + " kept rows, first that of " + first + ", are";
-      context.report.findings.push_back(
-          {false, "propagation: level " + std::to_string(level) + ": " + rows +
-                      " not what graph and features give, beyond all rounding; " + operation("repair") +
-                      " makes them anew",
-           kept.entries()[span].path});
+      const std::string rows = one.rows == 1
+                                   ? "the kept row of " + first + " is"
+                                   : std::to_string(one.rows) + " kept rows, first that of " + first + ", are";
+      context.report.findings.push_back({false,
+                                         "propagation: level " + std::to_string(level) + ": " + rows +
+                                             " not what graph and features give, beyond all rounding; " +
+                                             operation("repair") + " makes them anew",
+                                         kept.entries()[span].path});
     }
   }
 
@@ -110,9 +112,8 @@ class Projection {
     const PropagationSpec& spec = context.embedding->spec();
     const std::uint64_t blocks =
         spec.kept.keep == Keep::embedding ? spec.weights.size() / (spec.levels + std::size_t{1}) : 0;
-    const std::uint64_t threads =
-        active_threads() * (2 * context.embedding->columns() * (1 + blocks) * sizeof(float) +
-                            context.contents.graph().max_decoded_bytes());
+    const std::uint64_t threads = active_threads() * (2 * context.embedding->columns() * (1 + blocks) * sizeof(float) +
+                                                      context.contents.graph().max_decoded_bytes());
     return (2 + blocks) * sizeof(double) * context.contents.num_nodes() + threads;
   }
 
@@ -159,9 +160,9 @@ class Projection {
         for (std::size_t b = 0; b < blocks; ++b) {
           const std::span<const float> values = std::span<const float>(row).subspan(b * columns_, columns_);
           const std::span<const double> weights =
-              expected_.empty() ? std::span<const double>(one_level)
-                                : std::span<const double>(spec_.weights)
-                                      .subspan(b * one_level.size(), one_level.size());
+              expected_.empty()
+                  ? std::span<const double>(one_level)
+                  : std::span<const double>(spec_.weights).subspan(b * one_level.size(), one_level.size());
           const double inverse = power_.inverse(contents_.graph().degree(node));
           const double wanted = inverse * (expected_.empty() ? present_[node] : expected_[b][node]);
           if (std::fabs(combine(values) - wanted) <= bound(values, weights, inverse)) continue;
@@ -224,9 +225,9 @@ class Projection {
   std::uint32_t columns_;
   DegreePower power_;
   std::vector<double> factors_;
-  double magnitude_ = 0;  ///< of all factors in sum
+  double magnitude_ = 0;  ///< all factors in sum
   std::vector<double> present_, next_;
-  std::vector<std::vector<double>> expected_;  ///< of an embedding, a block of the rows each
+  std::vector<std::vector<double>> expected_;  ///< what each block of the rows of an embedding should be
 };
 
 }  // namespace
@@ -273,8 +274,8 @@ void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options)
   const NodeId nodes = context.contents.num_nodes();
   const RowMask* const targets = options.wanted.empty() ? nullptr : &options.wanted.back();
   const std::uint64_t worker = RowConverter::worker_bytes(spec, embedding.columns(), kRebuildBatch);
-  const Reservation memory = context.budget.reserve(
-      2 * active_threads() * worker + RowConverter::rank_bytes(spec, nodes), "rows of values");
+  const Reservation memory =
+      context.budget.reserve(2 * active_threads() * worker + RowConverter::rank_bytes(spec, nodes), "rows of values");
   const BlockSource source = block_source(context.contents.graph());
   const TilePlan plan = plan_tiles(source, options, context.budget.available());
   SumCheck check(nodes, embedding.columns(), embedding.levels(), options.wanted, context.budget);

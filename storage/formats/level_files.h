@@ -45,13 +45,13 @@ struct LevelFiles {
 /// What the presence and the contents of a level's files depend on.
 struct LevelPlace {
   const LevelFiles& files;
-  std::uint32_t level;       ///< 0 .. levels
-  std::uint32_t levels;      ///< L
-  bool all_rows;             ///< the targets are all nodes, else the labelled ones
-  NodeId nodes;              ///< nodes of the graph
-  std::uint32_t columns;     ///< columns of the features
-  std::uint32_t max_weight;  ///< the largest weight of an edge, 1 where edges have none
-  KeptForm kept{};           ///< what the levels keep
+  std::uint32_t level;          ///< 0 .. levels
+  std::uint32_t levels;         ///< L
+  bool all_rows;                ///< the targets are all nodes, else the labelled ones
+  NodeId nodes;                 ///< nodes of the graph
+  std::uint32_t columns;        ///< columns of the features
+  std::uint32_t max_weight;     ///< the largest weight of an edge, 1 where edges have none
+  KeptForm kept{};              ///< what the levels keep
   std::uint32_t row_width = 0;  ///< columns of a kept row, where rows are kept
 };
 
@@ -87,7 +87,7 @@ struct LevelFileKind {
   std::optional<FileEntry> LevelFiles::*one = nullptr;  ///< the member, where a level has at most one file; else null
   std::vector<FileEntry> LevelFiles::*list = nullptr;   ///< the member, where a level may have several; else null
   bool one_a_span = false;                              ///< a list, with a file for each span of the nodes
-  bool only_with_rows = false;  ///< its field is there where the level has such files alone
+  bool only_with_rows = false;                          ///< its field is there where the level has such files alone
   FileRole role = FileRole::base;
   Presence (*presence)(const LevelPlace& place) = nullptr;
   const char* fault = nullptr;  ///< what is wrong with a manifest whose files are not as `presence` has it
@@ -102,16 +102,13 @@ inline constexpr LevelFileKind kLevelFileKinds[] = {
      .one_a_span = true,
      .role = FileRole::base,
      .presence =
-         [](const LevelPlace& at) {
-           return at.level > 0 && at.kept.has_sums() ? Presence::always : Presence::never;
-         },
+         [](const LevelPlace& at) { return at.level > 0 && at.kept.has_sums() ? Presence::always : Presence::never; },
      .fault = "levels: not one partition a span",
      .verify = verify_partition},
     {.key = "run",
      .one = &LevelFiles::run,
      .role = FileRole::overlay,
-     .presence =
-         [](const LevelPlace& at) { return at.kept.has_sums() ? Presence::possible : Presence::never; },
+     .presence = [](const LevelPlace& at) { return at.kept.has_sums() ? Presence::possible : Presence::never; },
      .fault = "run: beside rows that are kept in place of sums",
      .verify = verify_run},
     {.key = "counts",
@@ -128,8 +125,7 @@ inline constexpr LevelFileKind kLevelFileKinds[] = {
     {.key = "stale",
      .one = &LevelFiles::stale,
      .role = FileRole::overlay,
-     .presence =
-         [](const LevelPlace& at) { return at.kept.has_sums() ? Presence::possible : Presence::never; },
+     .presence = [](const LevelPlace& at) { return at.kept.has_sums() ? Presence::possible : Presence::never; },
      .fault = "stale: beside rows that are kept in place of sums",
      .verify = verify_stale},
     {.key = "targets",

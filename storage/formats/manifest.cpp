@@ -274,8 +274,8 @@ std::uint32_t Manifest::row_width() const noexcept {
 }
 
 LevelPlace Manifest::place(std::uint32_t level) const {
-  return {levels[level], level,      propagation->levels, propagation->all_rows, nodes,
-          features,      max_weight, propagation->kept,   row_width()};
+  return {levels[level],     level,      propagation->levels, propagation->all_rows, nodes, features, max_weight,
+          propagation->kept, row_width()};
 }
 
 void Manifest::forget_history() {

@@ -22,6 +22,17 @@ std::uint64_t rows_among(NodeRange range, std::span<const std::uint64_t> members
   return rows;
 }
 
+/// Rows of `row_bytes` each go side by side. Whole strips have a length that the compiler knows.
+void copy_rows(std::byte* to, std::size_t row_bytes, const std::byte* from, std::size_t stride, std::uint64_t rows) {
+  constexpr std::size_t kWide = kStripColumns * sizeof(float), kHalves = kStripColumns * sizeof(Half);
+  if (row_bytes == kWide)
+    for (std::uint64_t r = 0; r < rows; ++r) std::memcpy(to + r * kWide, from + r * stride, kWide);
+  else if (row_bytes == kHalves)
+    for (std::uint64_t r = 0; r < rows; ++r) std::memcpy(to + r * kHalves, from + r * stride, kHalves);
+  else
+    for (std::uint64_t r = 0; r < rows; ++r) std::memcpy(to + r * row_bytes, from + r * stride, row_bytes);
+}
+
 }  // namespace
 
 RowsImage::RowsImage(const std::filesystem::path& store, std::uint32_t level, NodeRange range, std::uint32_t columns,
@@ -72,8 +83,14 @@ void RowsImage::put(std::span<const NodeId> nodes, std::uint32_t first_column, s
     for (std::uint32_t column = first_column; column < first_column + width;) {
       const std::uint32_t strip = column / kStripColumns, from = column % kStripColumns;
       const std::uint32_t count = std::min(first_column + width - column, layout_.width_of(strip) - from);
-      const Part part{chunk, rank % kRowsChunk, last - rank, strip, from, count,
-                      values + (rank - begin) * stride + (column - first_column) * layout_.value_bytes, stride};
+      const Part part{chunk,
+                      rank % kRowsChunk,
+                      last - rank,
+                      strip,
+                      from,
+                      count,
+                      values + (rank - begin) * stride + (column - first_column) * layout_.value_bytes,
+                      stride};
       if (queue_ != nullptr)
         gather(part);
       else
@@ -89,12 +106,12 @@ void RowsImage::gather(const Part& part) {
   const std::size_t row_bytes = part.width * layout_.value_bytes;
   std::unique_lock lock(mutex_);
   Piece& piece = open_[{part.chunk, part.strip}];
-  // Whoever has the lock may wait here while others hold pieces that are not full: there must be more segments than those.
+  // Whoever has the lock may wait here while others hold pieces that are not full: there must be more segments than
+  // those.
   if (piece.segment == nullptr) piece.segment = queue_->take();
   std::byte* const to = piece.segment + part.row * row_bytes;
   lock.unlock();
-  for (std::uint64_t r = 0; r < part.count; ++r)
-    std::memcpy(to + r * row_bytes, part.values + r * part.stride, row_bytes);
+  copy_rows(to, row_bytes, part.values, part.stride, part.count);
   lock.lock();
   piece.filled += part.count;
   if (piece.filled < layout_.rows_of(part.chunk)) return;
@@ -115,15 +132,14 @@ void RowsImage::complete(std::uint64_t chunk, std::uint32_t strip, std::byte* se
   queue_->write(open.direct, open.buffered, kSealedHeaderBytes + at, segment, bytes);
 }
 
-/// Whole rows of a strip are written at once; of some columns of them, these are put between the others, which no other thread
-/// writes at this time.
+/// Whole rows of a strip are written at once; of some columns of them, these are put between the others, which no other
+/// thread writes at this time.
 void RowsImage::write(const Part& part) {
   const std::uint32_t strip_width = layout_.width_of(part.strip);
   const std::size_t row_bytes = strip_width * layout_.value_bytes, part_bytes = part.width * layout_.value_bytes;
   std::vector<std::byte> rows(part.count * row_bytes);
   const Files open = files();
-  const std::uint64_t at =
-      kSealedHeaderBytes + layout_.piece_at(part.chunk, part.strip) + part.row * row_bytes;
+  const std::uint64_t at = kSealedHeaderBytes + layout_.piece_at(part.chunk, part.strip) + part.row * row_bytes;
   if (part.width < strip_width) open.buffered->read_at(at, rows);
   for (std::uint64_t r = 0; r < part.count; ++r)
     std::memcpy(&rows[r * row_bytes + part.first * layout_.value_bytes], part.values + r * part.stride, part_bytes);
@@ -148,11 +164,10 @@ FileEntry RowsImage::publish() {
     for (std::size_t i = 0; i < piece.size(); i += kSealedChunkBytes)
       table_[table_index(at + i)] = checksum64(std::span(piece).subspan(i, kSealedChunkBytes));
   }
-  const SealedHeader header =
-      seal(name_, payload,
-           {level_, layout_.range.first, layout_.range.size(), layout_.rows, layout_.columns,
-            static_cast<std::uint64_t>(std::int64_t{kept_.exponent})},
-           table_);
+  const SealedHeader header = seal(name_, payload,
+                                   {level_, layout_.range.first, layout_.range.size(), layout_.rows, layout_.columns,
+                                    static_cast<std::uint64_t>(std::int64_t{kept_.exponent})},
+                                   table_);
   open.buffered->write_at(kSealedHeaderBytes, head);
   open.buffered->write_at(sealed_table_offset(payload), std::as_bytes(std::span(table_)));
   open.buffered->write_at(0, header.bytes);

@@ -83,10 +83,9 @@ void payload(std::string_view bytes) {
   SealedParameters p{};
   for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
   const NodeRange range{0, nodes};
-  static constexpr const char* kKinds[] = {"shard",    "lists",  "dense", "sparse",  "dense16",
-                                           "sparse16", "labels", "ids",   "changes", "run",
-                                           "stale",    "order",  "state", "names",   "nameidx",
-                                           "rows",     "rows16"};
+  static constexpr const char* kKinds[] = {"shard",  "lists", "dense",   "sparse", "dense16", "sparse16",
+                                           "labels", "ids",   "changes", "run",    "stale",   "order",
+                                           "state",  "names", "nameidx", "rows",   "rows16"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
@@ -96,7 +95,8 @@ void payload(std::string_view bytes) {
   if (which == 12) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns;
   if (which == 13 || which == 14) p[0] = nodes;
   const KeptForm kept{Keep::hops, which == 16 ? FeatureType::f16 : FeatureType::f32, which == 16 ? -2 : 0};
-  if (which >= 15) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns, p[5] = static_cast<std::uint64_t>(std::int64_t{kept.exponent});
+  if (which >= 15)
+    p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns, p[5] = static_cast<std::uint64_t>(std::int64_t{kept.exponent});
   if (which == 14) p[1] = std::min<std::uint64_t>(p[1], nodes);
   fs::remove_all(scratch() / "payload");
   SealedWriter writer({scratch(), "payload", "file", kind, kind});

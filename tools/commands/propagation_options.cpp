@@ -27,7 +27,8 @@ void add_propagation_options(CommandLine& line) {
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
   line.set_choices("keep", {"state", "embedding", "hops"});
   add("keep", po::value<std::string>()->value_name("WHAT"),
-      "state (default: sums of all levels, which streams need), embedding (the rows of Z alone), or hops (P^l X, l = 1 .. L)");
+      "state (default: sums of all levels, which streams need), embedding (the rows of Z alone), or hops (P^l X, l = 1 "
+      ".. L)");
   line.set_choices("keep-type", {"f32", "f16"});
   add("keep-type", po::value<FeatureTypeName>()->value_name("T"),
       "of rows that are kept in place of sums: f32 (default) or f16, half the bytes and 11 significant bits");

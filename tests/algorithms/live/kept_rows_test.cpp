@@ -1,5 +1,5 @@
-// tests/algorithms/live/kept_rows_test.cpp - stores that keep rows in place of sums: the bits of those that sums give, whatever the
-// memory; what they serve and what they refuse; verification, repair, purge and digest.
+// tests/algorithms/live/kept_rows_test.cpp - stores that keep rows in place of sums: the bits of those that sums give,
+// whatever the memory; what they serve and what they refuse; verification, repair, purge and digest.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -39,8 +39,7 @@ using testing::text_of;
 const std::vector<std::string> kSchemes{"sgc", "ppr:0.2", "heat:1.5", "chebyshev"};
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) {
            return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
          });
 }
@@ -62,7 +61,8 @@ std::string verified(const fs::path& store, bool rebuild = false) {
 /// Names and roots of all files of rows.
 std::vector<FileEntry> row_files(const fs::path& store) {
   std::vector<FileEntry> files;
-  for (const LevelFiles& level : read_manifest(store).levels) files.insert(files.end(), level.rows.begin(), level.rows.end());
+  for (const LevelFiles& level : read_manifest(store).levels)
+    files.insert(files.end(), level.rows.begin(), level.rows.end());
   return files;
 }
 
@@ -133,7 +133,8 @@ TEST_SUITE("unit") {
         levels[0].clear();
         for (NodeId node = 0; node < contents.nodes; ++node)
           if (all_rows || contents.labels[node] >= 0)
-            levels[0].insert(levels[0].end(), contents.features.begin() + node * 19, contents.features.begin() + (node + 1) * 19);
+            levels[0].insert(levels[0].end(), contents.features.begin() + node * 19,
+                             contents.features.begin() + (node + 1) * 19);
         const std::vector<double> weights{0.5, -2, 0, 0.25};
         std::vector<float> wanted(levels[0].size());
         for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -237,7 +238,8 @@ TEST_SUITE("unit") {
       const FeatureType type = random() % 2 == 0 ? FeatureType::f32 : FeatureType::f16;
       KeptForm kept{keep, type, type == FeatureType::f16 ? static_cast<std::int32_t>(random() % 8) - 4 : 0};
       const auto levels = static_cast<std::uint32_t>(1 + random() % 4);
-      PropagationSpec spec = kept_spec(levels, scheme, kept, random() % 2 == 0, std::array{0.0, 0.25, 0.5, 1.0}[random() % 4]);
+      PropagationSpec spec =
+          kept_spec(levels, scheme, kept, random() % 2 == 0, std::array{0.0, 0.25, 0.5, 1.0}[random() % 4]);
       if (scheme != "chebyshev") spec.scale_bits = 12 + random() % 18;
       CAPTURE(scheme);
       CAPTURE(spec.scale_bits);
@@ -260,7 +262,8 @@ TEST_SUITE("unit") {
       for (const double weight : spec.weights) weights += static_cast<float>(std::fabs(weight));
       const float more = 8 * static_cast<float>(columns) *
                          (std::pow(most_degree, static_cast<float>(1 - spec.rho)) *
-                              std::ldexp(static_cast<float>(levels + 1) * std::max(1.0F, weights), -static_cast<int>(spec.scale_bits)) +
+                              std::ldexp(static_cast<float>(levels + 1) * std::max(1.0F, weights),
+                                         -static_cast<int>(spec.scale_bits)) +
                           (type == FeatureType::f16 ? 0x1p-10F : 0x1p-23F) * 8 + 1e-6F);
       const NodeId node = targets[random() % targets.size()];
       const auto column = static_cast<std::uint32_t>(random() % read_manifest(store).row_width());
@@ -358,7 +361,8 @@ TEST_SUITE("unit") {
     testing::write_store(store, testing::random_store(500, 1500, 21, 12));
     for (const bool all_rows : {true, false})
       for (const std::uint32_t levels : {0U, 2U})
-        for (const KeptForm& kept : {KeptForm{Keep::embedding, FeatureType::f32, 0}, KeptForm{Keep::hops, FeatureType::f16, 0}}) {
+        for (const KeptForm& kept :
+             {KeptForm{Keep::embedding, FeatureType::f32, 0}, KeptForm{Keep::hops, FeatureType::f16, 0}}) {
           const PropagationSpec spec = kept_spec(levels, "sgc", kept, all_rows);
           std::uint64_t planned = 0;
           {

@@ -91,34 +91,33 @@ TEST_SUITE("unit") {
         CAPTURE(all_rows);
         const Manifest manifest = example(all_rows, true, keep);
         CHECK(manifest.version() == (keep == Keep::state ? 5 : 9));
-      CHECK(fault_of(manifest) == "");
-      const auto json = nlohmann::ordered_json::parse(manifest_text(manifest)).at("contents").at("levels");
-      const std::vector<FileEntry> all = manifest.files();
-      auto next = all.begin() + 2;  // after the shards
-      for (std::uint32_t level = 0; level < 3; ++level) {
-        std::vector<std::string> keys, expected;
-        for (const auto& field : json.at(level).items()) keys.push_back(field.key());
-        for (const LevelFileKind& kind : kLevelFileKinds) {
-          CAPTURE(std::string(kind.key));
-          if (!kind.only_with_rows || !files_of(manifest.levels[level], kind).empty()) expected.emplace_back(kind.key);
-          for (const FileEntry& one : files_of(manifest.levels[level], kind)) {
-            REQUIRE(next != all.end());
-            CHECK(*next++ == one);
-            CHECK(json.at(level).at(kind.key).dump().find(one.path) != std::string::npos);
+        CHECK(fault_of(manifest) == "");
+        const auto json = nlohmann::ordered_json::parse(manifest_text(manifest)).at("contents").at("levels");
+        const std::vector<FileEntry> all = manifest.files();
+        auto next = all.begin() + 2;  // after the shards
+        for (std::uint32_t level = 0; level < 3; ++level) {
+          std::vector<std::string> keys, expected;
+          for (const auto& field : json.at(level).items()) keys.push_back(field.key());
+          for (const LevelFileKind& kind : kLevelFileKinds) {
+            CAPTURE(std::string(kind.key));
+            if (!kind.only_with_rows || !files_of(manifest.levels[level], kind).empty())
+              expected.emplace_back(kind.key);
+            for (const FileEntry& one : files_of(manifest.levels[level], kind)) {
+              REQUIRE(next != all.end());
+              CHECK(*next++ == one);
+              CHECK(json.at(level).at(kind.key).dump().find(one.path) != std::string::npos);
+            }
           }
+          CHECK(keys == expected);
         }
-        CHECK(keys == expected);
+        CHECK(next == all.end());
       }
-      CHECK(next == all.end());
-    }
   }
 
   TEST_CASE("a file where its kind has none is refused, and so is a missing one") {
     std::size_t refused = 0;
-    for (const auto& [all_rows, keep] : std::vector<std::pair<bool, Keep>>{{false, Keep::state},
-                                                                           {true, Keep::state},
-                                                                           {false, Keep::embedding},
-                                                                           {true, Keep::hops}}) {
+    for (const auto& [all_rows, keep] : std::vector<std::pair<bool, Keep>>{
+             {false, Keep::state}, {true, Keep::state}, {false, Keep::embedding}, {true, Keep::hops}}) {
       const Manifest sound = example(all_rows, false, keep);
       CHECK(fault_of(sound) == "");
       for (std::uint32_t level = 0; level < 3; ++level)

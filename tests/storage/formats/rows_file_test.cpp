@@ -1,4 +1,5 @@
-// tests/storage/formats/rows_file_test.cpp - kept rows at rest: every shape, both ways of writing, rounding to 16 bits, forgeries.
+// tests/storage/formats/rows_file_test.cpp - kept rows at rest: every shape, both ways of writing, rounding to 16 bits,
+// forgeries.
 #include "storage/formats/rows_file.h"
 
 #include <doctest/doctest.h>
@@ -26,12 +27,11 @@ using testing::TempDir;
 double value_of(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10U & 31U);
   const double fraction = bits & 1023U;
-  const double magnitude =
-      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  const double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
   return (bits & 0x8000U) != 0 ? -magnitude : magnitude;
 }
 
-/// The half next to a number among all of them, one after another; ties to the even one. None where none is finite.
+/// The half next to a number, found by a search among all of them, ties to the even one; nothing where none is finite.
 std::optional<std::uint32_t> nearest_half(double value) {
   static constexpr double kLimit = 65520;  // half way from the largest half to what would be the next one
   if (!(std::fabs(value) < kLimit)) return std::nullopt;
@@ -68,7 +68,8 @@ std::vector<std::uint64_t> members_of(const Shape& shape) {
   return members;
 }
 
-/// Writes the rows in pieces of consecutive members and of columns, in a random order within a tile of columns, by two threads.
+/// Writes the rows in pieces of consecutive members and of columns, in a random order within a tile of columns, by two
+/// threads.
 FileEntry write_shape(const std::filesystem::path& store, const Shape& shape, WriteBehind* queue, std::uint32_t tile,
                       std::uint32_t seed) {
   RowsImage image(store, 3, shape.range, shape.columns, shape.kept, members_of(shape), queue);
@@ -110,7 +111,8 @@ FileEntry write_shape(const std::filesystem::path& store, const Shape& shape, Wr
 TEST_SUITE("unit") {
   TEST_CASE("values are rounded once to the nearest half, ties to even, as a search among all halves finds") {
     std::mt19937 random(5);
-    std::vector<float> values{0.0F, -0.0F, 65504, 65519.996F, 2049, 2051, -2050, 0x1p-24F, 0x1p-25F, 0x1.8p-25F,
+    std::vector<float> values{0.0F,         -0.0F,          65504,         65519.996F,   2049,
+                              2051,         -2050,          0x1p-24F,      0x1p-25F,     0x1.8p-25F,
                               0x1.004p-14F, 1.00048828125F, 1.0009765625F, 0x1.ffcp-15F, 0x1.ffep-15F};
     for (int i = 0; i < 150; ++i) {
       const auto bits = static_cast<std::uint32_t>(random());
@@ -130,8 +132,8 @@ TEST_SUITE("unit") {
         refused += wanted ? 0 : 1;
       }
     CHECK(refused > 50);
-    for (const float value : {65520.0F, -65520.0F, std::numeric_limits<float>::infinity(),
-                              std::numeric_limits<float>::quiet_NaN()}) {
+    for (const float value :
+         {65520.0F, -65520.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       const std::vector<float> three{1, value, 2};
       std::vector<Half> halves(3);
       CHECK(round_to_halves(three, 0, halves.data()) == 1);
@@ -146,10 +148,14 @@ TEST_SUITE("unit") {
     };
     const NodeRange large{65536, 65536 + 9001}, small{0, 70}, exact{0, 4096};
     const KeptForm wide{Keep::hops, FeatureType::f32, 0}, half{Keep::hops, FeatureType::f16, -3};
-    const std::vector<Shape> shapes{{large, 40, wide, every(large, 1)},  {large, 33, half, every(large, 3)},
-                                    {large, 16, half, every(large, 1)},  {small, 5, wide, every(small, 1)},
-                                    {small, 17, half, every(small, 69)}, {exact, 32, wide, every(exact, 1)},
-                                    {small, 3, wide, {}},                {large, 1, half, every(large, 2)}};
+    const std::vector<Shape> shapes{{large, 40, wide, every(large, 1)},
+                                    {large, 33, half, every(large, 3)},
+                                    {large, 16, half, every(large, 1)},
+                                    {small, 5, wide, every(small, 1)},
+                                    {small, 17, half, every(small, 69)},
+                                    {exact, 32, wide, every(exact, 1)},
+                                    {small, 3, wide, {}},
+                                    {large, 1, half, every(large, 2)}};
     for (const Shape& shape : shapes) {
       CAPTURE(shape.columns);
       CAPTURE(shape.nodes.size());
@@ -165,7 +171,8 @@ TEST_SUITE("unit") {
         CHECK(write_shape(folder / "s", shape, &queue, 48, 2) == entry);
       }
       const std::string file = testing::read_all(folder / "s" / entry.path);
-      for (const std::uint32_t tile : {1U, 5U, 16U, 24U, 64U}) CHECK(write_shape(folder / "s", shape, nullptr, tile, tile) == entry);
+      for (const std::uint32_t tile : {1U, 5U, 16U, 24U, 64U})
+        CHECK(write_shape(folder / "s", shape, nullptr, tile, tile) == entry);
       CHECK(testing::read_all(folder / "s" / entry.path) == file);
       const RowsFile rows(folder / "s", entry, 3, shape.range, shape.columns, shape.kept);
       rows.verify();
@@ -205,7 +212,8 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(open(3, shape.range, 6, shape.kept), FormatError);
     CHECK_THROWS_AS(open(3, shape.range, 5, {Keep::hops, FeatureType::f16, 3}), FormatError);
     CHECK_THROWS_AS(open(3, shape.range, 5, {Keep::hops, FeatureType::f32, 0}), FormatError);
-    const auto forge = [&](const SealedParameters& parameters, std::size_t payload, std::size_t at, std::uint16_t bits) {
+    const auto forge = [&](const SealedParameters& parameters, std::size_t payload, std::size_t at,
+                           std::uint16_t bits) {
       SealedWriter writer(rows_name(folder / "s", 3, 0, FeatureType::f16));
       std::vector<std::byte> bytes(payload);
       const std::vector<std::uint64_t> members = members_of(shape);
@@ -218,8 +226,8 @@ TEST_SUITE("unit") {
     const RowsLayout layout{shape.range, 5, 3, 2};
     const std::uint64_t bytes = layout.bytes();
     CHECK_NOTHROW(forge({3, 0, 70, 3, 5, 2}, bytes, 0, 0));
-    CHECK_THROWS_AS(forge({3, 0, 70, 2, 5, 2}, bytes, 0, 0), FormatError);    // another number of members
-    CHECK_THROWS_AS(forge({3, 0, 70, 71, 5, 2}, bytes, 0, 0), FormatError);   // more rows than nodes
+    CHECK_THROWS_AS(forge({3, 0, 70, 2, 5, 2}, bytes, 0, 0), FormatError);   // another number of members
+    CHECK_THROWS_AS(forge({3, 0, 70, 71, 5, 2}, bytes, 0, 0), FormatError);  // more rows than nodes
     CHECK_THROWS_AS(forge({3, 0, 70, ~0ULL, 5, 2}, bytes, 0, 0), FormatError);
     CHECK_THROWS_AS(forge({3, 0, 70, 3, 5, 2}, bytes - 1, 0, 0), FormatError);
     CHECK_THROWS_AS(forge({3, 0, 70, 3, 5, 2}, bytes, 9, 0x8000), FormatError);  // a member past the range

@@ -1,4 +1,5 @@
-// tests/tools/commands/keep_test.cpp - propagate --keep through the commands that read such a store, or refuse to change it.
+// tests/tools/commands/keep_test.cpp - propagate --keep through the commands that read such a store, or refuse to
+// change it.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -27,7 +28,8 @@ Result keeps_ok(const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("propagate --keep: plan, info, export, models, verify, purge and repair know the rows, and streams refuse them") {
+  TEST_CASE(
+      "propagate --keep: plan, info, export, models, verify, purge and repair know the rows, and streams refuse them") {
     const testing::TempDir dir;
     const std::string store = (dir / "store").string(), requests = (dir / "requests.txt").string();
     const std::string sums = (dir / "sums.npy").string(), rows = (dir / "rows.npy").string();
