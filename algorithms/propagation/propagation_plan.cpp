@@ -54,14 +54,8 @@ PropagationPlan plan_propagation(
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return plan;
   const NodeId nodes = contents.num_nodes();
   SweepJob job = sweep_job(contents, spec, {});
-  if (spec.levels == 0) {
-    if (!spec.all_rows) {
-      plan.masks = budget.reserve(nodes / 8 + 1, "masks of the rows to keep");
-      RowMask& targets = plan.wanted.emplace_back(nodes);
-      for (NodeId node = 0; node < nodes; ++node)
-        if (contents.label(node) != kNoLabel) targets.insert(node);
-    }
-    plan.state = plan_rows(contents, spec, job, plan.targets(), budget.available());
+  if (spec.levels == 0) {  // every node has a row of the features
+    plan.state = plan_rows(contents, spec, job, nullptr, budget.available());
     return plan;
   }
   if (!spec.all_rows) {

@@ -31,8 +31,6 @@ struct PropagationPlan {
   std::uint64_t cone_bytes = 0;  ///< written beside the sums, at most: counts of readers, lists of few targets
   std::vector<RowMask> wanted;   ///< rows of levels 1 .. L, which sums are made of; empty where all are wanted
   Reservation masks;             ///< charged for `wanted`
-  /// The rows of level L, null for all; those of an embedding without hops where it is kept.
-  [[nodiscard]] const RowMask* targets() const noexcept { return wanted.empty() ? nullptr : &wanted.back(); }
 };
 
 /// A plan is made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`: see

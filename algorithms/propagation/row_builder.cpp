@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kMostBatch = 512;                        // rows, as a sweep goes through them
 constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 20;  // a thread has
 
+constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // what a HugeBuffer is charged in
+
 std::size_t blocks_of_rows(const PropagationSpec& spec) {
   return spec.kept.keep == Keep::embedding ? spec.weights.size() / (spec.levels + std::size_t{1}) : 1;
 }
@@ -284,7 +286,7 @@ std::string value_text(float value) {
 }  // namespace
 
 std::uint64_t kept_rows_of(const Contents& contents, const PropagationSpec& spec) {
-  return spec.all_rows ? contents.num_nodes() : contents.num_labelled();
+  return spec.all_rows || spec.levels == 0 ? contents.num_nodes() : contents.num_labelled();
 }
 
 StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const SweepJob& job, const RowMask* targets,
@@ -314,7 +316,7 @@ StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const
   };
   if (spec.levels > 0) {
     try_queue(least_pieces(spec, columns, columns));
-    try_queue(share / RowsImage::segment_bytes(spec.kept.type));
+    try_queue((share - std::min(share, kHugePage)) / RowsImage::segment_bytes(spec.kept.type));
     if (plan.row_segments == 0) plan.tiles = tiles_beside(converter);
   }
   plan.row_bytes = queue_bytes(spec.kept, plan.row_segments) + converter;
