@@ -10,6 +10,11 @@
 #include "storage/io/error.h"
 
 namespace unweave {
+namespace {
+
+constexpr std::uint64_t kNear = 64;  // rows of a strip that a page holds: what lies between two of them comes with them
+
+}  // namespace
 
 KeptRows::KeptRows(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents)
     : spec_(*manifest.propagation),
@@ -29,16 +34,15 @@ void KeptRows::rows(std::span<const NodeId> nodes, std::span<const double> weigh
   parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {
     std::vector<float> x(columns);
     std::vector<double> sum(width);
-    LookAhead ahead(first, last, [&](std::size_t i) {
-      const NodeRange one{nodes[i], nodes[i] + 1};
-      if (is_embedding) return levels_.front().read_ahead(one);
+    NodesAhead ahead(nodes.subspan(first, last - first), kNear, [&](NodeRange range) {
+      if (is_embedding) return levels_.front().read_ahead(range);
       for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
-        if (used[l] && l == 0) contents_.features().read_ahead(one, 0, columns);
-        if (used[l] && l > 0) level(l).read_ahead(one);
+        if (used[l] && l == 0) contents_.features().read_ahead(range, 0, columns);
+        if (used[l] && l > 0) level(l).read_ahead(range);
       }
     });
     for (std::size_t i = first; i < last; ++i) {
-      ahead.at(i);
+      ahead.at(i - first);
       if (is_embedding) {
         levels_.front().read(nodes[i], out + i * width);
         continue;

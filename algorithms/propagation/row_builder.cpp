@@ -107,7 +107,7 @@ RowConverter::~RowConverter() = default;
 
 std::uint64_t RowConverter::worker_bytes(const PropagationSpec& spec, std::size_t width, std::size_t batch) {
   const std::uint64_t values = blocks_of_rows(spec) * (sizeof(double) + sizeof(float) + sizeof(Half));
-  return batch * (sizeof(NodeId) + sizeof(StateRow) + width * (sizeof(std::int32_t) + values)) +
+  return batch * (sizeof(NodeId) + sizeof(StateRow) + width * (2 * sizeof(std::int32_t) + sizeof(float) + values)) +
          std::min<std::uint64_t>(kLevel0Values, batch * width) * sizeof(float);
 }
 
