@@ -189,7 +189,7 @@ TEST_SUITE("unit") {
     for (NodeId node = 0; node < star.nodes; ++node)
       for (std::uint32_t c = 0; c < star.columns; ++c) star.features.push_back(c == node % 3 ? 0.9F : 0.01F);
     testing::write_store(store, star);
-    for (const std::string& scheme : {"sgc", "ppr:0.5"}) {
+    for (const char* const scheme : {"sgc", "ppr:0.5"}) {
       PropagationSpec spec = kept_spec(2, scheme, {}, true, 1);
       spec.scale_bits = 29;
       propagate_store(store, spec);
@@ -224,7 +224,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("verify takes right rows of random stores, and finds one value that is wrong; repair makes it anew") {
     const TempDir folder;
-    std::mt19937 random(11);
+    std::mt19937 generator(11);
+    const auto random = [&] { return static_cast<std::uint32_t>(generator()); };
     for (int round = 0; round < 24; ++round) {
       CAPTURE(round);
       const fs::path store = folder / std::to_string(round);
@@ -232,7 +233,8 @@ TEST_SUITE("unit") {
       if (is_weighted)
         testing::build_store(store, weighted_sample());
       else
-        testing::write_store(store, testing::random_store(50 + random() % 300, 900, 1 + random() % 40, 20 + round));
+        testing::write_store(store, testing::random_store(50 + random() % 300, 900, 1 + random() % 40,
+                                                          static_cast<std::uint32_t>(20 + round)));
       const std::string scheme = kSchemes[random() % kSchemes.size()];
       const Keep keep = random() % 2 == 0 ? Keep::embedding : Keep::hops;
       const FeatureType type = random() % 2 == 0 ? FeatureType::f32 : FeatureType::f16;
