@@ -303,20 +303,26 @@ StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const
     return plan_tiles_of(contents, job, available - std::min(available, bytes));
   };
   const std::uint64_t share = memory_shares::kWriteBuffers.of(available);
+  const std::uint64_t segment = RowsImage::segment_bytes(spec.kept.type);
   const auto try_queue = [&](std::uint64_t segments) {
-    if (plan.row_segments > 0 || segments == 0 || queue_bytes(spec.kept, segments) > share) return;
+    if (segments == 0 || queue_bytes(spec.kept, segments) > share) return;
     try {
       const TilePlan tiles = tiles_beside(queue_bytes(spec.kept, segments) + converter);
       if (!cuts_no_strip(spec, tiles.width, columns) || least_pieces(spec, tiles.width, columns) > segments) return;
+      if (plan.row_segments > 0 && tiles.tiles > plan.tiles.tiles) return;
       plan.row_segments = segments;
       plan.tiles = tiles;
     } catch (const ResourceError&) {
-      // Without a queue it is.
+      // With fewer segments, or without a queue.
     }
   };
   if (spec.levels > 0) {
-    try_queue(least_pieces(spec, columns, columns));
-    try_queue((share - std::min(share, kHugePage)) / RowsImage::segment_bytes(spec.kept.type));
+    const std::uint64_t least = least_pieces(spec, columns, columns);
+    const std::uint64_t most = (share - std::min(share, kHugePage)) / segment;
+    try_queue(least);
+    // Room for a quarter of all, as for sums, where that does not make tiles narrower: a sweep waits less often then.
+    if (const std::uint64_t ample = std::min(most, plan.state_bytes / 4 / segment); ample > least) try_queue(ample);
+    if (plan.row_segments == 0) try_queue(most);
     if (plan.row_segments == 0) plan.tiles = tiles_beside(converter);
   }
   plan.row_bytes = queue_bytes(spec.kept, plan.row_segments) + converter;
