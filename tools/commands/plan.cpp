@@ -257,8 +257,7 @@ void run_plan(CommandLine& line) {
       "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
-  add("requests", po::value<std::string>()->value_name("F"),
-      "estimate a stream of these requests; - for standard input");
+  add("requests", po::value<std::string>()->value_name("F"), "estimate a stream of them; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
   add_unlearning_options(line);
   add("purge", po::bool_switch(), "estimate a purge");

@@ -20,20 +20,16 @@ void add_propagation_options(CommandLine& line) {
       "--weights, "
       "or chebyshev: blocks T_k(-P) X / sqrt(L+1), k = 0 .. L side by side, a filter to learn");
   add("rho", po::value<Real>()->value_name("R")->default_value({0.5}),
-      "P = D^-R A D^(R-1), 0 to 1: 1 is the mean of the neighbours");
+      "P = D^-R A D^(R-1), 0 to 1; 1: mean of neighbours");
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
       "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
   line.set_choices("rows", {"all", "labelled"});
   add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
   line.set_choices("keep", {"state", "embedding", "hops"});
-  add("keep", po::value<std::string>()->value_name("WHAT"),
-      "state (default: sums of all levels, which streams need), embedding (the rows of Z alone), or hops (P^l X, l = 1 "
-      ".. L)");
+  add("keep", po::value<std::string>()->value_name("WHAT"), "state (default), embedding (rows of Z) or hops (P^l X)");
   line.set_choices("keep-type", {"f32", "f16"});
-  add("keep-type", po::value<FeatureTypeName>()->value_name("T"),
-      "of rows that are kept in place of sums: f32 (default) or f16, half the bytes and 11 significant bits");
-  add("keep-exponent", po::value<Real>()->value_name("E"),
-      "keep f16 of the values times 2^E, -64 to 64 (default 0): readers divide by it");
+  add("keep-type", po::value<FeatureTypeName>()->value_name("T"), "of these rows: f32 (default) or f16");
+  add("keep-exponent", po::value<Real>()->value_name("E"), "of f16: keeps values times 2^E, -64 to 64 (default 0)");
 }
 
 namespace {
