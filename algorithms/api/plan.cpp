@@ -68,6 +68,8 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
   const StatePlan& state = plan.state;
   PropagationForecast forecast;
   forecast.rows = plan.rows;
+  for (std::uint32_t l = 1; !spec.kept.has_sums() && l <= spec.levels; ++l)
+    forecast.rows[l - 1] = keeps_rows(spec.kept, l, spec.levels) ? plan.rows.back() : 0;
   forecast.arcs = total(plan.arcs);
   forecast.tiles = state.tiles.tiles;
   forecast.tile_columns = state.tiles.width;
@@ -92,7 +94,8 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
   const auto threads = static_cast<double>(active_threads());
   const double write = static_cast<double>(state.state_bytes) / pace.disk_bytes_per_second;
   const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
-  pace.seconds = planned + trial.read_seconds + std::max(sum, write) + (state.tiles.tiles > 1 ? 2 * write : 0);
+  pace.seconds = planned + trial.read_seconds + std::max(sum, write) +
+                 (state.tiles.tiles > 1 && spec.kept.has_sums() ? 2 * write : 0);
   if (trial.sweep_seconds > 0)
     pace.sweep_arc_features_per_second =
         static_cast<double>(forecast.arcs) * contents.features().columns() / trial.sweep_seconds;

@@ -77,6 +77,11 @@ std::vector<ModelInfo> models_of(const std::vector<ModelSummary>& summaries, con
   return models;
 }
 
+/// Whether files keep rows of a level: sums, or values in their place.
+bool has_rows(const PropagationSpec& spec, std::uint32_t level) {
+  return spec.kept.has_sums() ? level > 0 : keeps_rows(spec.kept, level, spec.levels);
+}
+
 void add_levels(StoreInfo& info, const LiveStore& store) {
   if (!store.propagated()) return;
   const Embedding& embedding = store.embedding();
@@ -84,7 +89,7 @@ void add_levels(StoreInfo& info, const LiveStore& store) {
   info.stale_rows = embedding.stale_rows();
   info.lazy_error_bound = lazy_error_bound(embedding, store.contents());
   for (std::uint32_t level = 0; level <= embedding.levels(); ++level)
-    info.levels.push_back({level, level == 0 ? 0 : embedding.cone().rows(level),
+    info.levels.push_back({level, has_rows(embedding.spec(), level) ? embedding.cone().rows(level) : 0,
                            level < embedding.levels() ? embedding.stale(level).size() : 0});
 }
 

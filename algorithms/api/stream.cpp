@@ -78,6 +78,7 @@ struct StreamSession::Impl {
   };
 
   Impl(Writer& writer, StreamOptions how) : turn(Internals::state(writer)), options(std::move(how)) {
+    store.require_sums();
     require_mode(options.mode);
     store.set_plan(options.plan);
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));

@@ -81,7 +81,7 @@ std::optional<FeedEnd> end_of_feed(const fs::path& folder) {
 }
 
 ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store), folder_(std::move(folder)) {
-  static_cast<void>(store.embedding());  // throws before a propagation
+  store.embedding().require_sums(store.path());  // throws before a propagation, too
   std::error_code error;
   if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
     throw UsageError(folder_.string() + ": this is no folder; name one for the feed of changes");

@@ -6,6 +6,8 @@
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
 //   for each level 0..L-1    0: not stale; 1: differences of present and published normalised sums
+//   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0: no row; 1: bits of its
+//     values
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled with zeros
 // A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
 #include "algorithms/live/digest.h"
@@ -102,7 +104,9 @@ class NodeHasher {
       add_features({values_.data() + std::size_t{i} * columns, columns});
       words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
       words_.add(splits[i]);
-      if (embedding_ != nullptr) {
+      if (embedding_ != nullptr && !embedding_->has_sums()) {
+        add_kept(first + i);
+      } else if (embedding_ != nullptr) {
         for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) add_sums(level, first + i);
         for (std::uint32_t level = 0; level < embedding_->levels(); ++level) add_stale(level, first + i);
       }
@@ -119,7 +123,14 @@ class NodeHasher {
     add_features(values_);
     words_.add(static_cast<std::uint32_t>(kNoLabel));
     words_.add(0);
-    if (embedding_ != nullptr) {
+    if (embedding_ != nullptr && !embedding_->has_sums()) {
+      const bool has_rows = embedding_->spec().all_rows;
+      const std::size_t width = embedding_->row_width(kept_weights());
+      for (std::uint32_t level = embedding_->kept().first_level(); level <= embedding_->levels(); ++level) {
+        words_.add(has_rows ? 1 : 0);
+        if (has_rows) std::fill_n(words_.extend(width), width, 0U);
+      }
+    } else if (embedding_ != nullptr) {
       const bool has_rows = embedding_->spec().all_rows;
       for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) {
         words_.add(has_rows ? 1 : 0);
@@ -176,6 +187,23 @@ class NodeHasher {
     return splits;
   }
 
+  /// The weights that give a row of a kept level its width.
+  [[nodiscard]] std::vector<double> kept_weights() const {
+    const PropagationSpec& spec = embedding_->spec();
+    return spec.kept.keep == Keep::embedding ? spec.weights : std::vector<double>(spec.levels + std::size_t{1});
+  }
+
+  /// The bits of kept rows, one value a word.
+  void add_kept(NodeId node) {
+    const KeptRows& kept = embedding_->kept();
+    for (std::uint32_t level = kept.first_level(); level <= embedding_->levels(); ++level) {
+      const RowsLevel& rows = kept.level(level);
+      const bool exists = rows.contains(node);
+      words_.add(exists ? 1 : 0);
+      if (exists) rows.read_bits(node, words_.extend(rows.columns()));
+    }
+  }
+
   void add_sums(std::uint32_t level, NodeId node) {
     const std::uint32_t columns = embedding_->columns();
     const StateRow row = embedding_->level(level).row(node);
@@ -226,14 +254,17 @@ void add_constants(const Manifest& manifest, const Embedding* embedding, Words& 
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);
-  words.add(embedding != nullptr ? 1 : 0);
-  if (embedding == nullptr) return;
+  if (embedding == nullptr) return words.add(0);
+  words.add(1 + static_cast<std::uint32_t>(embedding->spec().kept.keep));
   const PropagationSpec& spec = embedding->spec();
   words.add(spec.levels);
   words.add(spec.scale_bits);
   words.add(spec.all_rows ? 1 : 0);
   const double rho = spec.rho + 0.0;
   words.add_all(std::span(&rho, 1));
+  if (embedding->has_sums()) return;
+  words.add(spec.kept.type == FeatureType::f16 ? 1 : 0);
+  words.add(static_cast<std::uint32_t>(spec.kept.exponent));
 }
 
 }  // namespace

@@ -186,6 +186,7 @@ void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t 
 }
 
 BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
+  require_sums();
   return resolve_after(requests, sequence_, {});
 }
 
@@ -331,6 +332,7 @@ void LiveStore::drop_superseded() {
 
 BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                              LastLevel last) {
+  require_sums();
   require_mode(mode);  // a bad threshold must fail before anything is acknowledged
   if (waiting() > 0) throw UsageError("acknowledged requests wait; apply them first");
   const Change change(*this);
@@ -370,6 +372,7 @@ void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLeve
 }
 
 std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
+  require_sums();
   Waiting next{{0, ThresholdScale::absolute, {requests.begin(), requests.end()}, present_time()},
                budget_.reserve(requests.size() * kRequestBytes, "requests that wait to be applied")};
   open_journal();  // before the first one; nothing can be applied meanwhile

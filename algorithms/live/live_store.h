@@ -58,6 +58,10 @@ class LiveStore {
   [[nodiscard]] bool propagated() const noexcept { return embedding_ != nullptr; }
   /// Throws UsageError naming `propagate` when there is none.
   [[nodiscard]] const Embedding& embedding() const;
+  /// Throws UsageError where rows are kept in place of the sums that requests need.
+  void require_sums() const {
+    if (embedding_) embedding_->require_sums(path_);
+  }
   /// Whether the last batch had a threshold: rows may be stale then. What it left does not matter, so that nothing but the
   /// choice of modes is told. Exact batches and propagate() end it, a flush does not, since its reason may lie in the data.
   [[nodiscard]] bool lazy() const noexcept { return lazy_; }

@@ -9,6 +9,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/row_builder.h"
 #include "algorithms/propagation/state_builder.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
@@ -30,6 +31,15 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
     throw UsageError(option("scale-bits") + " must lie between 8 and 29");
   if (!spec.all_rows && !store.contents().has_labels())
     throw UsageError(option("rows", "labelled") + ": this store has no labels; use " + option("rows", "all"));
+  const KeptForm& kept = spec.kept;
+  if (kept.has_sums() && kept != KeptForm())
+    throw UsageError(option("keep-type") + " and " + option("keep-exponent") +
+                     " are for rows that are kept in place of sums; give " + option("keep", "embedding") + " or " +
+                     option("keep", "hops"));
+  if (kept.type == FeatureType::f32 && kept.exponent != 0)
+    throw UsageError(option("keep-exponent") + " needs " + option("keep-type", "f16"));
+  if (kept.exponent < -kMostKeptExponent || kept.exponent > kMostKeptExponent)
+    throw UsageError(option("keep-exponent") + " must lie between -64 and 64");
 }
 
 /// The lists of the targets, where they are kept apart: who takes them from there need not read the graph for them.
@@ -62,13 +72,13 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
                                      PropagateReport& report, ColumnNorms* norms) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
-  if (spec.levels == 0) return files;
+  if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return files;
   LevelIndexes::write(store, contents, spec, files);
   const LastLists lists(store, contents, files.back(), budget);
   PropagationPlan plan = plan_propagation(
       contents, spec, budget,
       [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
-        files[level].counts = write_counts(store, level, counts);
+        if (spec.kept.has_sums()) files[level].counts = write_counts(store, level, counts);
       },
       lists.graph());
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
@@ -82,8 +92,12 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
     job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
       progress({done += rows, rows_in_all * tiles, static_cast<double>(arcs_in_all) * job.columns});
     };
-  SweepResult result = build_state(store, contents, job, plan.state, budget);
-  for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = std::move(result.partitions[l - 1]);
+  SweepResult result = spec.kept.has_sums()
+                           ? build_state(store, contents, job, plan.state, budget)
+                           : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(),
+                                        plan.state, budget, files);
+  for (std::uint32_t l = 1; spec.kept.has_sums() && l <= spec.levels; ++l)
+    files[l].partitions = std::move(result.partitions[l - 1]);
   report.rows = result.rows;
   report.tiles = result.tiles;
   report.tile_width = result.tile_width;

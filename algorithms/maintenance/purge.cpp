@@ -298,7 +298,7 @@ class Purge {
     } else {
       meter_.start("norms of columns", 0, "rows");
       measure_columns(contents, spec);
-      LevelIndexes::write(store_, contents, spec, folded);
+      if (spec.kept.has_sums()) LevelIndexes::write(store_, contents, spec, folded);
     }
     after_.propagation = std::move(spec);
     after_.levels = std::move(folded);

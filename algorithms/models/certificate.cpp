@@ -114,6 +114,10 @@ Json composed(const StepReport& report) {
 
 }  // namespace
 
+Json rows_json(const KeptForm& kept) {
+  return {{"keep", keep_name(kept.keep)}, {"type", feature_type_name(kept.type)}, {"exponent", kept.exponent}};
+}
+
 Json certificate_fields(const ModelRecord& record, const StepReport& report, const ReleaseContext& context) {
   const bool later = covers_later_releases(report, record.options, context.lazy);
   Json json = {
@@ -147,6 +151,7 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
   if (!context.time.empty()) json["time"] = context.time;
   if (report.certified && !report.composed.empty()) json["composed"] = composed(report);
   if (name_of(record) != record.model.solver) json["name"] = record.name;
+  if (!record.kept.has_sums()) json["rows"] = rows_json(record.kept);
   if (!report.terms.published().empty()) json["public_terms"] = report.terms.published();
   return json;
 }

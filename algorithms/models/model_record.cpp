@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/models/certificate.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
@@ -76,6 +77,13 @@ Json to_json(const ModelRecord& record) {
           {"release_key", record.release_key},
           {"receipt_secret", record.receipt_secret},
           {"requests", record.requests}};
+}
+
+KeptForm kept_form_of(const Json& json) {
+  const auto keep = keep_named(json.at("keep").get<std::string>());
+  const auto type = feature_type_named(json.at("type").get<std::string>());
+  if (!keep || !type) throw std::runtime_error("its rows are kept in a form that is none");
+  return {*keep, *type, json.at("exponent").get<std::int32_t>()};
 }
 
 /// The names of the arrays, in the order in which they follow the weights.
@@ -266,6 +274,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.rho = real_number(propagation.at("rho"));
   record.scale_bits = whole_number<std::uint32_t>(propagation.at("scale_bits"));
   record.all_rows = propagation.at("all_rows").get<bool>();
+  if (propagation.contains("rows")) record.kept = kept_form_of(propagation.at("rows"));
   record.certificate = json.at("certificate").get<std::string>();
   record.private_part = json.at("private_part").get<std::string>();
   record.release_key = json.at("release_key").get<std::string>();
@@ -312,6 +321,7 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec) {
   record.rho = spec.rho;
   record.scale_bits = spec.scale_bits;
   record.all_rows = spec.all_rows;
+  record.kept = spec.kept;
 }
 
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
@@ -319,7 +329,7 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
     const PropagationSpec& spec = *manifest.propagation;
     const NetworkShape shape = shape_of(record.model);
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows &&
+        record.all_rows == spec.all_rows && record.kept == spec.kept &&
         shape.features == form_of(record).features(manifest.features * blocks_of(record)) &&
         shape.classes == manifest.classes)
       return;
@@ -335,6 +345,7 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   Json json = to_json(record);
   if (name_of(record) != model.solver) json["name"] = record.name;
   if (!record.receipts_file.empty()) json["receipts_file"] = record.receipts_file;
+  if (!record.kept.has_sums()) json["propagation"]["rows"] = rows_json(record.kept);
   json["state"] = to_json(model.state);
   ModelFile file{json.dump(), {values_of(model.published)}};
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);

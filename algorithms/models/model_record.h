@@ -26,6 +26,7 @@ struct ModelRecord {
   double rho = 0;
   std::uint32_t scale_bits = 0;
   bool all_rows = false;
+  KeptForm kept{};  ///< what the store keeps: rows of 16 bits are others than those that sums give
 
   // The certificate of its last release (certificate_log.h). Each part is one line of JSON.
   std::string certificate;   ///< the public line; empty: a purge kept the model, and a writer has yet to certify it

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "algorithms/propagation/expected_row.h"
+#include "algorithms/propagation/row_values.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/level_files.h"
@@ -41,7 +42,8 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
       cone_(store, manifest, contents, runs),
       indexes_(store, manifest),
       deferred_{StaleRows(manifest.nodes, manifest.features), false} {
-  for (std::uint32_t l = 1; l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
+  if (!spec_.kept.has_sums()) kept_.emplace(store, manifest, contents);
+  for (std::uint32_t l = 1; !kept_ && l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
     stale_.emplace_back(manifest.nodes, manifest.features);
     if (const auto& entry = manifest.levels[l].stale)
@@ -71,6 +73,14 @@ std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Man
   return bytes;
 }
 
+void Embedding::require_sums(const std::filesystem::path& store) const {
+  if (kept_)
+    throw UsageError(
+        (store.empty() ? "this store" : store.string()) + ": keeps its " + std::string(keep_name(spec_.kept.keep)) +
+        " in place of the sums, which streams and requests need; run " +
+        operation((store.empty() ? "propagate" : "propagate " + store.string()) + ' ' + option("keep", "state")));
+}
+
 std::uint64_t Embedding::stale_rows() const {
   std::uint64_t rows = 0;
   for (const StaleRows& one : stale_) rows += one.size();
@@ -79,6 +89,7 @@ std::uint64_t Embedding::stale_rows() const {
 
 void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                            const std::function<void()>& advance) const {
+  if (kept_) return;  // nothing can have changed them
   std::vector<Run> runs(files.size());
   cone_.checkpoint(store, fold, files, runs);
   for (std::uint32_t l = 0; l <= levels(); ++l) {
@@ -95,14 +106,14 @@ void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::v
 void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept {
   if (level == 0)
     contents_.features().read_ahead(nodes, 0, columns());
-  else
+  else if (!kept_)
     sums_[level - 1].read_ahead(nodes);
 }
 
 void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {
   const std::uint32_t degree = contents_.graph().degree(node);
   if (level > 0) {
-    density_from_sums(expected_row(sums_[level - 1], node), columns(), degree, out);
+    density_from_sums(expected_row(this->level(level), node), columns(), degree, out);
     return;
   }
   std::vector<float> x(columns());
@@ -116,7 +127,7 @@ void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) c
 }
 
 void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
-  sums_[level - 1].read_ahead(rows);
+  this->level(level).read_ahead(rows);
   const auto width = static_cast<std::uint32_t>(tile.count);
   const auto first = static_cast<std::uint32_t>(tile.first);
   for (NodeId node = rows.first; node < rows.last; ++node) {
@@ -148,10 +159,9 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
     if (!is_target(node))
       throw UsageError(contents_.order().text(node) + " has no embedding in this store (not a target); run " +
                        operation("propagate") + " with " + option("rows", "all"));
-  const double unit = std::ldexp(1.0, -static_cast<int>(spec_.scale_bits));
-  std::vector<bool> used(levels);
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    if (weights[i] != 0) used[i % levels] = true;
+  if (kept_) return kept_->rows(nodes, weights, out);
+  const double unit = unit_of(spec_.scale_bits);
+  const std::vector<bool> used = used_levels(weights, spec_.levels);
   parallel_ranges(0, nodes.size(), 256, [&](std::size_t first, std::size_t last) {
     std::vector<std::int32_t> t(columns());
     std::vector<double> sum(width);
@@ -168,12 +178,10 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
         for (std::size_t b = 0; b < blocks; ++b) {
           const double weight = weights[b * levels + l];
           if (weight == 0) continue;
-          double* const block = sum.data() + b * columns();
-          for (std::uint32_t c = 0; c < columns(); ++c) block[c] += weight * t[c];
+          add_level(weight, std::span<const std::int32_t>(t), sum.data() + b * columns());
         }
       }
-      const double factor = power_.inverse(contents_.graph().degree(nodes[i])) * unit;
-      for (std::size_t c = 0; c < width; ++c) out[i * width + c] = static_cast<float>(factor * sum[c]);
+      finish_row(power_.inverse(contents_.graph().degree(nodes[i])) * unit, sum, out + i * width);
     }
   });
 }

@@ -8,10 +8,12 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "algorithms/propagation/density.h"
+#include "algorithms/propagation/kept_rows.h"
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/graph/contents.h"
 #include "engine/state/cone.h"
@@ -35,8 +37,22 @@ class Embedding {
   [[nodiscard]] const PropagationSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::uint32_t levels() const noexcept { return spec_.levels; }  ///< L
   [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
-  StateLevel& level(std::uint32_t l) { return sums_[l - 1]; }  ///< 1 .. L
-  [[nodiscard]] const StateLevel& level(std::uint32_t l) const { return sums_[l - 1]; }
+  /// Whether there are sums. Where rows are kept in their place, rows() and is_target() serve those, nothing is ever
+  /// stale, and nothing can change.
+  [[nodiscard]] bool has_sums() const noexcept { return !kept_; }
+  /// Throws UsageError where there are none, which names the store, unless that is empty, and the remedy.
+  void require_sums(const std::filesystem::path& store = {}) const;
+  /// The rows that are kept in place of sums; there must be some.
+  [[nodiscard]] const KeptRows& kept() const { return *kept_; }
+  /// The sums of a level, 1 .. L. Throws UsageError where there are none.
+  StateLevel& level(std::uint32_t l) {
+    if (kept_) require_sums();
+    return sums_[l - 1];
+  }
+  [[nodiscard]] const StateLevel& level(std::uint32_t l) const {
+    if (kept_) require_sums();
+    return sums_[l - 1];
+  }
   StaleRows& stale(std::uint32_t l) { return stale_[l]; }  ///< 0 .. L-1
   [[nodiscard]] const StaleRows& stale(std::uint32_t l) const { return stale_[l]; }
   Cone& cone() noexcept { return cone_; }
@@ -77,8 +93,8 @@ class Embedding {
   /// Numbers in a row of Z: columns() for L + 1 weights. B (L + 1) of them give B such blocks side by side, each with L + 1
   /// weights of its own. Throws UsageError for other numbers of weights.
   [[nodiscard]] std::size_t row_width(std::span<const double> weights) const;
-  /// Rows of Z for `nodes`, row-major nodes x row_width(weights). Throws UsageError for a node that is no target,
-  /// std::logic_error while the last level is behind.
+  /// Rows of Z for `nodes`, row-major nodes x row_width(weights). Throws UsageError for a node that is no target, and
+  /// for weights that kept rows do not serve (KeptRows::rows); std::logic_error while the last level is behind.
   void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
 
  private:
@@ -91,6 +107,7 @@ class Embedding {
   LevelIndexes indexes_;
   std::deque<StateLevel> sums_;
   std::deque<StaleRows> stale_;
+  std::optional<KeptRows> kept_;
   Deferred deferred_;
 };
 

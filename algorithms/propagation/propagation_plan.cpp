@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "algorithms/propagation/row_builder.h"
 #include "engine/state/cone.h"
 #include "engine/state/level_indexes.h"
 #include "engine/state/target_graph.h"
@@ -53,9 +54,14 @@ PropagationPlan plan_propagation(
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted,
     const TargetGraph* lists) {
   PropagationPlan plan;
-  if (spec.levels == 0) return plan;
+  const bool has_sums = spec.kept.has_sums();
+  if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return plan;
   const NodeId nodes = contents.num_nodes();
   SweepJob job = sweep_job(contents, spec, {});
+  if (spec.levels == 0) {  // every node has a row of the features
+    plan.state = plan_rows(contents, spec, job, nullptr, budget.available());
+    return plan;
+  }
   if (!spec.all_rows) {
     plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
     job.wanted = backward_cone(contents, spec.levels, counted, lists);
@@ -64,12 +70,14 @@ PropagationPlan plan_propagation(
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
     plan.arcs.push_back(spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]));
   }
-  if (!spec.all_rows) {
+  if (!spec.all_rows && has_sums) {
     plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
     const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
     plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
   }
-  plan.state = plan_state(contents, job, budget.available());
+  plan.state =
+      has_sums ? plan_state(contents, job, budget.available())
+               : plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), budget.available());
   plan.wanted = std::move(job.wanted);
   return plan;
 }

@@ -32,7 +32,7 @@ struct PropagationPlan {
   std::vector<std::uint64_t> arcs;  ///< arcs summed at levels 1 .. L, self loops included
   StatePlan state;
   std::uint64_t cone_bytes = 0;  ///< written beside the sums, at most: counts of readers, lists of few targets
-  std::vector<RowMask> wanted;   ///< rows of levels 1 .. L; empty where all are kept
+  std::vector<RowMask> wanted;   ///< rows of levels 1 .. L, which sums are made of; empty where all are wanted
   Reservation masks;             ///< charged for `wanted`
 };
 

@@ -11,7 +11,7 @@
 namespace unweave {
 namespace {
 
-constexpr double kMostWeight =
+constexpr double kMostSchemeWeight =
     1e30;  // sums of 1,001 levels times 2^16, the root of the most nodes, stay finite in float32
 
 double parameter_of(const std::string& scheme, std::size_t prefix) {
@@ -48,7 +48,7 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
       throw UsageError(option("weights") + ": " + std::to_string(weights.size()) + " given, " +
                        option("hops", std::to_string(levels)) + " needs " + std::to_string(count));
     for (const double weight : weights)
-      if (!(std::abs(weight) <= kMostWeight))
+      if (!(std::abs(weight) <= kMostSchemeWeight))
         throw UsageError(option("weights") + ": every weight must lie within +-1e30");
     return weights;
   }

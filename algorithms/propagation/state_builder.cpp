@@ -167,7 +167,17 @@ SweepResult build_state_in_memory(const Contents& contents, const SweepJob& job,
 }
 
 std::uint64_t StatePlan::buffer_bytes() const {
-  return write_buffers == 0 ? 0 : WriteBuffers::charge(write_buffers);
+  return row_bytes + (write_buffers == 0 ? 0 : WriteBuffers::charge(write_buffers));
+}
+
+SweepResult sweep_levels(const Contents& contents, const SweepJob& job, const TilePlan& plan, MemoryBudget& budget,
+                         const LevelSink& sink, const std::function<void()>& finish) {
+  SumCheck check = check_of(contents, job, budget);
+  return run_sweep(contents, job, options_of(job), check, plan, budget, sink, finish);
+}
+
+TilePlan plan_tiles_of(const Contents& contents, const SweepJob& job, std::uint64_t available) {
+  return plan_tiles(block_source(contents.graph()), options_of(job), available);
 }
 
 StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_t available) {

@@ -54,12 +54,25 @@ struct StatePlan {
   std::uint64_t state_bytes = 0;    ///< bytes of the new partitions; rows beyond 32 bits come on top
   std::uint64_t spooled_bytes = 0;  ///< bytes of tiles, written and read back; 0 where there is one tile
   std::uint64_t disk_bytes = 0;     ///< bytes on the disk at a time, with spooled tiles
+  std::uint64_t row_segments = 0;   ///< segments of the queue of kept rows (row_builder.h), 0 for none
+  std::uint64_t row_batch = 0;      ///< rows of sums that a thread turns into kept values at a time
+  std::uint64_t row_bytes = 0;      ///< memory for these two
   [[nodiscard]] std::uint64_t buffer_bytes() const;  ///< the memory that those buffers take
   [[nodiscard]] std::uint64_t memory_bytes() const { return tiles.memory_bytes() + buffer_bytes(); }
 };
 
 /// Throws ResourceError when a single column does not fit `available` bytes of memory. `job.fill` may be empty.
 [[nodiscard]] StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_t available);
+
+/// The widest tiles of a job that fit `available` bytes of memory. Throws ResourceError when a single column does not.
+/// `job.fill` may be empty.
+[[nodiscard]] TilePlan plan_tiles_of(const Contents& contents, const SweepJob& job, std::uint64_t available);
+
+/// Sums the levels of a job in tiles as planned and hands them over, checked as ever; then `finish` ends what the sink
+/// began, in the time of the sweep. Partitions are nobody's. Throws ResourceError, DataError, and what these throw.
+[[nodiscard]] SweepResult sweep_levels(const Contents& contents, const SweepJob& job, const TilePlan& plan,
+                                       MemoryBudget& budget, const LevelSink& sink,
+                                       const std::function<void()>& finish);
 
 /// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, in tiles and
 /// through buffers as planned. With more than one column tile, tiles are spooled to unlinked files in the store and put

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kLeastGain = std::uint64_t{64} << 10;
 
 std::uint64_t changed_bytes(const Embedding& embedding) {
+  if (!embedding.has_sums()) return 0;  // nothing changes
   std::uint64_t bytes = embedding.deferred().rows.bytes() + embedding.cone().bytes();
   for (std::uint32_t l = 1; l <= embedding.levels(); ++l) bytes += embedding.level(l).overlay_bytes();
   for (std::uint32_t l = 0; l < embedding.levels(); ++l) bytes += embedding.stale(l).bytes();
@@ -32,7 +33,7 @@ void ChangedRows::charge(const Embedding& embedding) {
 
 void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
   bool freed = false;
-  while (budget_.available() < bytes) {
+  while (embedding.has_sums() && budget_.available() < bytes) {
     std::uint64_t most = 0;
     StateLevel* level = nullptr;
     StaleRows* rows = nullptr;

@@ -71,6 +71,15 @@ void check_propagation(const VerifyContext& context);
 void blame_sums(const VerifyContext& context, std::uint32_t level);
 void check_rebuild(const VerifyContext& context);
 
+// What these checks do where rows are kept in place of sums (verify_rows.cpp).
+
+void check_kept_members(const VerifyContext& context);
+/// All kept rows at once: a random combination of their columns against the propagation of that combination of the
+/// features, in float64, within what rounding explains (PROPAGATION.md).
+void check_kept_rows(const VerifyContext& context);
+/// All kept rows, bit for bit, against a fresh propagation with these options, which lack the check of the sums.
+void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options);
+
 /// Reads every model file and every log of certificates in full, and reports what is damaged and where the two
 /// contradict each other. Returns the models that can be read.
 [[nodiscard]] std::vector<ModelRecord> read_models(const std::filesystem::path& store, const Manifest& manifest,

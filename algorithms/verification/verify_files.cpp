@@ -122,7 +122,7 @@ bool are_partitions(const LevelFileKind& kind) {
 }  // namespace
 
 bool is_read_by_proof(const Manifest& manifest) {
-  return manifest.propagation && manifest.levels.size() > 1;
+  return manifest.propagation && manifest.levels.size() > 1 && manifest.propagation->kept.has_sums();
 }
 
 void check_files(const std::filesystem::path& store, const Manifest& m, FileShare share, VerifyReport& report) {

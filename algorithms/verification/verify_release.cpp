@@ -1,6 +1,7 @@
 // algorithms/verification/verify_release.cpp - the last release of a model against its certificate: what holds for every solver, and
 // then what its own entry checks.
 #include "algorithms/learning/network.h"
+#include "algorithms/models/certificate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/registry/registry.h"
@@ -45,6 +46,9 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
                                                {"all_rows", record.all_rows}};
   const Json& constants = certificate.at("constants");
   for (const auto& [name, value] : held) say.same(name, constants.at(name).at("value"), value);
+  const auto rows = certificate.find("rows");
+  say.same("rows", rows == certificate.end() ? Json() : *rows,
+           record.kept.has_sums() ? Json() : rows_json(record.kept));
   const auto intercept = constants.find("intercept");  // older lines speak of models without one
   say.same("intercept", intercept == constants.end() ? Json(false) : intercept->at("value"), options.intercept);
   say.same("where lambda was chosen", constants.at("lambda").at("chosen"), options.lambda_chosen);

@@ -50,6 +50,8 @@ inline constexpr AvailableShare kRowSort{1, 2};
 
 /// Sums on their way to the disk; with more the sweep waits less often.
 inline constexpr AvailableShare kWriteBuffers{1, 8};
+/// Rows of sums on their way to values that are kept in their place, on all threads.
+inline constexpr AvailableShare kRowBatches{1, 16};
 /// A level that a batch computes anew stays in memory up to this size, else it is written to files: tiles, pairs and rows of
 /// the next batches need the other half.
 inline constexpr AvailableShare kResidentLevel{1, 2};

@@ -15,8 +15,9 @@ Cone::Cone(const std::filesystem::path& store, const Manifest& manifest, const C
     : all_rows_(manifest.propagation->all_rows),
       top_(manifest.propagation->levels),
       nodes_(manifest.nodes),
+      counted_(manifest.propagation->kept.has_sums()),
       contents_(contents) {
-  if (all_rows_) return;
+  if (all_rows_ || !counted_) return;
   for (std::uint32_t level = 1; level < top_; ++level) {
     Level& one = levels_.emplace_back(nodes_);
     one.file = std::make_unique<SealedFile>(store, manifest.levels[level].counts.value(), "counts");
@@ -36,7 +37,7 @@ Cone::Cone(const std::filesystem::path& store, const Manifest& manifest, const C
 
 bool Cone::contains(std::uint32_t level, NodeId node) const {
   if (all_rows_ || level == 0) return true;
-  if (level == top_) return contents_.label(node) != kNoLabel;
+  if (level == top_ || !counted_) return contents_.label(node) != kNoLabel;
   return count(level, node) > 0;
 }
 
@@ -57,7 +58,7 @@ void Cone::add(std::uint32_t level, NodeId node, std::int64_t step) {
 
 std::uint64_t Cone::rows(std::uint32_t level) const {
   if (all_rows_ || level == 0) return nodes_;
-  return level == top_ ? contents_.num_labelled() : levels_[level - 1].rows;
+  return level == top_ || !counted_ ? contents_.num_labelled() : levels_[level - 1].rows;
 }
 
 std::uint64_t Cone::bytes() const noexcept {
@@ -68,7 +69,7 @@ std::uint64_t Cone::bytes() const noexcept {
 
 void Cone::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                       std::vector<Run>& runs) const {
-  if (all_rows_) return;
+  if (all_rows_ || !counted_) return;
   for (std::uint32_t level = 1; level < top_; ++level) {
     const Level& one = levels_[level - 1];
     if (one.changed.size() * 16 > nodes_ || (fold && one.changed.size() > 0)) {

@@ -2,7 +2,8 @@
 //
 // Targets are all nodes, or the nodes with a label. Level L keeps the targets T_L; level l < L keeps the nodes that some
 // row of T_{l+1} reads, T_l = N(T_{l+1}), itself included; count(l, v) is the number of those readers. Level 0 is derived
-// from the features and holds no rows, so it counts nothing.
+// from the features and holds no rows, so it counts nothing. Where rows of values are kept in place of sums, every
+// level that keeps some keeps those of the targets, and nothing is counted.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,7 @@ class Cone {
   bool all_rows_;
   std::uint32_t top_;
   NodeId nodes_;
+  bool counted_;  ///< there are sums, and counts of their readers
   const Contents& contents_;
   std::deque<Level> levels_;  ///< 1 .. L - 1
 };

@@ -38,12 +38,12 @@ class LevelIndexes {
   /// Throws DataError, and ResourceError for a full disk.
   static void write(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
                     std::vector<LevelFiles>& levels) {
-    if (spec.levels > 0 && !spec.all_rows) write_target_lists(store, contents, levels.back());
+    if (has_lists(spec)) write_target_lists(store, contents, levels.back());
   }
   /// The most bytes that write() writes, where the last level has so many targets, whose lists have `arcs` arcs in sum.
   [[nodiscard]] static std::uint64_t most_bytes(const Contents& contents, const PropagationSpec& spec, NodeId targets,
                                                 std::uint64_t arcs) noexcept {
-    return spec.levels > 0 && !spec.all_rows ? most_target_list_bytes(contents.graph(), targets, arcs) : 0;
+    return has_lists(spec) ? most_target_list_bytes(contents.graph(), targets, arcs) : 0;
   }
 
   /// To be called when these nodes, sorted, have become targets. Where one of them has no list, there is no index any more.
@@ -61,6 +61,10 @@ class LevelIndexes {
   [[nodiscard]] const TargetLists* target_lists() const noexcept { return target_lists_ ? &*target_lists_ : nullptr; }
 
  private:
+  /// Lists of the targets are for requests, which need sums.
+  static bool has_lists(const PropagationSpec& spec) noexcept {
+    return spec.levels > 0 && !spec.all_rows && spec.kept.has_sums();
+  }
   std::optional<TargetLists> target_lists_;
   bool ended_ = false;
 };

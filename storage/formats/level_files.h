@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "storage/formats/kept_form.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
 
@@ -27,6 +28,8 @@ inline constexpr int kNamesVersion = 6;
 inline constexpr int kExpiriesVersion = 7;
 /// The version of a manifest of a graph whose edges have weights, with the others or without.
 inline constexpr int kWeightsVersion = 8;
+/// The version of a manifest of a store that keeps rows in place of sums, with the others or without.
+inline constexpr int kRowsVersion = 9;
 
 /// These are the files of one level in a generation. Each member has its row in kLevelFileKinds.
 struct LevelFiles {
@@ -36,18 +39,26 @@ struct LevelFiles {
   std::optional<FileEntry> stale;     ///< rows whose published normalised sums lag behind
   std::optional<FileEntry> targets;   ///< the rows of level L when it was computed, where their lists are kept apart
   std::vector<FileEntry> lists;       ///< their neighbours in the shards, one file a span of targets
+  std::vector<FileEntry> rows;        ///< rows of values that are kept in place of all sums, one file a span
 };
 
 /// What the presence and the contents of a level's files depend on.
 struct LevelPlace {
   const LevelFiles& files;
-  std::uint32_t level;       ///< 0 .. levels
-  std::uint32_t levels;      ///< L
-  bool all_rows;             ///< the targets are all nodes, else the labelled ones
-  NodeId nodes;              ///< nodes of the graph
-  std::uint32_t columns;     ///< columns of the features
-  std::uint32_t max_weight;  ///< the largest weight of an edge, 1 where edges have none
+  std::uint32_t level;          ///< 0 .. levels
+  std::uint32_t levels;         ///< L
+  bool all_rows;                ///< the targets are all nodes, else the labelled ones
+  NodeId nodes;                 ///< nodes of the graph
+  std::uint32_t columns;        ///< columns of the features
+  std::uint32_t max_weight;     ///< the largest weight of an edge, 1 where edges have none
+  KeptForm kept{};              ///< what the levels keep
+  std::uint32_t row_width = 0;  ///< columns of a kept row, where rows are kept
 };
+
+/// Whether a level keeps rows in place of sums.
+[[nodiscard]] constexpr bool keeps_rows(const KeptForm& kept, std::uint32_t level, std::uint32_t levels) noexcept {
+  return kept.keep == Keep::embedding ? level == levels : kept.keep == Keep::hops && level > 0;
+}
 
 /// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves
 /// no overlay, a fold of the graph writes shards that contain all changes, a purge leaves what `propagate` would write.
@@ -69,12 +80,14 @@ void verify_counts(const std::filesystem::path& store, const LevelPlace& place, 
 void verify_stale(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);
 /// It reads the lists of the targets, too.
 void verify_targets(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);
+void verify_rows(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);
 
 struct LevelFileKind {
   const char* key = nullptr;                            ///< its field in the manifest
   std::optional<FileEntry> LevelFiles::*one = nullptr;  ///< the member, where a level has at most one file; else null
   std::vector<FileEntry> LevelFiles::*list = nullptr;   ///< the member, where a level may have several; else null
   bool one_a_span = false;                              ///< a list, with a file for each span of the nodes
+  bool only_with_rows = false;                          ///< its field is there where the level has such files alone
   FileRole role = FileRole::base;
   Presence (*presence)(const LevelPlace& place) = nullptr;
   const char* fault = nullptr;  ///< what is wrong with a manifest whose files are not as `presence` has it
@@ -88,35 +101,40 @@ inline constexpr LevelFileKind kLevelFileKinds[] = {
      .list = &LevelFiles::partitions,
      .one_a_span = true,
      .role = FileRole::base,
-     .presence = [](const LevelPlace& at) { return at.level > 0 ? Presence::always : Presence::never; },
+     .presence =
+         [](const LevelPlace& at) { return at.level > 0 && at.kept.has_sums() ? Presence::always : Presence::never; },
      .fault = "levels: not one partition a span",
      .verify = verify_partition},
     {.key = "run",
      .one = &LevelFiles::run,
      .role = FileRole::overlay,
-     .presence = [](const LevelPlace&) { return Presence::possible; },
+     .presence = [](const LevelPlace& at) { return at.kept.has_sums() ? Presence::possible : Presence::never; },
+     .fault = "run: beside rows that are kept in place of sums",
      .verify = verify_run},
     {.key = "counts",
      .one = &LevelFiles::counts,
      .role = FileRole::base,
      .presence =
          [](const LevelPlace& at) {
+           if (!at.kept.has_sums()) return Presence::never;
            const bool counted = !at.all_rows && at.level > 0 && at.level < at.levels;
            return counted ? Presence::always : Presence::possible;
          },
-     .fault = "levels: reference counts are missing",
+     .fault = "levels: reference counts are missing, or beside rows that are kept in place of sums",
      .verify = verify_counts},
     {.key = "stale",
      .one = &LevelFiles::stale,
      .role = FileRole::overlay,
-     .presence = [](const LevelPlace&) { return Presence::possible; },
+     .presence = [](const LevelPlace& at) { return at.kept.has_sums() ? Presence::possible : Presence::never; },
+     .fault = "stale: beside rows that are kept in place of sums",
      .verify = verify_stale},
     {.key = "targets",
      .one = &LevelFiles::targets,
      .role = FileRole::index,
      .presence =
          [](const LevelPlace& at) {
-           return !at.all_rows && at.level > 0 && at.level == at.levels ? Presence::possible : Presence::never;
+           const bool is_last = at.level > 0 && at.level == at.levels;
+           return !at.all_rows && is_last && at.kept.has_sums() ? Presence::possible : Presence::never;
          },
      .fault = "lists: not of the last level's targets",
      .verify = verify_targets},
@@ -125,6 +143,17 @@ inline constexpr LevelFileKind kLevelFileKinds[] = {
      .role = FileRole::index,
      .presence = [](const LevelPlace& at) { return at.files.targets ? Presence::possible : Presence::never; },
      .fault = "lists: not of the last level's targets"},
+    {.key = "rows",
+     .list = &LevelFiles::rows,
+     .one_a_span = true,
+     .only_with_rows = true,
+     .role = FileRole::base,
+     .presence =
+         [](const LevelPlace& at) {
+           return keeps_rows(at.kept, at.level, at.levels) ? Presence::always : Presence::never;
+         },
+     .fault = "levels: not one file of kept rows a span",
+     .verify = verify_rows},
 };
 
 /// The files of one kind, which lie in `files`.

@@ -60,10 +60,31 @@ std::vector<FileEntry> entry_list(const Json& json, std::span<const char* const>
 }
 
 Json to_json(const PropagationSpec& spec) {
-  return {{"levels", spec.levels},         {"weights", spec.weights},
-          {"scheme", spec.scheme},         {"rho", spec.rho},
-          {"scale_bits", spec.scale_bits}, {"all_rows", spec.all_rows},
-          {"code_norm", spec.code_norm},   {"column_norms", spec.column_norms}};
+  Json json = {{"levels", spec.levels},         {"weights", spec.weights},
+               {"scheme", spec.scheme},         {"rho", spec.rho},
+               {"scale_bits", spec.scale_bits}, {"all_rows", spec.all_rows},
+               {"code_norm", spec.code_norm},   {"column_norms", spec.column_norms}};
+  if (spec.kept.has_sums()) return json;
+  json["keep"] = keep_name(spec.kept.keep);
+  json["keep_type"] = feature_type_name(spec.kept.type);
+  json["keep_exponent"] = spec.kept.exponent;
+  return json;
+}
+
+/// Nothing is said where sums are kept.
+KeptForm kept_form(const Json& json) {
+  KeptForm kept;
+  if (!json.contains("keep")) return kept;
+  const auto keep = keep_named(json.at("keep").get<std::string>());
+  const auto type = feature_type_named(json.at("keep_type").get<std::string>());
+  const Json& exponent = json.at("keep_exponent");
+  if (!keep || *keep == Keep::state || !type || !exponent.is_number_integer())
+    throw std::runtime_error("keep: no form of kept rows");
+  const auto value = exponent.get<std::int64_t>();
+  if (value < -kMostKeptExponent || value > kMostKeptExponent || (*type == FeatureType::f32 && value != 0))
+    throw std::runtime_error("keep_exponent: outside -64 to 64, or not 0 for f32");
+  kept = {*keep, *type, static_cast<std::int32_t>(value)};
+  return kept;
 }
 
 PropagationSpec propagation_spec(const Json& json) {
@@ -76,6 +97,7 @@ PropagationSpec propagation_spec(const Json& json) {
   spec.all_rows = json.at("all_rows").get<bool>();
   spec.code_norm = real_number(json.at("code_norm"));
   spec.column_norms = real_numbers(json.at("column_norms"));
+  spec.kept = kept_form(json);
   return spec;
 }
 
@@ -97,15 +119,19 @@ void read_order(const Json& json, Manifest& m) {
 
 Json level_json(const LevelFiles& files) {
   Json json = Json::object();
-  for (const LevelFileKind& kind : kLevelFileKinds)
+  for (const LevelFileKind& kind : kLevelFileKinds) {
+    if (kind.only_with_rows && files_of(files, kind).empty()) continue;
     json[kind.key] = kind.list != nullptr ? to_json(files.*kind.list) : to_json(files.*kind.one);
+  }
   return json;
 }
 
 LevelFiles level_files(const Json& json) {
   LevelFiles files;
   for (const LevelFileKind& kind : kLevelFileKinds) {
+    if (kind.only_with_rows && !json.contains(kind.key)) continue;
     const Json& field = json.at(kind.key);
+    if (kind.only_with_rows && field.empty()) throw std::runtime_error("an empty list of files that is left out else");
     if (kind.list != nullptr)
       files.*kind.list = entry_list(field);
     else
@@ -237,12 +263,19 @@ Manifest manifest_from(const Json& json) {
 }  // namespace
 
 int Manifest::version() const noexcept {
+  if (propagation && !propagation->kept.has_sums()) return kRowsVersion;
   if (max_weight > 1) return kWeightsVersion;
   return expiries ? kExpiriesVersion : names ? kNamesVersion : kManifestVersion;
 }
 
+std::uint32_t Manifest::row_width() const noexcept {
+  if (!propagation || propagation->kept.keep != Keep::embedding) return features;
+  return static_cast<std::uint32_t>(propagation->weights.size() / (propagation->levels + std::size_t{1}) * features);
+}
+
 LevelPlace Manifest::place(std::uint32_t level) const {
-  return {levels[level], level, propagation->levels, propagation->all_rows, nodes, features, max_weight};
+  return {levels[level],     level,      propagation->levels, propagation->all_rows, nodes, features, max_weight,
+          propagation->kept, row_width()};
 }
 
 void Manifest::forget_history() {
@@ -286,10 +319,10 @@ namespace {
 /// Not to be imported again: the inputs may still hold what was removed.
 std::string version_fault(const std::filesystem::path& path, const Json& version) {
   std::string text = path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                     std::to_string(kManifestVersion) + " to " + std::to_string(kWeightsVersion);
+                     std::to_string(kManifestVersion) + " to " + std::to_string(kRowsVersion);
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
-  if (version.get<std::int64_t>() > kWeightsVersion)
+  if (version.get<std::int64_t>() > kRowsVersion)
     return text + "; use the unweave that wrote it; its " + operation("export " + store + ' ' + option("all", "DIR")) +
            " writes what this one takes";
   if (version.get<std::int64_t>() >= kOldestManifest)
@@ -335,7 +368,7 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
 
 bool is_present(const Json& version) {
   return version == kManifestVersion || version == kNamesVersion || version == kExpiriesVersion ||
-         version == kWeightsVersion;
+         version == kWeightsVersion || version == kRowsVersion;
 }
 
 /// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
@@ -364,7 +397,7 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
     if (json.at("version") != manifest.version())
-      throw std::runtime_error("version: with names, expiries or weights it is another one than without");
+      throw std::runtime_error("version: with names, expiries, weights or kept rows it is another one than without");
     return manifest;
   });
 }

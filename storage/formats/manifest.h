@@ -32,6 +32,7 @@ struct PropagationSpec {
   bool all_rows = true;                ///< --rows all, else the rows with a label
   std::vector<double> column_norms{};  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
   double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
+  KeptForm kept{};       ///< what `propagate` kept: sums, or rows of values in their place
 };
 
 struct Manifest {
@@ -69,6 +70,8 @@ struct Manifest {
 
   /// Arcs of the graph: an edge is two for each unit of its weight.
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
+  /// Columns of a kept row, or of the features where sums are kept.
+  [[nodiscard]] std::uint32_t row_width() const noexcept;
   /// The version of its manifest: the lowest one that has all its fields.
   [[nodiscard]] int version() const noexcept;
   /// A level with its files, 0 .. L; there must be an embedding.

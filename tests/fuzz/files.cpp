@@ -12,6 +12,7 @@
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/recorded_file.h"
+#include "storage/formats/rows_file.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
@@ -76,15 +77,15 @@ void sealed(std::string_view bytes) {
 void payload(std::string_view bytes) {
   constexpr NodeId kMostNodes = 200;
   Taker taker(bytes);
-  const auto which = taker.take<std::uint8_t>() % 15;
+  const auto which = taker.take<std::uint8_t>() % 17;
   const NodeId nodes = 1 + taker.take<std::uint8_t>() % kMostNodes;
   const std::uint32_t columns = 1 + taker.take<std::uint8_t>() % 40;
   SealedParameters p{};
   for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
   const NodeRange range{0, nodes};
-  static constexpr const char* kKinds[] = {"shard",    "lists",  "dense", "sparse",  "dense16",
-                                           "sparse16", "labels", "ids",   "changes", "run",
-                                           "stale",    "order",  "state", "names",   "nameidx"};
+  static constexpr const char* kKinds[] = {"shard",  "lists", "dense",   "sparse", "dense16", "sparse16",
+                                           "labels", "ids",   "changes", "run",    "stale",   "order",
+                                           "state",  "names", "nameidx", "rows",   "rows16"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
@@ -93,6 +94,9 @@ void payload(std::string_view bytes) {
   if (which == 11) p[0] = nodes;
   if (which == 12) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns;
   if (which == 13 || which == 14) p[0] = nodes;
+  const KeptForm kept{Keep::hops, which == 16 ? FeatureType::f16 : FeatureType::f32, which == 16 ? -2 : 0};
+  if (which >= 15)
+    p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns, p[5] = static_cast<std::uint64_t>(std::int64_t{kept.exponent});
   if (which == 14) p[1] = std::min<std::uint64_t>(p[1], nodes);
   fs::remove_all(scratch() / "payload");
   SealedWriter writer({scratch(), "payload", "file", kind, kind});
@@ -137,6 +141,11 @@ void payload(std::string_view bytes) {
     const NameIndex index(scratch(), entry, names);
     for (NodeId node = 0; node < nodes; ++node) static_cast<void>(index.find(std::to_string(node)));
     index.verify();
+  } else if (which >= 15) {
+    const RowsFile rows(scratch(), entry, 1, range, columns, kept);
+    std::vector<float> row(columns);
+    for (NodeId node = 0; node < nodes; ++node) static_cast<void>(rows.read(node, row.data()));
+    rows.verify();
   } else {
     const StatePartition partition(scratch(), entry, 1, range, columns);
     for (NodeId node = 0; node < nodes; ++node) static_cast<void>(partition.row(node));

@@ -10,7 +10,7 @@ import pathlib
 import numpy as np
 
 HEADER = 128
-VERSIONS = (5, 6, 7, 8)  # the later ones are those of stores with names of nodes, expiries and weights of edges
+VERSIONS = (5, 6, 7, 8, 9)  # the later ones are those of stores with names of nodes, expiries, weights of edges and kept rows
 BLOCK = 32
 GROUP = 16
 

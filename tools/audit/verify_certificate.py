@@ -121,6 +121,7 @@ class Verifier:
         self.check("the names of the constants", sorted(said["constants"]), sorted(found))
         for name, value in found.items():
             self.check(name, said["constants"][name]["value"], value)
+        self.check("rows", said.get("rows"), model["propagation"].get("rows"))
         self.check("where lambda was chosen", said["constants"]["lambda"]["chosen"], options["lambda_chosen"])
         self.check("certified by noise from a seed", said["for_tests"] and said["certified"], False)
 

@@ -174,6 +174,8 @@ def main():
         manifest = store_files.read_manifest(options.store)
         if not manifest["propagation"]:
             raise Unreadable(f"{options.store}: it was never propagated")
+        if manifest["propagation"].get("keep"):
+            raise Unreadable(f"{options.store}: it keeps rows in place of sums, which `unweave verify` compares with a projection")
         overlays = [kind for files in manifest["levels"] for kind in ("run", "stale") if files.get(kind)]
         if manifest["journal"] or manifest["changes"] or overlays:
             raise Unreadable(f"{options.store}: it has requests that its files do not contain; run `unweave purge` on a copy first")

@@ -81,6 +81,11 @@ Json fields_of(const StoreInfo& store) {
     info["rho"] = spec.rho;
     info["scale_bits"] = spec.scale_bits;
     info["rows"] = spec.all_rows ? "all" : "labelled";
+    info["keep"] = keep_name(spec.kept.keep);
+    if (!spec.kept.has_sums()) {
+      info["keep_type"] = feature_type_name(spec.kept.type);
+      info["keep_exponent"] = spec.kept.exponent;
+    }
     info["levels"] = levels_of(store);
   }
   info["models"] = models_of(store);

@@ -38,6 +38,13 @@ class Differences {
   std::vector<std::string> texts_;
 };
 
+std::string kept_text(const KeptForm& kept) {
+  std::string text(keep_name(kept.keep));
+  if (kept.has_sums()) return text;
+  text += ' ' + std::string(feature_type_name(kept.type));
+  return kept.exponent == 0 ? text : text + " 2^" + std::to_string(kept.exponent);
+}
+
 Differences differences(const PropagationSpec& before, const PropagationSpec& after) {
   Differences found;
   found.add("hops", before.levels, after.levels);
@@ -46,6 +53,7 @@ Differences differences(const PropagationSpec& before, const PropagationSpec& af
     found.add("weights", text_of(before.weights), text_of(after.weights));
   found.add("rho", before.rho, after.rho);
   found.add("scale bits", before.scale_bits, after.scale_bits);
+  found.add("keep", kept_text(before.kept), kept_text(after.kept));
   found.add("rows", before.all_rows ? "all" : "labelled", after.all_rows ? "all" : "labelled");
   return found;
 }

@@ -19,7 +19,9 @@ namespace unweave {
 namespace {
 
 void print_propagation(const CommandLine& line, const Reader& reader) {
-  const PropagationForecast plan = forecast_propagation(reader, read_propagation_spec(line, reader.has_labels()));
+  const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
+  const PropagationForecast plan = forecast_propagation(reader, spec);
+  const std::string kept = spec.kept.has_sums() ? "sums" : "rows";
   if (line.common().json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["rows"] = plan.rows;
@@ -58,9 +60,9 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     if (plan.memory_bytes > 0) {
       table.add_row({"  a tile of " + counted(plan.tile_columns, "column"), bytes_text(plan.tile_bytes), ""});
       table.add_row({"  threads that sum", bytes_text(plan.worker_bytes), ""});
-      table.add_row({"  sums on their way to the disk", bytes_text(plan.write_buffer_bytes), ""});
+      table.add_row({"  " + kept + " on their way to the disk", bytes_text(plan.write_buffer_bytes), ""});
     }
-    table.add_row({"disk for the sums", bytes_text(plan.state_bytes), ""});
+    table.add_row({"disk for the " + kept, bytes_text(plan.state_bytes), ""});
     const std::uint64_t given = plan.feature_bytes;
     if (plan.state_bytes > kLargeSums * given && given > 0)
       table.add_row(
@@ -215,7 +217,8 @@ void refuse_mixed_options(const CommandLine& line) {
     for (const char* const option : {"removed", "head", "epsilon", "delta", "lambda", "tau", "alpha", "bound", "set"})
       if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
   if (line.has("solver") && !line.has("requests"))
-    for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+    for (const char* const option :
+         {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
   if (line.get<bool>("purge") && line.has("requests"))
@@ -225,7 +228,8 @@ void refuse_mixed_options(const CommandLine& line) {
     if (line.given("batch")) throw UsageError("--batch needs --requests");
     if (!line.get<bool>("purge")) return;
   }
-  for (const char* const option : {"hops", "weights", "scheme", "rho", "scale-bits", "rows"})
+  for (const char* const option :
+       {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
     if (line.given(option))
       throw UsageError("--" + std::string(option) +
                        " belongs to a propagation, --requests and --purge to one that was; leave one of them out");
@@ -253,8 +257,7 @@ void run_plan(CommandLine& line) {
       "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
-  add("requests", po::value<std::string>()->value_name("F"),
-      "estimate a stream of these requests; - for standard input");
+  add("requests", po::value<std::string>()->value_name("F"), "estimate a stream of them; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
   add_unlearning_options(line);
   add("purge", po::bool_switch(), "estimate a purge");

@@ -16,7 +16,8 @@ void run_propagate(CommandLine& line) {
   line.describe(
       "Computes the embedding anew from the store's present contents: Z = sum of w_l P^l X, l = 0 .. L, with\n"
       "P = D^-R A D^(R-1), R of --rho, A with a self loop at every node, which D counts, and X the features as\n"
-      "import scaled them (algorithms/propagation/PROPAGATION.md).",
+      "import scaled them (algorithms/propagation/PROPAGATION.md). --keep state keeps the sums of all levels, which\n"
+      "streams need; embedding and hops keep rows in their place.",
       {"STORE"}, "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   add_propagation_options(line);
   line.options().add_options()("measure-limit", po::bool_switch(),
@@ -59,7 +60,10 @@ void run_propagate(CommandLine& line) {
               " no row of the embedding, and so no prediction; --rows all gives every node one");
   Figures figures{.table = Table({"propagated", ""})};
   figures.table.add_row({"hops", count_text(spec.levels)});
-  figures.table.add_row({"rows", spec.all_rows ? "all" : "labelled, and what they read"});
+  figures.table.add_row({"rows", spec.all_rows          ? "all"
+                                 : spec.kept.has_sums() ? "labelled, and what they read"
+                                                        : "labelled"});
+  figures.table.add_row({"keeps", std::string(keep_name(spec.kept.keep))});
   figures.count("nodes_without_row", "nodes without a row", without_row);
   figures.count("rows", "rows kept", report.rows);
   figures.count("tiles", "column tiles", report.tiles);

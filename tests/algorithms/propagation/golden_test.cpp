@@ -28,6 +28,8 @@
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/recorded_file.h"
+#include "storage/formats/rows_file.h"
+#include "storage/formats/rows_image.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
@@ -141,12 +143,37 @@ FileEntry write_example_state(const fs::path& store) {
   return writer.finish();
 }
 
+constexpr KeptForm kExampleForm{Keep::hops, FeatureType::f16, 3};
+
+/// Nodes 0..9, of which 1, 4 and 9 have rows of three columns.
+FileEntry write_example_rows(const fs::path& store) {
+  RowsImage image(store, 2, {0, 10}, 3, kExampleForm, {0b10'0001'0010}, nullptr);
+  const std::vector<NodeId> nodes{1, 4, 9};
+  const std::vector<float> values{1, -0.5F, 0.25F, 0, 2, -2, 1.0F / 3.0F, 0x1p-24F, -1};
+  std::vector<Half> halves(values.size());
+  REQUIRE(round_to_halves(values, kExampleForm.exponent, halves.data()) == values.size());
+  image.put(nodes, 0, 3, std::as_bytes(std::span(halves)).data());
+  return image.publish();
+}
+
 TEST_SUITE("golden") {
   TEST_CASE("a propagated store") {
     const TempDir folder;
     testing::write_store(folder / "path", testing::path_of_three());
     testing::propagate_store(folder / "path", testing::tiny_spec(2));
     compare_with_golden(folder / "path", "path");
+  }
+
+  TEST_CASE("a store that keeps rows in place of sums, and its digest") {
+    const TempDir folder;
+    testing::write_store(folder / "kept", testing::path_of_three());
+    PropagationSpec spec = testing::tiny_spec(2);
+    spec.kept = {Keep::embedding, FeatureType::f32, 0};
+    testing::propagate_store(folder / "kept", spec);
+    compare_with_golden(folder / "kept", "kept");
+    CHECK(verify_store(kGolden / "kept", {std::nullopt, true}, testing::ample_budget()).ok());
+    const LiveStore store(kGolden / "kept", Access::read, testing::ample_budget(), release_ledger());
+    CHECK(digest_text(content_digest(store)) == "3971673733e291637523f2c40b730906fe4660fdd2ca0491338d4cd31526d199");
   }
 
   TEST_CASE("its integers and its digest") {
@@ -180,6 +207,7 @@ TEST_SUITE("golden") {
     const std::vector<float> third{1.0F, -1.0F / 3.0F, 0x1.8p-24F};
     const FileEntry dense16 = write_dense_features(store, {0, 3}, 1, third, FeatureType::f16);
     const FileEntry state = write_example_state(store);
+    const FileEntry rows16 = write_example_rows(store);
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
     const NameEntries names = example_names(store);
     const FileEntry changes = write_changes(store, example_changes());
@@ -231,6 +259,12 @@ TEST_SUITE("golden") {
     CHECK(partition.row(4).wide[0] == kWide);
     CHECK(partition.row(9).narrow[1] == 3);
     CHECK_FALSE(partition.row(0).exists());
+    const RowsFile kept_rows(golden, rows16, 2, {0, 10}, 3, kExampleForm);
+    kept_rows.verify();
+    std::vector<float> kept_row(3);
+    REQUIRE(kept_rows.read(9, kept_row.data()));
+    CHECK(kept_row == std::vector<float>{0x1.554p-2F, 0x1p-24F, -1});
+    CHECK_FALSE(kept_rows.contains(2));
     CHECK(read_changes(golden, changes, {3, 0, 0}) == example_changes());
     CHECK(read_changes(golden, sets, {3, 3, 2}) == example_sets());
     CHECK(read_expiries(golden, expiries, 3) == ends);
@@ -280,13 +314,18 @@ TEST_SUITE("golden") {
         payload_only = !whole;
       } else if (line.starts_with("    ") && !name.empty()) {
         std::istringstream bytes(line.substr(4, line.find("  ", 4) - 4));
-        for (std::string byte; bytes >> byte;) shown += static_cast<char>(std::stoi(byte, nullptr, 16));
+        for (std::string byte; bytes >> byte;) {
+          if (byte.starts_with('x'))  // how often the byte before it is there
+            shown.append(std::stoul(byte.substr(1)) - 1, shown.back());
+          else
+            shown += static_cast<char>(std::stoi(byte, nullptr, 16));
+        }
       } else if (!line.empty()) {
         finish();
       }
     }
     finish();
-    CHECK(dumps == 20);
+    CHECK(dumps == 21);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/formats/manifest.h"
@@ -33,7 +34,7 @@ void plant(Manifest& manifest, std::uint32_t level, const LevelFileKind& kind) {
 }
 
 /// Levels 0 to 2 with the files that they always have, or with all that they may have.
-Manifest example(bool all_rows, bool with_possible) {
+Manifest example(bool all_rows, bool with_possible, Keep keep = Keep::state) {
   Manifest manifest;
   manifest.nodes = kMinSpanNodes + 1;
   manifest.shards = {entry("graph/0"), entry("graph/1")};
@@ -42,6 +43,7 @@ Manifest example(bool all_rows, bool with_possible) {
   manifest.propagation->weights = {1, 1, 1};
   manifest.propagation->scheme = "sgc";
   manifest.propagation->all_rows = all_rows;
+  manifest.propagation->kept.keep = keep;
   manifest.levels.resize(3);
   for (std::uint32_t level = 0; level < 3; ++level)
     for (const LevelFileKind& kind : kLevelFileKinds) {
@@ -84,35 +86,39 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the manifest writes, reads and lists the files of every kind, in the order of the table") {
-    for (const bool all_rows : {false, true}) {
-      CAPTURE(all_rows);
-      const Manifest manifest = example(all_rows, true);
-      CHECK(fault_of(manifest) == "");
-      const auto json = nlohmann::ordered_json::parse(manifest_text(manifest)).at("contents").at("levels");
-      const std::vector<FileEntry> all = manifest.files();
-      auto next = all.begin() + 2;  // after the shards
-      for (std::uint32_t level = 0; level < 3; ++level) {
-        std::vector<std::string> keys, expected;
-        for (const auto& field : json.at(level).items()) keys.push_back(field.key());
-        for (const LevelFileKind& kind : kLevelFileKinds) {
-          CAPTURE(std::string(kind.key));
-          expected.emplace_back(kind.key);
-          for (const FileEntry& one : files_of(manifest.levels[level], kind)) {
-            REQUIRE(next != all.end());
-            CHECK(*next++ == one);
-            CHECK(json.at(level).at(kind.key).dump().find(one.path) != std::string::npos);
+    for (const Keep keep : {Keep::state, Keep::embedding, Keep::hops})
+      for (const bool all_rows : {false, true}) {
+        CAPTURE(all_rows);
+        const Manifest manifest = example(all_rows, true, keep);
+        CHECK(manifest.version() == (keep == Keep::state ? 5 : 9));
+        CHECK(fault_of(manifest) == "");
+        const auto json = nlohmann::ordered_json::parse(manifest_text(manifest)).at("contents").at("levels");
+        const std::vector<FileEntry> all = manifest.files();
+        auto next = all.begin() + 2;  // after the shards
+        for (std::uint32_t level = 0; level < 3; ++level) {
+          std::vector<std::string> keys, expected;
+          for (const auto& field : json.at(level).items()) keys.push_back(field.key());
+          for (const LevelFileKind& kind : kLevelFileKinds) {
+            CAPTURE(std::string(kind.key));
+            if (!kind.only_with_rows || !files_of(manifest.levels[level], kind).empty())
+              expected.emplace_back(kind.key);
+            for (const FileEntry& one : files_of(manifest.levels[level], kind)) {
+              REQUIRE(next != all.end());
+              CHECK(*next++ == one);
+              CHECK(json.at(level).at(kind.key).dump().find(one.path) != std::string::npos);
+            }
           }
+          CHECK(keys == expected);
         }
-        CHECK(keys == expected);
+        CHECK(next == all.end());
       }
-      CHECK(next == all.end());
-    }
   }
 
   TEST_CASE("a file where its kind has none is refused, and so is a missing one") {
     std::size_t refused = 0;
-    for (const bool all_rows : {false, true}) {
-      const Manifest sound = example(all_rows, false);
+    for (const auto& [all_rows, keep] : std::vector<std::pair<bool, Keep>>{
+             {false, Keep::state}, {true, Keep::state}, {false, Keep::embedding}, {true, Keep::hops}}) {
+      const Manifest sound = example(all_rows, false, keep);
       CHECK(fault_of(sound) == "");
       for (std::uint32_t level = 0; level < 3; ++level)
         for (const LevelFileKind& kind : kLevelFileKinds) {

@@ -70,8 +70,8 @@ TEST_SUITE("unit") {
     CHECK(std::string(error.what()) == "no room; raise memory or take rows=labelled");
     CHECK(error.message() == message);
     CHECK(error.options() == Keys{"memory", "rows"});
-    CHECK(message_of(error) == message);
-    CHECK(message_of(std::runtime_error("plain")) == "plain");
+    CHECK(unweave::message_of(error) == message);
+    CHECK(unweave::message_of(std::runtime_error("plain")) == "plain");
     try {
       throw error;  // by a copy
     } catch (const Error& caught) {

@@ -147,6 +147,17 @@ PropagationSpec propagation_spec(const py::dict& options, bool has_labels) {
   const auto rows = taken_or<std::string>(options, "rows", has_labels ? "labelled" : "all");
   if (rows != "all" && rows != "labelled") throw UsageError(option("rows") + " must be all or labelled");
   spec.all_rows = rows == "all";
+  const auto keep = keep_named(taken_or<std::string>(options, "keep", "state"));
+  if (!keep) throw UsageError(option("keep") + " must be state, embedding or hops");
+  spec.kept.keep = *keep;
+  const auto type = taken<std::string>(options, "keep_type");
+  const auto exponent = taken<std::int32_t>(options, "keep_exponent");
+  if (spec.kept.has_sums() && (type || exponent))
+    throw UsageError(option(type ? "keep-type" : "keep-exponent") + " needs " + option("keep", "embedding") + " or " +
+                     option("keep", "hops"));
+  if (type && !feature_type_named(*type)) throw UsageError(option("keep-type") + " must be f32 or f16");
+  if (type) spec.kept.type = *feature_type_named(*type);
+  spec.kept.exponent = exponent.value_or(0);
   return spec;
 }
 
@@ -275,6 +286,11 @@ py::dict dict_of(const StoreInfo& info) {
     out["rho"] = spec.rho;
     out["scale_bits"] = spec.scale_bits;
     out["rows"] = spec.all_rows ? "all" : "labelled";
+    out["keep"] = keep_name(spec.kept.keep);
+    if (!spec.kept.has_sums()) {
+      out["keep_type"] = feature_type_name(spec.kept.type);
+      out["keep_exponent"] = spec.kept.exponent;
+    }
   }
   py::list models;
   for (const ModelInfo& model : info.models) {

@@ -35,6 +35,33 @@ def test_embeddings_are_a_read_only_map_or_rows_in_memory(store, tmp_path):
     assert store.embeddings([]).shape == (0, 12)
 
 
+def test_rows_that_are_kept_in_place_of_sums_are_those_of_the_sums(store):
+    wanted = store.embeddings()
+    hop = store.embeddings(weights=[0, 1, 0])
+    assert store.info().keep == "state"
+    planned = store.plan(hops=2, rows="all", keep="embedding")
+    store.propagate(hops=2, rows="all", keep="embedding")
+    info = store.info()
+    assert (info.keep, info.keep_type, info.keep_exponent) == ("embedding", "f32", 0)
+    assert planned.state_bytes == info.bytes["state"]
+    assert np.array_equal(store.embeddings(), wanted)
+    with pytest.raises(unweave.UsageError, match="keep"):
+        store.embeddings(weights=[0, 1, 0])
+    store.train("exact")
+    assert dict(store.certificates(solver="exact")[-1].rows) == {"keep": "embedding", "type": "f32", "exponent": 0}
+    with pytest.raises(unweave.UsageError, match="keep"):
+        with store.stream() as stream:
+            stream.remove_nodes([3])
+    store.propagate(hops=2, rows="all", keep="hops", keep_type="f16", keep_exponent=3)
+    halves = (hop * np.float32(8)).astype(np.float16).astype(np.float32) / np.float32(8)
+    assert np.array_equal(store.embeddings(weights=[0, 1, 0]), halves)
+    assert store.verify().ok
+    for options in ({"keep": "rows"}, {"keep_type": "f16"}, {"keep_exponent": 1}, {"keep": "hops", "keep_exponent": 1},
+                    {"keep": "hops", "keep_type": "f64"}):
+        with pytest.raises(unweave.UsageError):
+            store.propagate(**options)
+
+
 def test_nodes_without_a_row_are_told(sample, tmp_path):
     y = sample.y.copy()
     y[350:] = -1

@@ -104,14 +104,17 @@ class Store:
     # Propagation
 
     def propagate(self, hops: int = 2, *, weights: Sequence[float] | None = None, scheme: str | None = None, rho: float = 0.5,
-                  scale_bits: int | None = None, rows: str | None = None) -> Record:
+                  scale_bits: int | None = None, rows: str | None = None, keep: str | None = None, keep_type: str | None = None,
+                  keep_exponent: int | None = None) -> Record:
         """Computes the embedding Z = sum of w_l P^l X, l = 0 .. hops, with P = D^-rho A D^(rho-1).
 
         ``weights``: hops + 1 numbers; without them those of ``scheme`` ("sgc", "ppr:0.1", "heat:3", "chebyshev"), w_L = 1 by default.
         ``rows``: "all", or "labelled", which is the default where there are labels: only what these nodes read is computed.
+        ``keep``: "state", the sums of all levels, which streams need, by default; else "embedding", the rows of Z alone, or "hops", P^l X
+        for l = 1 .. hops. These are kept as ``keep_type``: "f32", or "f16" of the values times 2^``keep_exponent``, -64 to 64.
         """
         options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
-                   "scale_bits": scale_bits, "rows": rows}
+                   "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent}
         return Record.of(_native.propagate(self._machine, self._watcher(), self.path, options))
 
     def embedded(self) -> np.ndarray:
@@ -293,13 +296,14 @@ class Store:
 
     def plan(self, hops: int | None = None, *, weights: Sequence[float] | None = None, scheme: str | None = None, rho: float | None = None,
              scale_bits: int | None = None, rows: str | None = None, requests: Iterable[Request] | None = None, batch: int | None = None,
-             purge: bool = False, keep_order: bool = False) -> Record:
+             purge: bool = False, keep_order: bool = False, keep: str | None = None, keep_type: str | None = None,
+             keep_exponent: int | None = None) -> Record:
         """What a propagation will take, with arguments of :meth:`propagate`; with ``requests`` a stream of them, ``batch`` at a time, 100
         by default, whose first batch stands for all; with ``purge`` a purge: memory, disk, bytes, seconds, beside what there is.
         ``fits`` says whether the disk has room. Nothing is changed; a propagation is measured on a sample of its rows, and by writing
         half of the free disk, 128 MiB at most, to a file that goes at once."""
         options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
-                   "scale_bits": scale_bits, "rows": rows}
+                   "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent}
         if purge and requests is not None:
             raise UsageError("purge and requests ask for two plans; leave one of them out", ["purge", "requests"])
         if batch is not None and requests is None:
