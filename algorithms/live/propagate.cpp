@@ -30,16 +30,25 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
 
 }  // namespace
 
+PropagationSeconds PropagationForecaster::seconds(const PropagationPlan& plan) const {
+  PropagationWork whole = work;
+  add_plan(plan, whole);
+  return predict_propagation(whole, machine);
+}
+
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
-                                     PropagateReport& report) {
+                                     PropagateReport& report, const PropagationForecaster* forecast) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0) return files;
+  const Clock::time_point start = Clock::now();
   PropagationPlan plan =
       plan_propagation(contents, spec, budget, [&](std::uint32_t level, std::span<const std::uint32_t> counts) {
         files[level].counts = write_counts(store, level, counts);
       });
+  if (forecast != nullptr) report.predicted = forecast->seconds(plan);
   LevelIndexes::write(store, contents, spec, files);
+  report.cone_seconds = seconds_since(start);
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
   job.fill = level0_fill(contents, spec);
   const std::uint64_t rows_in_all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
@@ -55,6 +64,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   report.tiles = result.tiles;
   report.tile_width = result.tile_width;
   report.sweep_seconds = result.seconds;
+  report.fill_seconds += result.fill_seconds;
   report.sync_seconds = result.drain_seconds;
   if (result.seconds > 0)
     report.arc_features_per_second =
@@ -63,13 +73,19 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
 }
 
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const PropagateMeter& progress) {
+                          const PropagateMeter& progress, const MachineProfile* machine) {
   check(store, spec);
   store.begin_propagation();
-  measure_columns(store.contents(), spec);
+  std::optional<PropagationForecaster> forecast;
+  if (machine != nullptr && spec.levels > 0)
+    forecast.emplace(
+        PropagationForecaster{survey_store(store.path(), store.manifest(), store.contents(), spec), *machine});
   PropagateReport report;
+  const Clock::time_point begin = Clock::now();
+  measure_columns(store.contents(), spec);
+  report.fill_seconds = seconds_since(begin);
   std::vector<LevelFiles> files = naming_store(
-      store.path(), [&] { return build_levels(store.path(), store.contents(), spec, budget, progress, report); });
+      store.path(), [&] { return build_levels(store.path(), store.contents(), spec, budget, progress, report, forecast ? &*forecast : nullptr); });
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

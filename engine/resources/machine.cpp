@@ -81,6 +81,24 @@ std::uint64_t available_memory() {
   return 0;
 }
 
+/// Bytes that are free in pieces of at least 2 MiB, of pages of so many bytes.
+std::uint64_t free_large_pages(std::uint64_t page_bytes, std::uint64_t otherwise) {
+  std::ifstream in("/proc/buddyinfo");
+  bool is_told = false;
+  std::uint64_t bytes = 0;
+  // A line is "Node 0, zone Normal 4 2 1 ..": how many free pieces there are of 1, 2, 4 pages and so on.
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string node, number, zone, name;
+    if (!(words >> node >> number >> zone >> name)) continue;
+    std::uint64_t piece = page_bytes;
+    for (std::uint64_t count = 0; words >> count; piece *= 2)
+      if (piece >= std::uint64_t{2} << 20) bytes += count * piece;
+    is_told = true;
+  }
+  return is_told ? bytes : otherwise;
+}
+
 /// The word in brackets of "always [madvise] never".
 std::string huge_pages() {
   std::ifstream in("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -100,6 +118,7 @@ MachineFacts machine_facts() {
   facts.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * facts.page_bytes;
   facts.group_bytes = cgroup_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup");
   facts.available_bytes = available_memory();
+  facts.large_page_bytes = free_large_pages(facts.page_bytes, facts.available_bytes);
   facts.open_files = limit_of(RLIMIT_NOFILE);
   facts.file_bytes = limit_of(RLIMIT_FSIZE);
   facts.address_bytes = limit_of(RLIMIT_AS);
