@@ -18,13 +18,12 @@ namespace unweave {
 namespace {
 
 // Seconds on one thread, measured on graphs of 2^18 to 2^22 nodes.
-constexpr double kCommitByte = 1.2e-10;   // room for a tile, in pages of 2 MiB that are free
-constexpr double kCompactByte = 2e-9;     // such room that has to be made first, from pages of files
+constexpr double kCompactByte = 5e-10;    // room in pages of 2 MiB that has to be made first, from pages of files
 constexpr double kMappedByte = 2.5e-10;   // a byte of a file mapped and checked for the first time
 constexpr double kNormValue = 1.5e-9;     // a feature read for the norms of its column
 constexpr double kLevel0Value = 1.5e-9;   // a feature read, scaled and rounded
 constexpr double kWeighArc = 1.5e-9;      // an arc added to the weight of its list, beside its decoding
-constexpr double kReaderArc = 1.2e-9;     // an arc looked up among the readers, beside its decoding
+constexpr double kReaderArc = 2.5e-9;     // an arc looked up among the readers, beside its decoding
 constexpr double kSumValue = 1e-9;        // a sum rounded, checked, and put in its place
 constexpr double kWrittenByte = 4e-10;    // a byte of sums summed up and copied on its way to a file
 constexpr double kAssembledByte = 8e-10;  // a byte of a spool read, checked and put in its place
@@ -136,7 +135,8 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
   if (levels == 0) return seconds;
 
   disk.take(work.tile_bytes);
-  seconds.fill += (work.tile_bytes * kCommitByte + std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte) / threads;
+  seconds.fill += work.tile_bytes * work.commit_byte_seconds +
+                  std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
   const double row_bytes = work.tile_columns * work.value_bytes;
   const double all_rows = std::accumulate(work.rows.begin(), work.rows.end(), 0.0);
   for (double tile = 0; tile < work.tiles; ++tile) {
@@ -166,6 +166,7 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
   seconds.waits_for_disk = seconds.sweep > seconds.sums;
   seconds.write = std::min(left, waits);
   if (work.tiles > 1) {
+    seconds.write += std::min(work.state_bytes, work.write_buffer_bytes) / write_rate;
     double spool = 0;
     seconds.sweep += disk.pass(work.spooled_bytes, spool, work.spooled_bytes);
     seconds.sweep += std::max(work.state_bytes / write_rate, all_rows * work.columns * sizeof(std::int32_t) * kAssembledByte / threads);
@@ -236,10 +237,16 @@ void add_plan(const PropagationPlan& plan, PropagationWork& work) {
   work.arcs.assign(plan.arcs.begin(), plan.arcs.end());
   work.tiles = static_cast<double>(plan.state.tiles.tiles);
   work.tile_columns = static_cast<double>(plan.state.tiles.width);
-  work.tile_bytes = static_cast<double>(plan.state.memory_bytes());
+  work.tile_bytes = static_cast<double>(plan.state.tiles.tile_bytes);
   work.write_buffer_bytes = static_cast<double>(plan.state.buffer_bytes());
   work.state_bytes = static_cast<double>(plan.state.state_bytes);
   work.spooled_bytes = static_cast<double>(plan.state.spooled_bytes);
+  if (plan.state.memory_bytes() > 0) {
+    // A small part of the tile, which costs little beside it.
+    constexpr std::uint64_t kLeastTouched = std::uint64_t{2} << 20, kMostTouched = std::uint64_t{64} << 20;
+    work.commit_byte_seconds =
+        commit_byte_seconds(std::clamp(plan.state.tiles.tile_bytes / 32, kLeastTouched, kMostTouched));
+  }
   work.cone_bytes = static_cast<double>(plan.cone_bytes);
   work.files = static_cast<double>(plan.rows.size()) * std::ceil(work.nodes / 131072) + 2;
 }

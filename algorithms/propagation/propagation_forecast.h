@@ -34,6 +34,7 @@ struct PropagationWork {
   double files = 0;  ///< that are made durable
   double graph_resident = 1, features_resident = 1;  ///< shares of the bytes that lie in the page cache before it
   double free_memory = 0;  ///< bytes that the page cache may take, before the tile is there; 0: not known, hence ample
+  double commit_byte_seconds = 1e-10;  ///< of a byte of a tile that nobody has touched
   double large_pages = 0;  ///< bytes that are free in pages of 2 MiB
   double tile_bytes = 0;   ///< memory that a propagation takes away from it
   double decode_seconds = 2e-9;  ///< of an arc, on one thread

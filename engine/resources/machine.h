@@ -1,4 +1,4 @@
-// engine/resources/machine.h - what the machine says of itself and of a folder, and how fast the folder's disk is.
+// engine/resources/machine.h - what the machine says of itself and of a folder.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-
-#include "engine/resources/memory.h"
 
 namespace unweave {
 
@@ -39,16 +37,6 @@ struct FolderFacts {
 
 /// Throws DataError where the folder cannot be looked at.
 [[nodiscard]] FolderFacts folder_facts(const std::filesystem::path& folder);
-
-struct DiskRates {
-  std::uint64_t bytes = 0;  ///< written, made durable, and read again
-  double write_bytes_per_second = 0;
-  double read_bytes_per_second = 0;
-};
-
-/// Writes and reads a file without a name in the folder, one piece after another. The system is asked to forget what it has
-/// cached of the file before it is read; a file system in memory does not. Throws ResourceError, DataError.
-[[nodiscard]] DiskRates disk_rates(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget);
 
 /// The process that holds a lock of flock(2) on the file for itself, as far as the system tells.
 [[nodiscard]] std::optional<std::int64_t> lock_holder(const std::filesystem::path& file);

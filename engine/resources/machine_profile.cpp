@@ -298,6 +298,14 @@ double MachineProfile::fetch_seconds(double buffer_bytes, double row_bytes) cons
   return at_buffer(buffers - 1) * (1 + kEachDoubling * std::log2(size / size_of(buffers - 1)));
 }
 
+double commit_byte_seconds(std::uint64_t bytes) {
+  MemoryBudget own(HugeBuffer::charge(bytes));
+  const HugeBuffer buffer(bytes, own, "buffer of the machine's rates");
+  const Clock::time_point start = Clock::now();
+  buffer.commit();
+  return seconds_since(start) / static_cast<double>(std::max<std::uint64_t>(1, own.used()));
+}
+
 std::filesystem::path profile_folder() {
   const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);

@@ -47,6 +47,10 @@ enum class ProfileUse {
   measured,          ///< measure anew, and keep it
 };
 
+/// Seconds that a byte of memory takes which was never touched, on all threads, from a buffer of so many bytes that is taken
+/// and given back: what that costs depends on what the system, or the host of a virtual machine, has to do for it now.
+[[nodiscard]] double commit_byte_seconds(std::uint64_t bytes);
+
 /// How work on so many bytes comes by a profile: what is done in less time than a measurement takes does with a kept one.
 [[nodiscard]] constexpr ProfileUse profile_use_for(std::uint64_t bytes) noexcept {
   return bytes < std::uint64_t{256} << 20 ? ProfileUse::kept : ProfileUse::kept_or_measured;
