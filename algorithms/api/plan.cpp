@@ -24,9 +24,9 @@ namespace unweave {
 inline namespace v0 {
 namespace {
 
-constexpr double kExactSeconds = 1;     // that counting the rows may take unasked
-constexpr double kExactTerm = 4e-9;     // seconds of an arc of a pass that counts, on one thread
-constexpr double kCautiousDisk = 2e8;   // bytes a second of a disk that nobody has measured
+constexpr double kExactSeconds = 1;    // that counting the rows may take unasked
+constexpr double kExactTerm = 4e-9;    // seconds of an arc of a pass that counts, on one thread
+constexpr double kCautiousDisk = 2e8;  // bytes a second of a disk that nobody has measured
 
 std::uint64_t free_disk(const std::filesystem::path& store) {
   return std::filesystem::space(store).available;
@@ -52,11 +52,10 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
   const Contents& contents = store.contents();
   if (contents.features().columns() == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
-  const std::optional<MachineProfile> machine =
-      machine_profile(store.path(), budget, ProfileUse::kept_or_measured);
+  const std::optional<MachineProfile> machine = machine_profile(store.path(), budget, ProfileUse::kept_or_measured);
   PropagationWork work = survey_store(store.path(), store.manifest(), contents, spec);
-  const bool exact = spec.all_rows || spec.levels < 2 || count == RowCount::exact ||
-                     counts_fast(work, spec.levels, machine);
+  const bool exact =
+      spec.all_rows || spec.levels < 2 || count == RowCount::exact || counts_fast(work, spec.levels, machine);
   const PropagationPlan plan =
       exact ? plan_propagation(contents, spec, budget) : estimate_propagation(contents, spec, budget);
   const StatePlan& state = plan.state;
@@ -80,7 +79,7 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
   forecast.disk_free_bytes = free_disk(store.path());
   forecast.bytes_read = bytes_of(store.manifest().shards) + forecast.feature_bytes + state.spooled_bytes;
   forecast.bytes_written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
-  if (!forecast.fits() || plan.rows.empty() || !machine) return forecast;
+  if (plan.rows.empty() || !machine) return forecast;
 
   add_plan(plan, work);
   PropagationPace pace;

@@ -237,10 +237,13 @@ PropagateReport Writer::propagate(const PropagationSpec& wanted, const Propagate
   if (meter) return unweave::propagate(store, spec, resources.memory(), meter, rates);
   bool started = false;
   std::uint64_t told = 0;
-  return unweave::propagate(store, spec, resources.memory(), [&](const PropagateProgress& progress) {
-    if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
-    resources.meter().advance(progress.done - std::exchange(told, progress.done));
-  }, rates);
+  return unweave::propagate(
+      store, spec, resources.memory(),
+      [&](const PropagateProgress& progress) {
+        if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
+        resources.meter().advance(progress.done - std::exchange(told, progress.done));
+      },
+      rates);
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

@@ -81,7 +81,8 @@ struct StreamSession::Impl {
   Impl(Writer& writer, StreamOptions how) : turn(Internals::state(writer)), options(std::move(how)) {
     require_mode(options.mode);
     store.set_plan(options.plan);
-    if (auto machine = machine_profile(store.path(), resources.memory(), profile_use_for(bytes_of(store.manifest().files()))))
+    if (auto machine =
+            machine_profile(store.path(), resources.memory(), profile_use_for(bytes_of(store.manifest().files()))))
       store.set_rates(*std::move(machine));
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));
     if (options.model.name || options.model.solver) {

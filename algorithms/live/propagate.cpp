@@ -72,8 +72,8 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   return files;
 }
 
-PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const PropagateMeter& progress, const MachineProfile* machine) {
+PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+                          const MachineProfile* machine) {
   check(store, spec);
   store.begin_propagation();
   std::optional<PropagationForecaster> forecast;
@@ -84,8 +84,10 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
   const Clock::time_point begin = Clock::now();
   measure_columns(store.contents(), spec);
   report.fill_seconds = seconds_since(begin);
-  std::vector<LevelFiles> files = naming_store(
-      store.path(), [&] { return build_levels(store.path(), store.contents(), spec, budget, progress, report, forecast ? &*forecast : nullptr); });
+  std::vector<LevelFiles> files = naming_store(store.path(), [&] {
+    return build_levels(store.path(), store.contents(), spec, budget, progress, report,
+                        forecast ? &*forecast : nullptr);
+  });
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

@@ -24,14 +24,14 @@ struct PropagateProgress {
 };
 
 struct PropagateReport {
-  std::uint64_t rows = 0;              ///< rows of sums kept, over all levels
-  std::uint64_t targets = 0;           ///< nodes that have a row of the embedding
-  std::uint64_t tiles = 1;             ///< column tiles
-  std::size_t tile_width = 0;          ///< columns of a tile
-  double sweep_seconds = 0;            ///< without the first reading of features and the last sync
-  double sync_seconds = 0;             ///< the last sync: what was left to write, and making it durable
-  double cone_seconds = 0;             ///< finding the rows that labelled ones read
-  double fill_seconds = 0;             ///< norms of columns, room for tiles, and filling them
+  std::uint64_t rows = 0;      ///< rows of sums kept, over all levels
+  std::uint64_t targets = 0;   ///< nodes that have a row of the embedding
+  std::uint64_t tiles = 1;     ///< column tiles
+  std::size_t tile_width = 0;  ///< columns of a tile
+  double sweep_seconds = 0;    ///< without the first reading of features and the last sync
+  double sync_seconds = 0;     ///< the last sync: what was left to write, and making it durable
+  double cone_seconds = 0;     ///< finding the rows that labelled ones read
+  double fill_seconds = 0;     ///< norms of columns, room for tiles, and filling them
   /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where the
   /// rates of the machine are not known.
   std::optional<PropagationSeconds> predicted;

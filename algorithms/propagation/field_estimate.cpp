@@ -13,9 +13,9 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kClasses = 33;          // by the number of bits of a degree
-constexpr std::uint64_t kLeastOfClass = 32;   // nodes drawn of each class, where it has them
-constexpr std::uint64_t kListsOfNode = 24;    // lists that one drawn node may ask for
+constexpr std::size_t kClasses = 33;         // by the number of bits of a degree
+constexpr std::uint64_t kLeastOfClass = 32;  // nodes drawn of each class, where it has them
+constexpr std::uint64_t kListsOfNode = 24;   // lists that one drawn node may ask for
 constexpr std::size_t kNodesPart = std::size_t{1} << 18;
 constexpr std::size_t kReadersAtATime = 32;  // threads that wait for a disk most of the time
 constexpr std::uint64_t kFieldUse = 0xF1E1D;
@@ -72,9 +72,9 @@ std::vector<NodeId> draw_nodes(const Contents& contents, const ClassTotals& tota
   for (std::size_t b = 2; b < kClasses; ++b) {
     if (totals.nodes[b] == 0) continue;
     const auto of_class = static_cast<double>(totals.nodes[b]);
-    const double wanted = std::max(static_cast<double>(kLeastOfClass),
-                                   static_cast<double>(drawn) / 2 *
-                                       (of_class / nodes + static_cast<double>(totals.arcs[b]) / arcs));
+    const double wanted =
+        std::max(static_cast<double>(kLeastOfClass),
+                 static_cast<double>(drawn) / 2 * (of_class / nodes + static_cast<double>(totals.arcs[b]) / arcs));
     below[b] = wanted >= of_class ? ~std::uint64_t{0} : static_cast<std::uint64_t>(wanted / of_class * 0x1p64);
   }
   std::vector<NodeId> all;

@@ -126,17 +126,16 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
 
   if (!work.all_rows && levels > 0) {
     for (std::size_t level = 1; level < levels; ++level)
-      seconds.cone += std::max(disk.pass(work.graph_bytes, graph),
-                               work.terms * (work.decode_seconds + kReaderArc) / threads);
+      seconds.cone +=
+          std::max(disk.pass(work.graph_bytes, graph), work.terms * (work.decode_seconds + kReaderArc) / threads);
   }
-  seconds.fill = std::max(
-      disk.pass(work.feature_bytes, features),  // the norms of the columns
-      (work.nodes * work.columns * kNormValue + work.feature_bytes * kMappedByte) / threads);
+  seconds.fill = std::max(disk.pass(work.feature_bytes, features),  // the norms of the columns
+                          (work.nodes * work.columns * kNormValue + work.feature_bytes * kMappedByte) / threads);
   if (levels == 0) return seconds;
 
   disk.take(work.tile_bytes);
-  seconds.fill += work.tile_bytes * work.commit_byte_seconds +
-                  std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
+  seconds.fill +=
+      work.tile_bytes * work.commit_byte_seconds + std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
   const double row_bytes = work.tile_columns * work.value_bytes;
   const double all_rows = std::accumulate(work.rows.begin(), work.rows.end(), 0.0);
   for (double tile = 0; tile < work.tiles; ++tile) {
@@ -150,7 +149,11 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
     seconds.fill += std::max(read, filled / threads);
     for (std::size_t level = 0; level < levels; ++level) {
       const double rows_below = level == 0 ? work.nodes : work.rows[level - 1];
-      const double decoded = work.all_rows ? work.terms : std::min(work.terms, work.nodes > 0 ? work.terms * (1 - std::pow(1 - work.rows[level] / work.nodes, 32)) : 0);
+      const double decoded =
+          work.all_rows
+              ? work.terms
+              : std::min(work.terms,
+                         work.nodes > 0 ? work.terms * (1 - std::pow(1 - work.rows[level] / work.nodes, 32)) : 0);
       const double sums = decoded * work.decode_seconds +
                           work.arcs[level] * row_seconds(machine, rows_below, row_bytes, work.near) +
                           work.rows[level] * work.columns * share * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
@@ -169,7 +172,8 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
     seconds.write += std::min(work.state_bytes, work.write_buffer_bytes) / write_rate;
     double spool = 0;
     seconds.sweep += disk.pass(work.spooled_bytes, spool, work.spooled_bytes);
-    seconds.sweep += std::max(work.state_bytes / write_rate, all_rows * work.columns * sizeof(std::int32_t) * kAssembledByte / threads);
+    seconds.sweep += std::max(work.state_bytes / write_rate,
+                              all_rows * work.columns * sizeof(std::int32_t) * kAssembledByte / threads);
   }
   seconds.write += work.cone_bytes / write_rate + 2 * machine.disk.sync_seconds + work.files * kSyncedFile;
   return seconds;
@@ -214,7 +218,8 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
     std::vector<RecentNodes> recent;
     for (const double rows : held) recent.emplace_back(static_cast<std::uint64_t>(rows));
     graph.read_ahead(first, last);
-    for (std::size_t block = first; block < last; ++block) graph.decode(block, buffer, decoded);  // read and checked now
+    for (std::size_t block = first; block < last; ++block)
+      graph.decode(block, buffer, decoded);  // read and checked now
     const Clock::time_point start = Clock::now();
     for (std::size_t block = first; block < last; ++block) graph.decode(block, buffer, decoded);
     decoding += seconds_since(start);

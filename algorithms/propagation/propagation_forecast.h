@@ -31,13 +31,13 @@ struct PropagationWork {
   double value_bytes = 4;  ///< of a value in a tile
   double graph_bytes = 0, feature_bytes = 0, state_bytes = 0, spooled_bytes = 0, cone_bytes = 0;
   double write_buffer_bytes = 0;
-  double files = 0;  ///< that are made durable
+  double files = 0;                                  ///< that are made durable
   double graph_resident = 1, features_resident = 1;  ///< shares of the bytes that lie in the page cache before it
   double free_memory = 0;  ///< bytes that the page cache may take, before the tile is there; 0: not known, hence ample
   double commit_byte_seconds = 1e-10;  ///< of a byte of a tile that nobody has touched
-  double large_pages = 0;  ///< bytes that are free in pages of 2 MiB
-  double tile_bytes = 0;   ///< memory that a propagation takes away from it
-  double decode_seconds = 2e-9;  ///< of an arc, on one thread
+  double large_pages = 0;              ///< bytes that are free in pages of 2 MiB
+  double tile_bytes = 0;               ///< memory that a propagation takes away from it
+  double decode_seconds = 2e-9;        ///< of an arc, on one thread
   /// Shares of the arcs whose rows are found in the first 1, 8 and 64 MiB of what was used last.
   std::vector<double> near = {0, 0, 0};
   double threads = 1;

@@ -27,6 +27,7 @@ ColdReads ColdFiles::reads(std::uint32_t level) const {
   if (levels_.size() <= level) return reads;
   reads.byte_seconds = 1 / machine_.disk.read_bytes_per_second;
   reads.page_seconds = 1 / machine_.disk.random_pages_per_second;
+  reads.room_seconds = machine_.commit_byte_seconds;
   reads.graph = graph_.cold;
   reads.graph_bytes = graph_.bytes;
   reads.lists = lists_.cold;

@@ -90,11 +90,12 @@ Sweep predict_sweep(const LevelWork& work) {
                       static_cast<double>(work.changed_arcs + work.changed) * kChangedArc;
   const double value = work.is_below_resident ? kFillValue : kFillValue + kFileValue;
   const ColdReads& cold = work.cold;
-  const double reads =
-      (cold.graph_bytes * cold.graph + (work.is_below_resident ? 0 : cold.below_bytes * cold.below)) *
-      cold.byte_seconds;
+  const double reads = (cold.graph_bytes * cold.graph + (work.is_below_resident ? 0 : cold.below_bytes * cold.below)) *
+                       cold.byte_seconds;
   return {std::max(parallel(tiles * arcs + nodes * work.columns * value, work), reads),
-          work.is_resident ? 0 : parallel(rows * work.columns * kNewValue, work)};
+          work.is_resident
+              ? 0
+              : rows * work.columns * std::max(parallel(kNewValue, work), cold.room_seconds * sizeof(std::int32_t))};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ namespace unweave {
 struct ColdReads {
   double byte_seconds = 0;  ///< of a file that is read in order
   double page_seconds = 0;  ///< of a page of 4 KiB anywhere, many asked for at a time
+  double room_seconds = 0;  ///< of a byte of memory that was never touched, where that costs more than it mostly does
   /// Shares of the bytes that are not in memory: of the shards, of the lists of the targets, of the level's sums, and of the
   /// features or sums of the level below.
   double graph = 0, lists = 0, level = 0, below = 0;

@@ -189,8 +189,9 @@ class Walk {
   /// frontier that is no set.
   [[nodiscard]] LevelForecast choice(std::uint32_t level, const Frontier& written) const {
     const LevelWork work =
-        frontier_.nodes ? level_work(contents_, embedding_, level, *frontier_.nodes, changed_.size(), cold_)
-                        : level_work(contents_, embedding_, level, frontier_.rows, frontier_.arcs, changed_.size(), cold_);
+        frontier_.nodes
+            ? level_work(contents_, embedding_, level, *frontier_.nodes, changed_.size(), cold_)
+            : level_work(contents_, embedding_, level, frontier_.rows, frontier_.arcs, changed_.size(), cold_);
     const auto receivers = [&]() -> Receivers {
       if (frontier_.nodes) return count_receivers(contents_, embedding_, level, *frontier_.nodes, work);
       if (work.scan_arcs > 0) return most_receivers(work);

@@ -212,7 +212,8 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
         return;
       }
     } else if (!capture_only) {
-      const LevelWork work = level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size(), options_.cold);
+      const LevelWork work =
+          level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size(), options_.cold);
       report.seconds_predicted += predict_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }

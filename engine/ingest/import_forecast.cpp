@@ -21,6 +21,7 @@ namespace {
 constexpr double kTextByte = 1.6e-9;      // of edges as text, read and parsed
 constexpr double kNameByte = 4e-9;        // in addition where nodes have names
 constexpr double kUnpackedByte = 3e-9;    // decompressed
+constexpr double kArcBytes = 8;           // of memory that an arc waits in
 constexpr double kDistributedArc = 8e-9;  // put with those of near sources
 constexpr double kEncodedArc = 2e-8;      // sorted and encoded
 constexpr double kOrderedArc = 2e-8;      // looked at for an order
@@ -178,10 +179,9 @@ class Survey {
     }
     if (options_.features) {
       const auto* const file = std::get_if<InputFile>(&*options_.features);
-      const auto reader = file != nullptr
-                              ? open_features(*file, nodes_ == 0 ? std::nullopt : std::optional(nodes_))
-                              : open_csr_features(std::get<CsrInput>(*options_.features).files,
-                                                  std::get<CsrInput>(*options_.features).columns);
+      const auto reader = file != nullptr ? open_features(*file, nodes_ == 0 ? std::nullopt : std::optional(nodes_))
+                                          : open_csr_features(std::get<CsrInput>(*options_.features).files,
+                                                              std::get<CsrInput>(*options_.features).columns);
       nodes_ = reader->rows();
       forecast_.nodes_exact = true;
       forecast_.columns = reader->columns();
@@ -203,9 +203,9 @@ class Survey {
       // What the text skips is told when it is imported.
       InputFile quiet = file;
       quiet.remark = [](const std::string&) {};
-      const auto reader = open_edges(quiet, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_,
-                                             options_.two_row_edges, options_.ignore_weights, options_.max_weight,
-                                             options_.edge_weights});
+      const auto reader =
+          open_edges(quiet, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_, options_.two_row_edges,
+                             options_.ignore_weights, options_.max_weight, options_.edge_weights});
       if (const auto declared = reader->declared_nodes(); declared && nodes_ == 0) nodes_ = *declared;
       std::vector<Edge> some(kSampleEdges);
       std::vector<std::uint32_t> weights(options_.max_weight > 1 ? kSampleEdges : 0);
@@ -242,12 +242,11 @@ class Survey {
     forecast_.least_graph_bytes = bytes_of_bits(random / 3);
     forecast_.most_graph_bytes = bytes_of_bits(random + kBitsAround);
     assume("graph: " + decimal(random) + " bits an arc, as where edges end anywhere; from " +
-           decimal(std::max(1.0, random / 3)) + ", where near ids are neighbours, to " +
-           decimal(random + kBitsAround));
+           decimal(std::max(1.0, random / 3)) + ", where near ids are neighbours, to " + decimal(random + kBitsAround));
     // Two thirds of the share are for arcs that wait, 8 bytes each.
     const double room = static_cast<double>(memory_shares::kEdgeSort.of(budget_)) * 2 / 3;
-    if (arcs_ * 8 > room) {
-      spooled_ = arcs_ * 8 - room;
+    if (arcs_ * kArcBytes > room) {
+      spooled_ = arcs_ * kArcBytes - room;
       ++forecast_.passes;
     }
   }
@@ -275,15 +274,14 @@ class Survey {
     if (options_.order != "none") {
       forecast_.other_bytes += 8 * nodes_;
       memory += nodes_ * (8 + (options_.order == "bfs" ? 20U : 12U));
-      temporary = std::max(temporary, 0.0) + static_cast<double>(forecast_.most_graph_bytes) + arcs_ * 8;
+      temporary = std::max(temporary, 0.0) + static_cast<double>(forecast_.most_graph_bytes) + arcs_ * kArcBytes;
       ++forecast_.passes;
     }
     forecast_.memory_bytes = memory;
     forecast_.temporary_bytes = static_cast<std::uint64_t>(temporary);
     // The temporary edges are gone before the features are written.
-    forecast_.disk_bytes =
-        forecast_.other_bytes + forecast_.most_graph_bytes +
-        std::max(forecast_.feature_bytes, forecast_.temporary_bytes);
+    forecast_.disk_bytes = forecast_.other_bytes + forecast_.most_graph_bytes +
+                           std::max(forecast_.feature_bytes, forecast_.temporary_bytes);
   }
 
   [[nodiscard]] ImportSeconds time_with(const MachineProfile& machine) const {
@@ -298,7 +296,8 @@ class Survey {
     if (is_text_) reading += text_bytes_ * (kTextByte + (options_.ids ? kNameByte : 0));
     // One thread reads while others distribute.
     seconds.edges = std::max({edge_bytes * cold / read_rate, reading, (reading + arcs_ * kDistributedArc) / threads}) +
-                    spooled_ / disk.write_bytes_per_second;
+                    spooled_ / disk.write_bytes_per_second +
+                    std::max(0.0, arcs_ * kArcBytes - spooled_) * machine.commit_byte_seconds;
     const double times = options_.order == "none" ? 1 : 2;
     seconds.graph = times * arcs_ * kEncodedArc / threads + spooled_ / read_rate;
     if (times > 1) seconds.graph += arcs_ * (kOrderedArc + kDistributedArc) / threads;

@@ -33,7 +33,7 @@ struct ImportForecast {
   std::uint64_t memory_available_bytes = 0;
   std::uint64_t temporary_bytes = 0;  ///< edges that have no room in memory, and a graph by ids under an order
   std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
-  std::uint64_t passes = 1;  ///< over the edges: one, and one more for each time that they go through the disk
+  std::uint64_t passes = 1;   ///< over the edges: one, and one more for each time that they go through the disk
   double input_resident = 1;  ///< share of the files that lies in the page cache
   std::optional<ImportSeconds> seconds;  ///< absent where no rates of the machine can be had
   std::vector<std::string> assumed;      ///< sentences

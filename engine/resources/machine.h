@@ -10,11 +10,11 @@
 namespace unweave {
 
 struct MachineFacts {
-  std::size_t cores = 0;              ///< that the machine has
-  std::size_t usable_cores = 0;       ///< on which this process may run
-  std::uint64_t memory_bytes = 0;     ///< that the machine has
-  std::uint64_t group_bytes = 0;      ///< limit of the control groups; the largest number where there is none
-  std::uint64_t available_bytes = 0;  ///< what the system could give now; 0: it does not say
+  std::size_t cores = 0;               ///< that the machine has
+  std::size_t usable_cores = 0;        ///< on which this process may run
+  std::uint64_t memory_bytes = 0;      ///< that the machine has
+  std::uint64_t group_bytes = 0;       ///< limit of the control groups; the largest number where there is none
+  std::uint64_t available_bytes = 0;   ///< what the system could give now; 0: it does not say
   std::uint64_t large_page_bytes = 0;  ///< free in pieces of 2 MiB or more; all that is available where nobody tells
   std::uint64_t page_bytes = 0;
   std::uint64_t open_files = 0;     ///< limit of the process; the largest number where there is none, as below

@@ -14,8 +14,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <numeric>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -70,8 +70,7 @@ class ProfiledFile {
   ProfiledFile& operator=(const ProfiledFile&) = delete;
 
   void write(std::uint64_t at, std::span<const std::byte> bytes) const {
-    if (::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at)) !=
-        static_cast<ssize_t>(bytes.size()))
+    if (::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(at)) != static_cast<ssize_t>(bytes.size()))
       throw std::system_error(errno, std::generic_category());
   }
   void read(std::uint64_t at, std::span<std::byte> bytes) const {
@@ -141,11 +140,11 @@ DiskProfile measure_disk_profile(const std::filesystem::path& folder, std::uint6
 
   const std::uint64_t pages = pieces * kProfilePiece / kProfilePage;
   start = Clock::now();
-  const std::uint64_t random = timed_items(
-      std::min(pages, kRandomPages), kPagesAtATime, kProfilePage, [&](std::size_t item, std::span<std::byte> memory) {
-        // Steps of an odd number of pages reach every page of a power of two, and hardly one twice of other sizes.
-        file.read(item * 0x9E3779B97F4A7C15U % pages * kProfilePage, memory);
-      });
+  const std::uint64_t random = timed_items(std::min(pages, kRandomPages), kPagesAtATime, kProfilePage,
+                                           [&](std::size_t item, std::span<std::byte> memory) {
+                                             // Steps of an odd number of pages reach every page of a power of two, and hardly one twice of other sizes.
+                                             file.read(item * 0x9E3779B97F4A7C15U % pages * kProfilePage, memory);
+                                           });
   disk.random_pages_per_second = static_cast<double>(random) / seconds_since(start);
 
   std::array<double, 5> syncs{};
@@ -165,7 +164,7 @@ DiskProfile measure_disk_profile(const std::filesystem::path& folder, std::uint6
 double measure_fetch(const HugeBuffer& buffer, std::uint64_t bytes, std::uint32_t row_bytes) {
   constexpr std::size_t kFetched = std::size_t{1} << 13;
   constexpr std::size_t kRounds = 12;
-  constexpr std::size_t kAhead = 12;
+  const std::size_t ahead = std::clamp<std::size_t>(3072 / row_bytes, 6, 40);  // as many lines as a sweep has under way
   const std::size_t threads = active_threads(), words = row_bytes / sizeof(std::uint64_t);
   const std::uint64_t rows = bytes / row_bytes;
   std::atomic<std::uint64_t> sink = 0;
@@ -180,9 +179,9 @@ double measure_fetch(const HugeBuffer& buffer, std::uint64_t bytes, std::uint32_
     std::array<std::uint64_t, kRowSizes.back() / sizeof(std::uint64_t)> sums{};
     const Clock::time_point start = Clock::now();
     for (std::size_t i = 0; i < count; ++i) {
-      if (i + kAhead < count)
+      if (i + ahead < count)
         for (std::size_t line = 0; line < row_bytes; line += 64)
-          __builtin_prefetch(buffer.data() + std::uint64_t{list[i + kAhead]} * row_bytes + line);
+          __builtin_prefetch(buffer.data() + std::uint64_t{list[i + ahead]} * row_bytes + line);
       const auto* const row = buffer.as<std::uint64_t>() + std::uint64_t{list[i]} * words;
       for (std::size_t w = 0; w < words; ++w) sums[w] += row[w];
     }
@@ -202,7 +201,8 @@ double measure_fetch(const HugeBuffer& buffer, std::uint64_t bytes, std::uint32_
   return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(threads);
 }
 
-std::vector<FetchCost> measure_fetches(MemoryBudget& budget) {
+/// Fetches, and what room for the buffer took.
+std::vector<FetchCost> measure_fetches(MemoryBudget& budget, double& commit_byte_seconds) {
   std::vector<std::uint64_t> sizes(kSmallBuffers.begin(), kSmallBuffers.end());
   std::uint64_t large = kLargeBuffer;
   while (large > budget.available() / 4 && large > kLeastLargeBuffer) large /= 2;
@@ -210,7 +210,9 @@ std::vector<FetchCost> measure_fetches(MemoryBudget& budget) {
   while (!sizes.empty() && sizes.back() > budget.available() / 2) sizes.pop_back();
   if (sizes.empty()) return {};
   const HugeBuffer buffer(sizes.back(), budget, "buffer of the machine's rates");
+  const Clock::time_point start = Clock::now();
   buffer.commit();
+  commit_byte_seconds = seconds_since(start) / static_cast<double>(buffer.size());
   std::vector<FetchCost> fetches;
   for (const std::uint64_t size : sizes)
     for (const std::uint32_t row : kRowSizes) fetches.push_back({size, row, measure_fetch(buffer, size, row)});
@@ -244,7 +246,8 @@ bool within(double value, double least, double most) {
 bool is_credible(const MachineProfile& profile) {
   const DiskProfile& disk = profile.disk;
   if (!within(disk.read_bytes_per_second, 1e4, 1e12) || !within(disk.write_bytes_per_second, 1e4, 1e12) ||
-      !within(disk.random_pages_per_second, 1, 1e9) || !within(disk.sync_seconds, 0, 60) || profile.measured_at <= 0)
+      !within(disk.random_pages_per_second, 1, 1e9) || !within(disk.sync_seconds, 0, 60) || profile.measured_at <= 0 ||
+      !within(profile.commit_byte_seconds, 0, 1e-6))
     return false;
   if (profile.fetches.empty() || profile.fetches.size() % kRowSizes.size() != 0 || profile.fetches.size() > 64)
     return false;
@@ -332,7 +335,8 @@ std::string profile_text(const MachineProfile& profile, const std::string& machi
                                  {"read_bytes_per_second", profile.disk.read_bytes_per_second},
                                  {"write_bytes_per_second", profile.disk.write_bytes_per_second},
                                  {"random_pages_per_second", profile.disk.random_pages_per_second},
-                                 {"sync_seconds", profile.disk.sync_seconds}};
+                                 {"sync_seconds", profile.disk.sync_seconds},
+                                 {"commit_byte_seconds", profile.commit_byte_seconds}};
   json["fetches"] = nlohmann::ordered_json::array();
   for (const FetchCost& one : profile.fetches)
     json["fetches"].push_back(
@@ -353,6 +357,7 @@ std::optional<MachineProfile> profile_of_text(const std::string& text, const std
     profile.disk.write_bytes_per_second = json.at("write_bytes_per_second").get<double>();
     profile.disk.random_pages_per_second = json.at("random_pages_per_second").get<double>();
     profile.disk.sync_seconds = json.at("sync_seconds").get<double>();
+    profile.commit_byte_seconds = json.at("commit_byte_seconds").get<double>();
     for (const auto& one : json.at("fetches"))
       profile.fetches.push_back({whole_number<std::uint64_t>(one.at("buffer_bytes")),
                                  whole_number<std::uint32_t>(one.at("row_bytes")), one.at("seconds").get<double>()});
@@ -379,10 +384,9 @@ std::optional<MachineProfile> machine_profile(const std::filesystem::path& folde
     profile.file_system = facts.file_system;
     profile.is_memory = facts.is_memory;
     profile.disk = measure_disk_profile(folder, bytes);
-    profile.fetches = measure_fetches(budget);
-    profile.measured_at = std::chrono::duration_cast<std::chrono::seconds>(
-                              std::chrono::system_clock::now().time_since_epoch())
-                              .count();
+    profile.fetches = measure_fetches(budget, profile.commit_byte_seconds);
+    profile.measured_at =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     if (!is_credible(profile)) return std::nullopt;
     // What little memory could hold says too little of large buffers to be kept.
     if (file.empty() || profile.fetches.back().buffer_bytes < kLeastLargeBuffer) return profile;

@@ -32,6 +32,7 @@ struct FetchCost {
 struct MachineProfile {
   DiskProfile disk;
   std::vector<FetchCost> fetches;  ///< by size of the buffer, then by that of the row; the same rows for each buffer
+  double commit_byte_seconds = 0;  ///< of a byte of memory that was never touched, on all threads
   std::int64_t measured_at = 0;    ///< seconds since 1970
   std::string file_system;         ///< as FolderFacts has it
   bool is_memory = false;          ///< files of this folder lie in memory

@@ -70,9 +70,8 @@ void run_doctor(CommandLine& line) {
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const bool has_store = line.has_positional(0);
-  std::vector<Diagnosis> findings =
-      diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".", resources,
-                       line.get<bool>("measure-anew"));
+  std::vector<Diagnosis> findings = diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".",
+                                                     resources, line.get<bool>("measure-anew"));
   findings.push_back(gather_finding(resources));
   if (has_store)
     for (Diagnosis& finding : diagnose_store(line.positional(0), resources)) findings.push_back(std::move(finding));

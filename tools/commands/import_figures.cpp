@@ -78,10 +78,7 @@ std::string remark_on_sums(const ImportReport& report) {
 }
 
 nlohmann::ordered_json parts_of(const ImportSeconds& seconds) {
-  return {{"edges", seconds.edges},
-          {"graph", seconds.graph},
-          {"features", seconds.features},
-          {"write", seconds.write}};
+  return {{"edges", seconds.edges}, {"graph", seconds.graph}, {"features", seconds.features}, {"write", seconds.write}};
 }
 
 void print_import_plan(const CommandLine& line, const ImportForecast& plan) {
@@ -143,7 +140,8 @@ void print_import_plan(const CommandLine& line, const ImportForecast& plan) {
   if (plan.fits()) return;
   const bool is_disk = plan.disk_bytes > plan.disk_free_bytes;
   throw ResourceError(line.positional(0) + ": an import needs up to " +
-                      bytes_text(is_disk ? plan.disk_bytes : plan.memory_bytes) + (is_disk ? " of disk, " : " of memory, ") +
+                      bytes_text(is_disk ? plan.disk_bytes : plan.memory_bytes) +
+                      (is_disk ? " of disk, " : " of memory, ") +
                       bytes_text(is_disk ? plan.disk_free_bytes : plan.memory_available_bytes) +
                       (is_disk ? " are free; free some, or import to another disk" : " are there; raise --memory"));
 }

@@ -265,7 +265,8 @@ void run_plan(CommandLine& line) {
       "fit.\n"
       "Rows that labelled nodes read are estimated from a sample of lists, with their standard error, where counting "
       "them\n"
-      "takes longer than about a second (--exact counts them). Seconds follow from the rates of this machine and of the\n"
+      "takes longer than about a second (--exact counts them). Seconds follow from the rates of this machine and of "
+      "the\n"
       "store's disk, which are measured once (unweave doctor has them), and from what lies in the page cache; --json "
       "names\n"
       "what the sweep waits for: gather (sums of rows in memory) or disk.\n"
@@ -280,7 +281,8 @@ void run_plan(CommandLine& line) {
       "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
-  add("exact", po::bool_switch(), "count the rows of a propagation, by a pass over the graph for each level but the last");
+  add("exact", po::bool_switch(),
+      "count the rows of a propagation, by a pass over the graph for each level but the last");
   add("requests", po::value<std::string>()->value_name("F"),
       "estimate a stream of these requests; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");

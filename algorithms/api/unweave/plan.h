@@ -28,8 +28,8 @@ struct PropagationPace {
   std::optional<double> sweep_arc_features_per_second;  ///< of the threads, where they need not wait
   double disk_bytes_per_second = 0;                     ///< at which sums are written
   double seconds = 0;
-  bool waits_for_disk = false;  ///< the sweep does; else it waits for sums of rows in memory
-  PropagationSeconds parts;     ///< of `seconds`
+  bool waits_for_disk = false;                       ///< the sweep does; else it waits for sums of rows in memory
+  PropagationSeconds parts;                          ///< of `seconds`
   double graph_resident = 1, features_resident = 1;  ///< shares of the files that lie in the page cache
 };
 
@@ -42,8 +42,8 @@ struct PropagationForecast {
   bool exact = true;
   std::vector<double> rows_error;
   double arcs_error = 0;
-  std::uint64_t tiles = 1;          ///< column tiles
-  std::uint64_t tile_columns = 0;   ///< columns of a tile; the last one may be narrower
+  std::uint64_t tiles = 1;         ///< column tiles
+  std::uint64_t tile_columns = 0;  ///< columns of a tile; the last one may be narrower
   std::uint64_t memory_bytes = 0, memory_available_bytes = 0;
   /// The parts of memory_bytes: buffers of a tile, of the threads that sum, and of sums on their way to the disk.
   std::uint64_t tile_bytes = 0, worker_bytes = 0, write_buffer_bytes = 0;
@@ -53,7 +53,7 @@ struct PropagationForecast {
   std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
   std::uint64_t bytes_read = 0, bytes_written = 0;
 
-  /// Absent where the disk has no room, where there are no levels, or where no rates of the machine can be had.
+  /// Absent where there are no levels, or where no rates of the machine can be had.
   std::optional<PropagationPace> pace;
 
   [[nodiscard]] bool fits() const noexcept { return disk_bytes <= disk_free_bytes; }

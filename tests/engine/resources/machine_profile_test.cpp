@@ -35,6 +35,7 @@ class CacheFolder {
 MachineProfile some_profile() {
   MachineProfile profile;
   profile.disk = {1e9, 5e8, 5e4, 1e-3};
+  profile.commit_byte_seconds = 2e-10;
   profile.measured_at = 1'790'000'000;
   profile.file_system = "ext4";
   double seconds = 1e-9;
@@ -78,6 +79,7 @@ TEST_SUITE("unit") {
     refuses([](MachineProfile& one) { one.disk.random_pages_per_second = 0; });
     refuses([](MachineProfile& one) { one.disk.sync_seconds = 1e6; });
     refuses([](MachineProfile& one) { one.measured_at = 0; });
+    refuses([](MachineProfile& one) { one.commit_byte_seconds = 1; });
     refuses([](MachineProfile& one) { one.fetches.clear(); });
     refuses([](MachineProfile& one) { one.fetches.pop_back(); });
     refuses([](MachineProfile& one) { one.fetches[3].seconds = 1; });
@@ -104,8 +106,10 @@ TEST_SUITE("unit") {
     CHECK(MachineProfile().fetch_seconds(1e9, 64) == 0);
   }
 
-  TEST_CASE("rates are measured once and kept; what is damaged is measured anew, and a folder that cannot be made keeps none" *
-            doctest::test_suite("slow")) {
+  TEST_CASE(
+      "rates are measured once and kept; what is damaged is measured anew, and a folder that cannot be made keeps "
+      "none" *
+      doctest::test_suite("slow")) {
     const testing::TempDir dir(testing::Where::disk);
     fs::create_directory(dir / "place");
     MemoryBudget budget(std::uint64_t{1} << 30);
@@ -139,7 +143,8 @@ TEST_SUITE("unit") {
     CHECK(text_of(dir / "file") == "no folder");
   }
 
-  TEST_CASE("pages of a file that was just written lie in the page cache, and files that are not there count for nothing") {
+  TEST_CASE(
+      "pages of a file that was just written lie in the page cache, and files that are not there count for nothing") {
     const testing::TempDir dir;
     std::vector<fs::path> files;
     CHECK(resident_share(files) == 1);

@@ -32,7 +32,8 @@ TEST_SUITE("unit") {
   TEST_CASE("a plan of an import has the edges, nodes and features of the files, and changes nothing") {
     const TempDir dir;
     const std::string edges = write_file(dir / "e.tsv", ring(20'000)).string();
-    const std::string x = write_file(dir / "x.npy", npy<float>("<f4", "(20000, 3)", std::vector<float>(60'000, 0.5F))).string();
+    const std::string x =
+        write_file(dir / "x.npy", npy<float>("<f4", "(20000, 3)", std::vector<float>(60'000, 0.5F))).string();
     const std::string store = (dir / "s").string();
     const std::vector<std::string> files{store, "--edges", edges, "--features", x};
     const auto with = [&](std::vector<std::string> more) {
@@ -74,7 +75,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("arrays say how many edges they have; pipes, and a plan beside a measurement, are refused") {
     const TempDir dir;
-    const std::string edges = write_file(dir / "e.npy", npy<std::int32_t>("<i4", "(3, 2)", {0, 1, 1, 2, 2, 9})).string();
+    const std::string edges =
+        write_file(dir / "e.npy", npy<std::int32_t>("<i4", "(3, 2)", {0, 1, 1, 2, 2, 9})).string();
     const std::string store = (dir / "s").string();
     const auto plan = run({"import", store, "--edges", edges, "--plan", "--json"});
     REQUIRE(plan.code == 0);
