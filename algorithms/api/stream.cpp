@@ -126,7 +126,7 @@ struct StreamSession::Impl {
     missed.reset();
   }
 
-  /// Of a batch's work on journal, graph and sums.
+  /// Seconds of a batch's work on journal, graph and sums.
   [[nodiscard]] double predicted(const BatchReport& batch) const {
     return batch.update.seconds_predicted + (store.rates() != nullptr ? store.rates()->disk.sync_seconds : 0);
   }

@@ -32,8 +32,8 @@ struct PropagateReport {
   double sync_seconds = 0;     ///< the last sync: what was left to write, and making it durable
   double cone_seconds = 0;     ///< finding the rows that labelled ones read
   double fill_seconds = 0;     ///< norms of columns, room for tiles, and filling them
-  /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where the
-  /// rates of the machine are not known.
+  /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where
+  /// the rates of the machine are not known.
   std::optional<PropagationSeconds> predicted;
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
 };
@@ -43,7 +43,7 @@ using PropagateMeter = std::function<void(const PropagateProgress&)>;
 
 /// What is known before a propagation begins, on a machine whose rates are known.
 struct PropagationForecaster {
-  PropagationWork work;  ///< of survey_store()
+  PropagationWork work;  ///< as survey_store() gives it
   const MachineProfile& machine;
   [[nodiscard]] PropagationSeconds seconds(const PropagationPlan& plan) const;
 };
@@ -57,8 +57,8 @@ struct PropagationForecaster {
                                                    const PropagationForecaster* forecast = nullptr);
 
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
-/// The time is predicted where the rates of the machine are given. Throws UsageError (no features, a parameter out of range),
-/// ResourceError (memory, disk), DataError.
+/// The time is predicted where the rates of the machine are given. Throws UsageError (no features, a parameter out of
+/// range), ResourceError (memory, disk), DataError.
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
                           const MachineProfile* machine = nullptr);
 

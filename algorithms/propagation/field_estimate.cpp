@@ -1,4 +1,5 @@
-// algorithms/propagation/field_estimate.cpp - draws nodes of each class of degrees, and asks their lists whom they read.
+// algorithms/propagation/field_estimate.cpp - draws nodes of each class of degrees, and asks their lists whom they
+// read.
 #include "algorithms/propagation/field_estimate.h"
 
 #include <algorithm>

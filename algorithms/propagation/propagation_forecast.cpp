@@ -39,8 +39,8 @@ class Disk {
 
   /// From now on the cache has so many bytes less.
   void take(double bytes) { cache_ = std::max(0.0, cache_ - bytes); }
-  /// Seconds of reading all of a file whose resident share is `share`, which is then what a next pass would find. Together
-  /// with it `other` bytes pass through the cache.
+  /// Seconds of reading all of a file whose resident share is `share`, which is then what a next pass would find.
+  /// Together with it `other` bytes pass through the cache.
   double pass(double bytes, double& share, double other = 0) const {
     const double seconds = bytes * (1 - std::min(share, kept(bytes + other))) / rate_;
     share = kept(bytes + other);
@@ -48,15 +48,16 @@ class Disk {
   }
 
  private:
-  /// A cache that drops what was used longest ago has nothing of a larger file when its next pass begins; the system's, which
-  /// keeps some of what was used twice, has a little.
+  /// A cache that drops what was used longest ago has nothing of a larger file when its next pass begins; the system's,
+  /// which keeps some of what was used twice, has a little.
   [[nodiscard]] double kept(double bytes) const {
     return bytes <= cache_ ? 1 : std::clamp(2 * cache_ / bytes - 1, 0.0, 1.0);
   }
   double rate_, cache_;
 };
 
-/// Where the lists of some blocks point: shares of arcs whose target was among the last so many different ones, at least.
+/// Where the lists of some blocks point: shares of arcs whose target was among the last so many different ones, at
+/// least.
 class RecentNodes {
  public:
   explicit RecentNodes(std::uint64_t nodes) : slots_(std::bit_floor(std::max<std::uint64_t>(1, nodes)), kNobody) {}

@@ -41,9 +41,9 @@ struct PropagationPlan {
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {});
 
-/// The plan with the rows of an estimate (field_estimate.h), which takes a second or two at any size. What follows from the
-/// rows, as tiles, memory and disk, is what as many rows would take that lie evenly among the nodes. `wanted` stays empty, so
-/// that nothing can be built by it. Throws ResourceError, FormatError.
+/// The plan with the rows of an estimate (field_estimate.h), which takes a second or two at any size. What follows from
+/// the rows, as tiles, memory and disk, is what as many rows would take that lie evenly among the nodes. `wanted` stays
+/// empty, so that nothing can be built by it. Throws ResourceError, FormatError.
 [[nodiscard]] PropagationPlan estimate_propagation(const Contents& contents, const PropagationSpec& spec,
                                                    MemoryBudget& budget);
 

@@ -17,8 +17,8 @@ class ColdFiles {
  public:
   explicit ColdFiles(MachineProfile machine) : machine_(std::move(machine)) {}
 
-  /// Looks which parts of the files of this generation lie in memory: at a sample of each, and not again before a hundred
-  /// times as long has passed as that takes.
+  /// Looks which parts of the files of this generation lie in memory: at a sample of each, and not again before a
+  /// hundred times as long has passed as that takes.
   void look(const std::filesystem::path& store, const Manifest& manifest);
   /// What a push to `level`, 1 .. L, or a recomputation of it has to read. Nothing before look().
   [[nodiscard]] ColdReads reads(std::uint32_t level) const;

@@ -11,8 +11,8 @@
 
 namespace unweave {
 
-/// The work at `level` when the rows `sources` of the level below are to be pushed and `changed` nodes to be mended. Reads cost
-/// what `cold` says, and nothing where it is null.
+/// The work at `level` when the rows `sources` of the level below are to be pushed and `changed` nodes to be mended.
+/// Reads cost what `cold` says, and nothing where it is null.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::span<const NodeId> sources, std::uint64_t changed,
                                    const ColdFiles* cold = nullptr);

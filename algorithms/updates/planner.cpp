@@ -54,8 +54,8 @@ double new_pages(const LevelWork& work, double rows) {
   return -pages * std::exp(-static_cast<double>(work.rows_in_memory) / pages) * std::expm1(-rows / pages);
 }
 
-/// Seconds of reading what a push touches from a disk: lists of the sources and of changed nodes, rows of the level and the
-/// features of changed nodes, each on a page of its own, but for lists that are read from end to end.
+/// Seconds of reading what a push touches from a disk: lists of the sources and of changed nodes, rows of the level and
+/// the features of changed nodes, each on a page of its own, but for lists that are read from end to end.
 double cold_push(const LevelWork& work, double in_files) {
   constexpr double kPageBytes = 4096;
   const ColdReads& cold = work.cold;

@@ -1,8 +1,8 @@
 // algorithms/updates/planner.h - push or recompute: the predicted cost of one level of an update.
 //
 // Pure functions: the choice depends on the contents, on what earlier batches have left in memory and on what the page
-// cache has of the files, as LevelWork says, not on the load of the machine. The constants were measured; only their ratios
-// count, but where files have to be read from a disk.
+// cache has of the files, as LevelWork says, not on the load of the machine. The constants were measured; only their
+// ratios count, but where files have to be read from a disk.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace unweave {
 
 /// What reads cost that the page cache cannot serve. By default it serves all of them.
 struct ColdReads {
-  double byte_seconds = 0;  ///< of a file that is read in order
-  double page_seconds = 0;  ///< of a page of 4 KiB anywhere, many asked for at a time
-  double room_seconds = 0;  ///< of a byte of memory that was never touched, where that costs more than it mostly does
-  /// Shares of the bytes that are not in memory: of the shards, of the lists of the targets, of the level's sums, and of the
-  /// features or sums of the level below.
+  double byte_seconds = 0;  ///< a byte of a file that is read in order
+  double page_seconds = 0;  ///< a page of 4 KiB anywhere, many asked for at a time
+  double room_seconds = 0;  ///< a byte of memory that was never touched, where that costs more than mostly
+  /// Shares of the bytes that are not in memory: of the shards, of the lists of the targets, of the level's sums, and
+  /// of the features or sums of the level below.
   double graph = 0, lists = 0, level = 0, below = 0;
   double graph_bytes = 0, list_bytes = 0, below_bytes = 0;  ///< sizes of these files
 };

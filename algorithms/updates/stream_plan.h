@@ -40,8 +40,8 @@ struct StreamPlan {
 inline constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 22;
 
 /// Estimates `batches` >= 1 batches like `changes`. Applies `changes` to `contents` and the receptive field of
-/// `embedding` (null before `propagate`), whose sums stay behind: neither is good for anything else afterwards. `cold`: as
-/// UpdateOptions has it. Throws
+/// `embedding` (null before `propagate`), whose sums stay behind: neither is good for anything else afterwards. `cold`:
+/// as UpdateOptions has it. Throws
 /// ResourceError where a recomputation cannot fit the budget, FormatError.
 [[nodiscard]] StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChanges& changes,
                                      std::uint64_t batches, const MemoryBudget& budget,

@@ -18,17 +18,17 @@ namespace unweave {
 namespace {
 
 // Seconds on one thread, measured on graphs of 2^18 to 2^22 nodes.
-constexpr double kTextByte = 1.6e-9;      // of edges as text, read and parsed
+constexpr double kTextByte = 1.6e-9;      // a byte of edges as text, read and parsed
 constexpr double kNameByte = 4e-9;        // in addition where nodes have names
 constexpr double kUnpackedByte = 3e-9;    // decompressed
-constexpr double kArcBytes = 8;           // of memory that an arc waits in
+constexpr double kArcBytes = 8;           // memory that an arc waits in
 constexpr double kDistributedArc = 8e-9;  // put with those of near sources
 constexpr double kEncodedArc = 2e-8;      // sorted and encoded
 constexpr double kOrderedArc = 2e-8;      // looked at for an order
 constexpr double kFeatureValue = 3.5e-9;  // read, measured, scaled, written
 constexpr double kCopiedByte = 4e-10;     // written through the page cache
 
-constexpr double kAssumedRatio = 4;             // of compressed files that do not say
+constexpr double kAssumedRatio = 4;             // compressed files that do not say
 constexpr double kAboveRandomBits = 1.5;        // bits of an arc beyond log2(nodes / degree), where ends lie anywhere
 constexpr double kBitsAround = 3;               // by which graphs differ from that
 constexpr std::uint64_t kSampleWindow = 65536;  // bytes

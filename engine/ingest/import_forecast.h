@@ -1,4 +1,5 @@
-// engine/ingest/import_forecast.h - what an import is going to take, from the beginnings of its files and some of their lines.
+// engine/ingest/import_forecast.h - what an import is going to take, from the beginnings of its files and some of their
+// lines.
 #pragma once
 
 #include <cstdint>

@@ -23,6 +23,7 @@
 
 #include "engine/resources/clock.h"
 #include "engine/resources/machine.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
 #include "storage/io/file.h"
@@ -104,7 +105,8 @@ AlignedBytes aligned_bytes(std::size_t bytes) {
   return memory;
 }
 
-/// Calls work(item, memory) on items from 0 on, so many at a time, until all are done or the time is over. Returns how many were.
+/// Calls work(item, memory) on items from 0 on, so many at a time, until all are done or the time is over. Returns how
+/// many were.
 template <class Work>
 std::uint64_t timed_items(std::uint64_t items, std::size_t at_a_time, std::size_t memory_bytes, const Work& work) {
   const Clock::time_point start = Clock::now();
@@ -142,7 +144,8 @@ DiskProfile measure_disk_profile(const std::filesystem::path& folder, std::uint6
   start = Clock::now();
   const std::uint64_t random = timed_items(std::min(pages, kRandomPages), kPagesAtATime, kProfilePage,
                                            [&](std::size_t item, std::span<std::byte> memory) {
-                                             // Steps of an odd number of pages reach every page of a power of two, and hardly one twice of other sizes.
+                                             // Steps of an odd number of pages reach every page of a power of two, and
+                                             // hardly one twice of other sizes.
                                              file.read(item * 0x9E3779B97F4A7C15U % pages * kProfilePage, memory);
                                            });
   disk.random_pages_per_second = static_cast<double>(random) / seconds_since(start);
@@ -189,7 +192,8 @@ double measure_fetch(const HugeBuffer& buffer, std::uint64_t bytes, std::uint32_
     for (const std::uint64_t sum : sums) sink += sum;
     return seconds;
   };
-  // Other programs, which take the processor away now and then, are not what is measured: few rounds are as fast as that.
+  // Other programs, which take the processor away now and then, are not what is measured: few rounds are as fast as
+  // that.
   std::vector<double> seconds(threads);
   run_items(threads, threads, [&](std::size_t item, std::size_t) {
     std::array<double, kRounds> rounds{};
@@ -205,9 +209,9 @@ double measure_fetch(const HugeBuffer& buffer, std::uint64_t bytes, std::uint32_
 std::vector<FetchCost> measure_fetches(MemoryBudget& budget, double& commit_byte_seconds) {
   std::vector<std::uint64_t> sizes(kSmallBuffers.begin(), kSmallBuffers.end());
   std::uint64_t large = kLargeBuffer;
-  while (large > budget.available() / 4 && large > kLeastLargeBuffer) large /= 2;
-  if (large <= budget.available() / 4) sizes.push_back(large);
-  while (!sizes.empty() && sizes.back() > budget.available() / 2) sizes.pop_back();
+  while (large > memory_shares::kRatesBuffer.of(budget) && large > kLeastLargeBuffer) large /= 2;
+  if (large <= memory_shares::kRatesBuffer.of(budget)) sizes.push_back(large);
+  while (!sizes.empty() && sizes.back() > memory_shares::kRatesBuffer.of(budget)) sizes.pop_back();
   if (sizes.empty()) return {};
   const HugeBuffer buffer(sizes.back(), budget, "buffer of the machine's rates");
   const Clock::time_point start = Clock::now();
@@ -230,7 +234,8 @@ std::string machine_name() {
   return id + "/" + std::to_string(std::thread::hardware_concurrency());
 }
 
-/// What profiles of one machine and file system have in common, and others do not: nobody learns the machine's id from it.
+/// What profiles of one machine and file system have in common, and others do not: nobody learns the machine's id from
+/// it.
 std::string profile_key(const std::filesystem::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) throw std::system_error(errno, std::generic_category());

@@ -33,7 +33,7 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["rows"] = plan.rows;
     json["arcs"] = plan.arcs;
-    json["exact"] = plan.exact;
+    json.update(nlohmann::ordered_json{{"exact", plan.exact}});
     json["rows_error"] = plan.rows_error;
     json["arcs_error"] = plan.arcs_error;
     json["tiles"] = plan.tiles;

@@ -24,9 +24,9 @@ struct Diagnosis {
   bool of_data = false;  ///< a problem of a store, not of the machine
 };
 
-/// The machine, and `folder` as a place for stores, with the rates of its disk and of the memory that predictions rest on
-/// (engine/resources/machine_profile.h). Those are measured, by a file without a name of 128 MiB at most, where none are kept
-/// or `anew` is set.
+/// The machine, and `folder` as a place for stores, with the rates of its disk and of the memory that predictions rest
+/// on (engine/resources/machine_profile.h). Those are measured, by a file without a name of 128 MiB at most, where none
+/// are kept or `anew` is set.
 [[nodiscard]] std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources,
                                                       bool anew = false);
 

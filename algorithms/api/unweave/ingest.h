@@ -15,9 +15,9 @@ inline namespace v0 {
 /// Throws UsageError for options that do not fit together, InputError and DataError for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources);
 
-/// What import_store() would take, from headers and a sample of lines; makes nothing in `store`. Rates of the machine that are
-/// not kept are measured where `measure` is set, else where the files are large. Nothing where a file is a pipe. Throws as
-/// import_store() does for what it reads.
+/// What import_store() would take, from headers and a sample of lines; makes nothing in `store`. Rates of the machine
+/// that are not kept are measured where `measure` is set, else where the files are large. Nothing where a file is a
+/// pipe. Throws as import_store() does for what it reads.
 [[nodiscard]] std::optional<ImportForecast> forecast_import(const std::filesystem::path& store,
                                                             const ImportOptions& options, Resources& resources,
                                                             bool measure);

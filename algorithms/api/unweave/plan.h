@@ -22,14 +22,14 @@
 namespace unweave {
 inline namespace v0 {
 
-/// How fast a propagation will be, from the rates of this machine (engine/resources/machine_profile.h), what lies in the
-/// page cache, and a sample of lists.
+/// How fast a propagation will be, from the rates of this machine (engine/resources/machine_profile.h), what lies in
+/// the page cache, and a sample of lists.
 struct PropagationPace {
-  std::optional<double> sweep_arc_features_per_second;  ///< of the threads, where they need not wait
+  std::optional<double> sweep_arc_features_per_second;  ///< rate of the threads, where they need not wait
   double disk_bytes_per_second = 0;                     ///< at which sums are written
   double seconds = 0;
   bool waits_for_disk = false;                       ///< the sweep does; else it waits for sums of rows in memory
-  PropagationSeconds parts;                          ///< of `seconds`
+  PropagationSeconds parts;                          ///< what `seconds` adds up
   double graph_resident = 1, features_resident = 1;  ///< shares of the files that lie in the page cache
 };
 
@@ -37,8 +37,8 @@ struct PropagationPace {
 struct PropagationForecast {
   std::vector<std::uint64_t> rows;  ///< rows kept at levels 1 .. L
   std::uint64_t arcs = 0;           ///< arcs to sum, self loops included
-  /// Rows and arcs were counted; else they come from a sample (algorithms/propagation/field_estimate.h) with these standard
-  /// errors, and so does what follows from them.
+  /// Rows and arcs were counted; else they come from a sample (algorithms/propagation/field_estimate.h) with these
+  /// standard errors, and so does what follows from them.
   bool exact = true;
   std::vector<double> rows_error;
   double arcs_error = 0;
@@ -64,8 +64,8 @@ enum class RowCount {
   exact,      ///< a pass over the graph a level
 };
 
-/// Reads a sample of lists, and where the rates of the machine are not kept yet, measures them. Throws UsageError, DataError
-/// where there are no features, ResourceError.
+/// Reads a sample of lists, and where the rates of the machine are not kept yet, measures them. Throws UsageError,
+/// DataError where there are no features, ResourceError.
 [[nodiscard]] PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec,
                                                        RowCount count = RowCount::automatic);
 

@@ -393,7 +393,8 @@ py::dict dict_of(const PropagationForecast& forecast) {
   py::dict out;
   out["rows"] = forecast.rows;
   out["arcs"] = forecast.arcs;
-  out["exact"] = forecast.exact;
+  const std::pair<const char*, bool> counted{"exact", forecast.exact};
+  out[counted.first] = counted.second;
   out["rows_error"] = forecast.rows_error;
   out["arcs_error"] = forecast.arcs_error;
   out["tiles"] = forecast.tiles;
