@@ -28,6 +28,11 @@ constexpr double kSumValue = 1e-9;        // a sum rounded, checked, and put in 
 constexpr double kWrittenByte = 4e-10;    // a byte of sums summed up and copied on its way to a file
 constexpr double kAssembledByte = 8e-10;  // a byte of a spool read, checked and put in its place
 constexpr double kSyncedFile = 2e-5;      // a file that has nothing left to write, beside one that has
+/// How a propagation goes about it: norms of columns have a pass over the features of their own, before the tiles are
+/// filled; the last level of labelled rows is swept from the lists of the targets, where these are written, or from the
+/// graph.
+constexpr bool kNormsApart = true;
+constexpr bool kSweepsLists = false;
 constexpr std::array<double, 3> kNearBytes{0x1p20, 0x1p23, 0x1p26};
 
 /// Sequential passes over files of which the page cache has a share.
@@ -130,19 +135,28 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
       seconds.cone +=
           std::max(disk.pass(work.graph_bytes, graph), work.terms * (work.decode_seconds + kReaderArc) / threads);
   }
-  seconds.fill = std::max(disk.pass(work.feature_bytes, features),  // the norms of the columns
-                          (work.nodes * work.columns * kNormValue + work.feature_bytes * kMappedByte) / threads);
+  const double norms = work.nodes * work.columns * kNormValue;
+  const double mapped = work.feature_bytes * kMappedByte;
+  const bool norms_apart = kNormsApart || levels == 0;
+  if (norms_apart) seconds.fill = std::max(disk.pass(work.feature_bytes, features), (norms + mapped) / threads);
   if (levels == 0) return seconds;
 
+  // Beside counts of readers, `cone_bytes` are lists.
+  const bool has_lists =
+      !work.all_rows && work.cone_bytes > 1.01 * (static_cast<double>(levels) - 1) * 4 * work.nodes + 1e4;
   disk.take(work.tile_bytes);
-  seconds.fill +=
-      work.tile_bytes * work.commit_byte_seconds + std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
+  // The part that was touched for a try may have been free for a shorter time than the rest: half of it is the try, and
+  // half what the machine took once.
+  seconds.fill += work.tile_bytes * (work.commit_byte_seconds + machine.commit_byte_seconds) / 2 +
+                  std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
   const double row_bytes = work.tile_columns * work.value_bytes;
   const double all_rows = std::accumulate(work.rows.begin(), work.rows.end(), 0.0);
   for (double tile = 0; tile < work.tiles; ++tile) {
     const double share = 1 / work.tiles;
-    double read = disk.pass(work.feature_bytes * share, features, tile == 0 ? work.graph_bytes : 0);
+    double columns = features;  // each tile reads others
+    double read = disk.pass(work.feature_bytes * share, columns, tile == 0 ? work.graph_bytes : 0);
     double filled = work.nodes * work.columns * share * kLevel0Value;
+    if (!norms_apart) filled += (norms + mapped) * share;
     if (tile == 0) {
       read += disk.pass(work.graph_bytes, graph, work.feature_bytes * share);
       filled += work.terms * (work.decode_seconds + kWeighArc) + work.graph_bytes * kMappedByte;
@@ -150,16 +164,19 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
     seconds.fill += std::max(read, filled / threads);
     for (std::size_t level = 0; level < levels; ++level) {
       const double rows_below = level == 0 ? work.nodes : work.rows[level - 1];
-      const double decoded =
-          work.all_rows
-              ? work.terms
-              : std::min(work.terms,
-                         work.nodes > 0 ? work.terms * (1 - std::pow(1 - work.rows[level] / work.nodes, 32)) : 0);
+      // Such lists have just been written and stay in memory.
+      const bool from_lists = kSweepsLists && level + 1 == levels && has_lists;
+      const double others = work.nodes > 0 ? 1 - work.rows[level] / work.nodes : 0;
+      double decoded = work.terms;
+      if (from_lists)
+        decoded = work.arcs[level];
+      else if (!work.all_rows)
+        decoded *= 1 - std::pow(std::max(0.0, others), kBlockNodes);  // blocks without a row are left out
       const double sums = decoded * work.decode_seconds +
                           work.arcs[level] * row_seconds(machine, rows_below, row_bytes, work.near) +
                           work.rows[level] * work.columns * share * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
       seconds.sums += sums / threads;
-      seconds.sweep += std::max(disk.pass(work.graph_bytes, graph), sums / threads);
+      seconds.sweep += std::max(from_lists ? 0 : disk.pass(work.graph_bytes, graph), sums / threads);
     }
   }
   const double written = work.tiles > 1 ? work.spooled_bytes : work.state_bytes;

@@ -40,10 +40,11 @@ constexpr std::uint64_t kProfilePage = 4096;
 constexpr std::uint64_t kMostProfiledBytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t kMostNetworkBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kLeastProfiledBytes = std::uint64_t{4} << 20;
-constexpr double kPhaseSeconds = 0.6;          // after which a part of the measurement ends
-constexpr std::size_t kPiecesAtATime = 4;      // as many as reads ahead and buffers of writes keep under way
-constexpr std::size_t kPagesAtATime = 32;      // some of the hundred items that loops ask for ahead
-constexpr std::uint64_t kRandomPages = 16384;  // at most
+constexpr double kMostCommit = 2e-9;          // a byte, beyond which others were at work
+constexpr double kPhaseSeconds = 0.3;         // after which a part of the measurement ends
+constexpr std::size_t kPiecesAtATime = 4;     // as many as reads ahead and buffers of writes keep under way
+constexpr std::size_t kPagesAtATime = 32;     // some of the hundred items that loops ask for ahead
+constexpr std::uint64_t kRandomPages = 8192;  // at most
 constexpr std::array<std::uint32_t, 4> kRowSizes{64, 128, 256, 512};
 constexpr std::array<std::uint64_t, 3> kSmallBuffers{std::uint64_t{1} << 20, std::uint64_t{8} << 20,
                                                      std::uint64_t{64} << 20};
@@ -121,46 +122,61 @@ std::uint64_t timed_items(std::uint64_t items, std::size_t at_a_time, std::size_
   return done;
 }
 
-DiskProfile measure_disk_profile(const std::filesystem::path& folder, std::uint64_t bytes) {
-  const ProfiledFile file(folder);
+/// Better rates of the two, each of its own.
+DiskProfile better(const DiskProfile& one, const DiskProfile& other) {
+  return {std::max(one.read_bytes_per_second, other.read_bytes_per_second),
+          std::max(one.write_bytes_per_second, other.write_bytes_per_second),
+          std::max(one.random_pages_per_second, other.random_pages_per_second),
+          std::min(one.sync_seconds, other.sync_seconds)};
+}
+
+/// Rates at bytes [begin, begin + bytes) of the file.
+DiskProfile measure_range(const ProfiledFile& file, std::uint64_t begin, std::uint64_t bytes) {
   DiskProfile disk;
   Clock::time_point start = Clock::now();
   // Pieces that were not reached before the time was over would be holes.
-  const std::uint64_t pieces =
-      timed_items(bytes / kProfilePiece, kPiecesAtATime, kProfilePiece,
-                  [&](std::size_t item, std::span<std::byte> memory) { file.write(item * kProfilePiece, memory); });
+  const std::uint64_t pieces = timed_items(
+      bytes / kProfilePiece, kPiecesAtATime, kProfilePiece,
+      [&](std::size_t item, std::span<std::byte> memory) { file.write(begin + item * kProfilePiece, memory); });
   file.sync();
   disk.write_bytes_per_second = static_cast<double>(pieces * kProfilePiece) / seconds_since(start);
   file.forget();
 
   start = Clock::now();
-  const std::uint64_t read =
-      timed_items(pieces, kPiecesAtATime, kProfilePiece,
-                  [&](std::size_t item, std::span<std::byte> memory) { file.read(item * kProfilePiece, memory); });
+  const std::uint64_t read = timed_items(
+      pieces, kPiecesAtATime, kProfilePiece,
+      [&](std::size_t item, std::span<std::byte> memory) { file.read(begin + item * kProfilePiece, memory); });
   disk.read_bytes_per_second = static_cast<double>(read * kProfilePiece) / seconds_since(start);
   file.forget();
 
   const std::uint64_t pages = pieces * kProfilePiece / kProfilePage;
   start = Clock::now();
-  const std::uint64_t random = timed_items(std::min(pages, kRandomPages), kPagesAtATime, kProfilePage,
-                                           [&](std::size_t item, std::span<std::byte> memory) {
-                                             // Steps of an odd number of pages reach every page of a power of two, and
-                                             // hardly one twice of other sizes.
-                                             file.read(item * 0x9E3779B97F4A7C15U % pages * kProfilePage, memory);
-                                           });
+  const std::uint64_t random = timed_items(
+      std::min(pages, kRandomPages), kPagesAtATime, kProfilePage, [&](std::size_t item, std::span<std::byte> memory) {
+        // Steps of an odd number of pages reach every page of a power of two, and hardly one twice of other sizes.
+        file.read(begin + item * 0x9E3779B97F4A7C15U % pages * kProfilePage, memory);
+      });
   disk.random_pages_per_second = static_cast<double>(random) / seconds_since(start);
 
   std::array<double, 5> syncs{};
   const AlignedBytes page = aligned_bytes(kProfilePage);
   for (std::size_t i = 0; i < syncs.size(); ++i) {
     start = Clock::now();
-    file.write(pieces * kProfilePiece + i * kProfilePage, std::span(page.get(), kProfilePage));
+    file.write(begin + bytes + i * kProfilePage, std::span(page.get(), kProfilePage));
     file.sync();
     syncs[i] = seconds_since(start);
   }
   std::sort(syncs.begin(), syncs.end());
   disk.sync_seconds = syncs[syncs.size() / 2];
   return disk;
+}
+
+/// Twice, at halves of the file: what others do to the disk for a moment must not be kept for long.
+DiskProfile measure_disk_profile(const std::filesystem::path& folder, std::uint64_t bytes) {
+  const ProfiledFile file(folder);
+  const std::uint64_t half = bytes / 2 / kProfilePiece * kProfilePiece;
+  const DiskProfile first = measure_range(file, 0, half);
+  return better(first, measure_range(file, half + kProfilePiece, half));
 }
 
 /// Seconds of a row on one thread, while all threads fetch rows of the buffer.
@@ -216,7 +232,7 @@ std::vector<FetchCost> measure_fetches(MemoryBudget& budget, double& commit_byte
   const HugeBuffer buffer(sizes.back(), budget, "buffer of the machine's rates");
   const Clock::time_point start = Clock::now();
   buffer.commit();
-  commit_byte_seconds = seconds_since(start) / static_cast<double>(buffer.size());
+  commit_byte_seconds = std::min(kMostCommit, seconds_since(start) / static_cast<double>(buffer.size()));
   std::vector<FetchCost> fetches;
   for (const std::uint64_t size : sizes)
     for (const std::uint32_t row : kRowSizes) fetches.push_back({size, row, measure_fetch(buffer, size, row)});
