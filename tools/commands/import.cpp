@@ -33,7 +33,7 @@ constexpr const char* kExample =
     "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
     "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
-    "  unweave import arxiv.store --edges $D/edges.tsv.zst --plan  # what it would take\n"
+    "  unweave import p.store --edges tests/data/debian-deps/edges.tsv.zst --plan\n"
     "  printf 'ann\\nbob\\n' | unweave import demo/people.store --ids -  # names\n"
     "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 

@@ -263,13 +263,9 @@ void run_plan(CommandLine& line) {
       "requests\n"
       "of a solver: rows, memory, disk, bytes, seconds, beside what there is. Changes nothing. Exit code 3: cannot "
       "fit.\n"
-      "Rows that labelled nodes read are estimated from a sample of lists, with their standard error, where counting "
-      "them\n"
-      "takes longer than about a second (--exact counts them). Seconds follow from the rates of this machine and of "
-      "the\n"
-      "store's disk, which are measured once (unweave doctor has them), and from what lies in the page cache; --json "
-      "names\n"
-      "what the sweep waits for: gather (sums of rows in memory) or disk.\n"
+      "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates "
+      "that\n"
+      "`unweave doctor` shows and from what lies in the page cache. --json: the sweep waits for gather or disk.\n"
       "The first batch of a stream stands for all. With --solver epochs, noise and totals come from public numbers "
       "alone;\n"
       "nothing is trained. Bytes and disk of a purge are the most that it may take; it trains models that it keeps, "
@@ -281,8 +277,7 @@ void run_plan(CommandLine& line) {
       "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
-  add("exact", po::bool_switch(),
-      "count the rows of a propagation, by a pass over the graph for each level but the last");
+  add("exact", po::bool_switch(), "count the rows of a propagation");
   add("requests", po::value<std::string>()->value_name("F"),
       "estimate a stream of these requests; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");

@@ -48,7 +48,7 @@ TEST_SUITE("unit") {
           const double slack = l == 0 ? 0.02 : 0;
           CHECK(std::fabs(field.rows[l] - rows) <= 4 * field.rows_error[l] + slack * rows);
           CHECK(std::fabs(field.arcs[l] - arcs) <= 4 * field.arcs_error[l] + slack * arcs);
-          CHECK(field.rows_error[l] <= 0.1 * rows);
+          CHECK(field.rows_error[l] <= (each == 2000 ? 0.4 : 0.1) * rows);  // few rows are found by few lists
         }
       }
     }
