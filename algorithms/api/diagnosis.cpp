@@ -2,16 +2,19 @@
 #include "unweave/diagnosis.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "engine/resources/machine.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/sweep/gather.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 #include "storage/io/private_file.h"
 #include "storage/io/readable_bytes.h"
 #include "storage/io/store_folders.h"
+#include "storage/io/time_text.h"
 #include "unweave/store.h"
 #include "unweave/version.h"
 
@@ -99,7 +102,7 @@ Diagnosis file_system_finding(const FolderFacts& facts) {
   return finding;
 }
 
-void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resources& resources) {
+void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resources& resources, bool anew) {
   const FolderFacts facts = folder_facts(folder);
   findings.push_back(file_system_finding(facts));
   findings.push_back(judged("free-disk", readable_bytes(facts.free_bytes), facts.free_bytes >= kLittleDisk,
@@ -111,11 +114,34 @@ void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resource
                         Verdict::note, "stores can be read here, not changed"});
     return;
   }
-  if (facts.free_bytes <= 2 * kMeasuredBytes) return;
-  const DiskRates rates = disk_rates(folder, kMeasuredBytes, resources.memory());
+  const auto machine =
+      machine_profile(folder, resources.memory(), anew ? ProfileUse::measured : ProfileUse::kept_or_measured);
+  if (!machine) {
+    findings.push_back({"disk-rate", "not measured", Verdict::note,
+                        "nothing is predicted here; free some disk, or go to another folder"});
+    return;
+  }
   const auto rate = [](double bytes) { return readable_bytes(static_cast<std::uint64_t>(bytes)) + " a second"; };
-  findings.push_back({"disk-rate", "written " + rate(rates.write_bytes_per_second) + ", read " +
-                                       rate(rates.read_bytes_per_second) + " (" + readable_bytes(rates.bytes) + ")"});
+  const auto part = [](double seconds, double units, const char* unit) {
+    return std::to_string(std::llround(seconds * units)) + unit;
+  };
+  const std::string when = ", measured " + time_text(machine->measured_at * 1000);
+  findings.push_back({"disk-rate", "written " + rate(machine->disk.write_bytes_per_second) + ", read " +
+                                       rate(machine->disk.read_bytes_per_second) + when});
+  findings.push_back({"disk-pages", std::to_string(std::llround(machine->disk.random_pages_per_second)) +
+                                        " pages of 4 KiB a second anywhere, a small write durable in " +
+                                        part(machine->disk.sync_seconds, 1e6, " microseconds")});
+  const double large = static_cast<double>(machine->fetches.back().buffer_bytes);
+  findings.push_back({"memory-rate", "a row of 64, 256 and 512 bytes anywhere in " +
+                                         readable_bytes(machine->fetches.back().buffer_bytes) + " in " +
+                                         part(machine->fetch_seconds(large, 64), 1e9, ", ") +
+                                         part(machine->fetch_seconds(large, 256), 1e9, " and ") +
+                                         part(machine->fetch_seconds(large, 512), 1e9, " ns on each thread")});
+  const std::filesystem::path kept = profile_folder();
+  findings.push_back(judged("rates-kept", machine->is_kept ? "in " + kept.string() : "nowhere", machine->is_kept,
+                            Verdict::note,
+                            "predictions measure them each time; let the folder that UNWEAVE_CACHE names be writable, "
+                            "and give more memory"));
 }
 
 /// Private files that others may read, as they are named in the store.
@@ -181,13 +207,13 @@ void add_store(Diagnoses& findings, const std::filesystem::path& store, const St
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources) {
+std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources, bool anew) {
   Diagnoses findings;
   const MachineFacts machine = machine_facts();
   add_processor(findings, machine);
   add_memory(findings, machine);
   add_limits(findings, machine);
-  add_disk(findings, folder, resources);
+  add_disk(findings, folder, resources, anew);
   return findings;
 }
 

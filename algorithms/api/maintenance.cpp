@@ -23,6 +23,19 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
   return import_store(store, options, resources.memory(), resources.meter());
 }
 
+std::optional<ImportForecast> forecast_import(const std::filesystem::path& store, const ImportOptions& options,
+                                              Resources& resources, bool measure) {
+  MemoryBudget& budget = resources.memory();
+  const auto with = [&](ProfileUse use) {
+    const std::optional<MachineProfile> machine = machine_profile(present_folder(store), budget, use);
+    return forecast_import(store, options, budget, machine ? &*machine : nullptr);
+  };
+  std::optional<ImportForecast> forecast = with(measure ? ProfileUse::kept_or_measured : ProfileUse::kept);
+  if (forecast && !forecast->seconds && profile_use_for(forecast->input_bytes) == ProfileUse::kept_or_measured)
+    return with(ProfileUse::kept_or_measured);
+  return forecast;
+}
+
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources) {
   return generate_store(store, options, resources.memory(), resources.meter());
 }

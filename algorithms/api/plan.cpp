@@ -1,4 +1,5 @@
-// algorithms/api/plan.cpp - forecasts: plans of the folders below, the room that there is, and a sample of the work.
+// algorithms/api/plan.cpp - forecasts: plans of the folders below, the room that there is, and the rates of the
+// machine.
 #include "unweave/plan.h"
 
 #include <algorithm>
@@ -9,16 +10,13 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/training_rows.h"
+#include "algorithms/propagation/propagation_forecast.h"
 #include "algorithms/propagation/propagation_plan.h"
-#include "algorithms/propagation/propagation_trial.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/planned_task.h"
-#include "engine/resources/clock.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/resources/memory_shares.h"
-#include "engine/resources/parallel.h"
-#include "engine/state/level_image.h"
-#include "engine/sweep/tile_spool.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/message.h"
@@ -27,49 +25,48 @@ namespace unweave {
 inline namespace v0 {
 namespace {
 
-// Checksum and copy of one byte of sums on its way to a file, on one thread.
-constexpr double kPutSeconds = 1.2e-9;
-constexpr std::uint64_t kMostTrialBytes = std::uint64_t{128} << 20;
-constexpr std::uint64_t kTrialWrite = std::uint64_t{1} << 20;
+constexpr double kExactSeconds = 1;    // that counting the rows may take unasked
+constexpr double kExactTerm = 4e-9;    // seconds of an arc of a pass that counts, on one thread
+constexpr double kCautiousDisk = 2e8;  // bytes a second of a disk that nobody has measured
 
 std::uint64_t free_disk(const std::filesystem::path& store) {
   return std::filesystem::space(store).available;
-}
-
-/// Bytes a second at which the disk of the store takes a file without a name, which fills half of the free room at most.
-double measure_disk(const std::filesystem::path& store, std::uint64_t free_bytes, MemoryBudget& budget) {
-  const std::uint64_t bytes = std::clamp(free_bytes / 2 / kTrialWrite * kTrialWrite, kTrialWrite, kMostTrialBytes);
-  WriteBuffers buffers(WriteBuffers::size_for(bytes, budget.available()), budget);
-  const std::vector<std::byte> piece(kTrialWrite, std::byte{0x5a});
-  const Clock::time_point start = Clock::now();
-  ScatteredWriter file = make_spool(store, bytes, buffers.queue());
-  for (std::uint64_t at = 0; at < bytes; at += piece.size()) file.put(at, piece);
-  file.finish();
-  buffers.queue().drain();
-  file.file().sync();
-  return static_cast<double>(bytes) / seconds_since(start);
 }
 
 std::uint64_t total(const std::vector<std::uint64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
+/// Whether the rows can be counted about as fast as one waits for an answer.
+bool counts_fast(const PropagationWork& work, std::uint32_t levels, const std::optional<MachineProfile>& machine) {
+  const double disk = machine ? machine->disk.read_bytes_per_second : kCautiousDisk;
+  const double passes = levels - 1.0;
+  return passes * work.terms * kExactTerm / work.threads + work.graph_bytes * (1 - work.graph_resident) / disk <=
+         kExactSeconds;
+}
+
 }  // namespace
 
-PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec) {
+PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec, RowCount count) {
   const LiveStore& store = Internals::store(reader);
   MemoryBudget& budget = Internals::resources(reader).memory();
   const Contents& contents = store.contents();
   if (contents.features().columns() == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
-  const Clock::time_point start = Clock::now();
-  const PropagationPlan plan = plan_propagation(contents, spec, budget);
-  const double planned = seconds_since(start);  // a propagation begins with it too
+  const std::optional<MachineProfile> machine = machine_profile(store.path(), budget, ProfileUse::kept_or_measured);
+  PropagationWork work = survey_store(store.path(), store.manifest(), contents, spec);
+  const bool exact =
+      spec.all_rows || spec.levels < 2 || count == RowCount::exact || counts_fast(work, spec.levels, machine);
+  const PropagationPlan plan =
+      exact ? plan_propagation(contents, spec, budget) : estimate_propagation(contents, spec, budget);
   const StatePlan& state = plan.state;
   PropagationForecast forecast;
   forecast.rows = plan.rows;
   for (std::uint32_t l = 1; !spec.kept.has_sums() && l <= spec.levels; ++l)
     forecast.rows[l - 1] = keeps_rows(spec.kept, l, spec.levels) ? plan.rows.back() : 0;
+  forecast.exact = exact;
+  forecast.rows_error = exact ? std::vector<double>(plan.rows.size()) : plan.rows_error;
+  forecast.arcs_error = std::accumulate(plan.arcs_error.begin(), plan.arcs_error.end(), 0.0);
   forecast.arcs = total(plan.arcs);
   forecast.tiles = state.tiles.tiles;
   forecast.tile_columns = state.tiles.width;
@@ -85,21 +82,19 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
   forecast.disk_free_bytes = free_disk(store.path());
   forecast.bytes_read = bytes_of(store.manifest().shards) + forecast.feature_bytes + state.spooled_bytes;
   forecast.bytes_written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
-  if (!forecast.fits() || plan.rows.empty()) return forecast;
+  if (plan.rows.empty() || !machine) return forecast;
 
+  add_plan(plan, work);
   PropagationPace pace;
-  pace.disk_bytes_per_second = measure_disk(store.path(), forecast.disk_free_bytes, budget);
-  const PropagationTrial trial = try_propagation(contents, spec, plan, budget);
-  // A spool is written while the sweep runs, then read and written again in order.
-  const auto threads = static_cast<double>(active_threads());
-  const double write = static_cast<double>(state.state_bytes) / pace.disk_bytes_per_second;
-  const double sum = trial.sweep_seconds + static_cast<double>(state.state_bytes) * kPutSeconds / threads;
-  pace.seconds = planned + trial.read_seconds + std::max(sum, write) +
-                 (state.tiles.tiles > 1 && spec.kept.has_sums() ? 2 * write : 0);
-  if (trial.sweep_seconds > 0)
+  pace.parts = predict_propagation(work, *machine);
+  pace.seconds = pace.parts.total();
+  pace.disk_bytes_per_second = machine->disk.write_bytes_per_second;
+  if (pace.parts.sums > 0)
     pace.sweep_arc_features_per_second =
-        static_cast<double>(forecast.arcs) * contents.features().columns() / trial.sweep_seconds;
-  pace.waits_for_disk = sum < write;
+        static_cast<double>(forecast.arcs) * contents.features().columns() / pace.parts.sums;
+  pace.waits_for_disk = pace.parts.waits_for_disk;
+  pace.graph_resident = work.graph_resident;
+  pace.features_resident = work.features_resident;
   forecast.pace = pace;
   return forecast;
 }
@@ -108,6 +103,8 @@ StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, 
   const Reader consumed = std::move(reader);
   LiveStore& store = Internals::store(consumed);
   StreamForecast forecast;
+  if (auto machine = machine_profile(store.path(), store.budget(), ProfileUse::kept_or_measured))
+    store.set_rates(*std::move(machine));
   forecast.first = store.resolve(first);
   forecast.disk_free_bytes = free_disk(store.path());
   forecast.memory_available_bytes = store.budget().available();

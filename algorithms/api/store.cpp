@@ -11,6 +11,7 @@
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
@@ -233,13 +234,21 @@ PropagateReport Writer::propagate(const PropagationSpec& wanted, const Propagate
   const PropagationSpec spec = with_weights(wanted);
   LiveStore& store = state_->store;
   Resources& resources = state_->resources;
-  if (meter) return unweave::propagate(store, spec, resources.memory(), meter);
+  // A small store does not wait for a measurement that takes longer than its propagation.
+  const std::uint64_t bytes = bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files);
+  const std::optional<MachineProfile> machine =
+      machine_profile(store.path(), resources.memory(), profile_use_for(bytes));
+  const MachineProfile* const rates = machine ? &*machine : nullptr;
+  if (meter) return unweave::propagate(store, spec, resources.memory(), meter, rates);
   bool started = false;
   std::uint64_t told = 0;
-  return unweave::propagate(store, spec, resources.memory(), [&](const PropagateProgress& progress) {
-    if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
-    resources.meter().advance(progress.done - std::exchange(told, progress.done));
-  });
+  return unweave::propagate(
+      store, spec, resources.memory(),
+      [&](const PropagateProgress& progress) {
+        if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
+        resources.meter().advance(progress.done - std::exchange(told, progress.done));
+      },
+      rates);
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

@@ -14,6 +14,7 @@
 #include "algorithms/models/learner.h"
 #include "algorithms/registry/registry.h"
 #include "engine/resources/clock.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
@@ -81,6 +82,9 @@ struct StreamSession::Impl {
     store.require_sums();
     require_mode(options.mode);
     store.set_plan(options.plan);
+    if (auto machine =
+            machine_profile(store.path(), resources.memory(), profile_use_for(bytes_of(store.manifest().files()))))
+      store.set_rates(*std::move(machine));
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));
     if (options.model.name || options.model.solver) {
       const WatchedBy watched(resources.meter());
@@ -121,6 +125,11 @@ struct StreamSession::Impl {
     outcome.step->passes += missed->passes;
     outcome.seconds_catch_up = seconds_catch_up;
     missed.reset();
+  }
+
+  /// Seconds of a batch's work on journal, graph and sums.
+  [[nodiscard]] double predicted(const BatchReport& batch) const {
+    return batch.update.seconds_predicted + (store.rates() != nullptr ? store.rates()->disk.sync_seconds : 0);
   }
 
   /// What follows a batch that the store has applied.
@@ -188,6 +197,7 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   session.failed = true;
   outcome.batch = store.apply(requests, std::move(changes), session.options.mode, session.last_level());
   outcome.seconds = seconds_since(start);
+  outcome.seconds_predicted = session.predicted(outcome.batch);
   session.follow(requests, outcome);
   session.failed = false;
   return outcome;
@@ -218,6 +228,7 @@ AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
   session.failed = true;
   outcome.batch = session.store.apply_acknowledged(most, session.last_level(), applied.requests);
   outcome.seconds = seconds_since(start);
+  outcome.seconds_predicted = session.predicted(outcome.batch);
   if (!applied.requests.empty()) session.follow(applied.requests, outcome);
   session.failed = false;
   return applied;

@@ -250,7 +250,8 @@ std::uint64_t LiveStore::forget_requests(Millis before) {
 }
 
 StreamPlan LiveStore::forecast(const BatchChanges& changes, std::uint64_t batches) && {
-  return plan_stream(*contents_, embedding_.get(), changes, batches, budget_);
+  if (cold_) cold_->look(path_, manifest_);
+  return plan_stream(*contents_, embedding_.get(), changes, batches, budget_, kExactArcs, cold_ ? &*cold_ : nullptr);
 }
 
 void require_mode(const StreamMode& mode) {
@@ -272,8 +273,9 @@ Threshold LiveStore::threshold(const StreamMode& mode) const {
   return limits;
 }
 
-UpdateOptions LiveStore::update_options(LastLevel last) const {
-  return {path_, access_ == Access::write ? plan_ : Plan::push, last == LastLevel::deferred};
+UpdateOptions LiveStore::update_options(LastLevel last) {
+  if (cold_) cold_->look(path_, manifest_);
+  return {path_, access_ == Access::write ? plan_ : Plan::push, last == LastLevel::deferred, cold_ ? &*cold_ : nullptr};
 }
 
 UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {

@@ -23,6 +23,7 @@
 #include "algorithms/live/request_register.h"
 #include "algorithms/propagation/embedding.h"
 #include "algorithms/updates/changed_rows.h"
+#include "algorithms/updates/cold_files.h"
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/stream_plan.h"
 #include "algorithms/updates/update.h"
@@ -111,6 +112,10 @@ class LiveStore {
   /// How levels are brought up to date from now on; by the planner until then. The bits are the same. A writer only, since
   /// readers push.
   void set_plan(Plan plan) noexcept { plan_ = plan; }
+  /// From now on the planner knows what reads from the disk cost. The bits are the same.
+  void set_rates(MachineProfile machine) { cold_.emplace(std::move(machine)); }
+  /// The rates that were set; null where none were.
+  [[nodiscard]] const MachineProfile* rates() const noexcept { return cold_ ? &cold_->machine() : nullptr; }
   /// Does the work that was put off, as apply() at once and save() do too.
   UpdateReport deliver();
   /// Publishes every stale row. A writer only.
@@ -159,7 +164,7 @@ class LiveStore {
     embedding_memory_.release();
   }
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last);
-  [[nodiscard]] UpdateOptions update_options(LastLevel last) const;
+  [[nodiscard]] UpdateOptions update_options(LastLevel last);
   void fold(StateLevel& level);
   void drop_superseded();
   void open_journal();
@@ -215,6 +220,7 @@ class LiveStore {
   std::optional<StreamMode> last_mode_;
   bool lazy_ = false;
   Plan plan_ = Plan::automatic;
+  std::optional<ColdFiles> cold_;
   std::vector<std::string> unsaved_;             ///< partitions of recomputations that no manifest names yet
   bool flushed_ = false;                         ///< stale rows were published since the last checkpoint
   bool half_way_ = false;                        ///< a change failed

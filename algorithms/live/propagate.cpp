@@ -68,11 +68,19 @@ class LastLists {
 
 }  // namespace
 
+PropagationSeconds PropagationForecaster::seconds(const PropagationPlan& plan) const {
+  PropagationWork whole = work;
+  add_plan(plan, whole);
+  return predict_propagation(whole, machine);
+}
+
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
-                                     PropagateReport& report, ColumnNorms* norms) {
+                                     PropagateReport& report, ColumnNorms* norms,
+                                     const PropagationForecaster* forecast) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return files;
+  const Clock::time_point start = Clock::now();
   LevelIndexes::write(store, contents, spec, files);
   const LastLists lists(store, contents, files.back(), budget);
   PropagationPlan plan = plan_propagation(
@@ -81,6 +89,8 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
         if (spec.kept.has_sums()) files[level].counts = write_counts(store, level, counts);
       },
       lists.graph());
+  report.cone_seconds = seconds_since(start);
+  if (forecast != nullptr) report.predicted = forecast->seconds(plan);
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
   job.last_lists = lists.source();
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
@@ -102,6 +112,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   report.tiles = result.tiles;
   report.tile_width = result.tile_width;
   report.sweep_seconds = result.seconds;
+  report.fill_seconds += result.fill_seconds;
   report.sync_seconds = result.drain_seconds;
   if (result.seconds > 0)
     report.arc_features_per_second =
@@ -111,9 +122,9 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
 
 std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
                                            PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
-                                           PropagateReport& report) {
+                                           PropagateReport& report, const PropagationForecaster* forecast) {
   ColumnNorms norms(contents.features().columns());
-  std::vector<LevelFiles> files = build_levels(store, contents, spec, budget, progress, report, &norms);
+  std::vector<LevelFiles> files = build_levels(store, contents, spec, budget, progress, report, &norms, forecast);
   if (spec.levels > 0)
     norms.finish(spec);
   else
@@ -121,13 +132,19 @@ std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, c
   return files;
 }
 
-PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
-                          const PropagateMeter& progress) {
+PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+                          const MachineProfile* machine) {
   check(store, spec);
   store.begin_propagation();
+  std::optional<PropagationForecaster> forecast;
+  if (machine != nullptr && spec.levels > 0)
+    forecast.emplace(
+        PropagationForecaster{survey_store(store.path(), store.manifest(), store.contents(), spec), *machine});
   PropagateReport report;
-  std::vector<LevelFiles> files = naming_store(
-      store.path(), [&] { return build_first_levels(store.path(), store.contents(), spec, budget, progress, report); });
+  std::vector<LevelFiles> files = naming_store(store.path(), [&] {
+    return build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
+                              forecast ? &*forecast : nullptr);
+  });
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "algorithms/propagation/propagation_forecast.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 
@@ -23,33 +25,50 @@ struct PropagateProgress {
 };
 
 struct PropagateReport {
-  std::uint64_t rows = 0;              ///< rows of sums kept, over all levels
-  std::uint64_t targets = 0;           ///< nodes that have a row of the embedding
-  std::uint64_t tiles = 1;             ///< column tiles
-  std::size_t tile_width = 0;          ///< columns of a tile
-  double sweep_seconds = 0;            ///< without the first reading of features and the last sync
-  double sync_seconds = 0;             ///< the last sync: what was left to write, and making it durable
+  std::uint64_t rows = 0;      ///< rows of sums kept, over all levels
+  std::uint64_t targets = 0;   ///< nodes that have a row of the embedding
+  std::uint64_t tiles = 1;     ///< column tiles
+  std::size_t tile_width = 0;  ///< columns of a tile
+  double sweep_seconds = 0;    ///< without the first reading of features and the last sync
+  double sync_seconds = 0;     ///< the last sync: what was left to write, and making it durable
+  double cone_seconds = 0;     ///< finding the rows that labelled ones read
+  double fill_seconds = 0;     ///< norms of columns, room for tiles, and filling them
+  /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where
+  /// the rates of the machine are not known.
+  std::optional<PropagationSeconds> predicted;
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
 };
 
 /// Called from any thread, one call at a time; may be empty.
 using PropagateMeter = std::function<void(const PropagateProgress&)>;
 
+/// What is known before a propagation begins, on a machine whose rates are known.
+struct PropagationForecaster {
+  PropagationWork work;  ///< as survey_store() gives it
+  const MachineProfile& machine;
+  [[nodiscard]] PropagationSeconds seconds(const PropagationPlan& plan) const;
+};
+
 /// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes their files, not yet
-/// durable. `report` has everything but the last sync of a commit. `norms` gets all features as they are read; it may be null,
-/// and without levels nothing is read. Throws ResourceError (memory, disk), DataError.
+/// durable. `report` has everything but the last sync of a commit; its prediction where `forecast` is given. `norms` gets all
+/// features as they are read; it may be null, and without levels nothing is read. Throws ResourceError (memory, disk),
+/// DataError.
 [[nodiscard]] std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                                    const PropagationSpec& spec, MemoryBudget& budget,
                                                    const PropagateMeter& progress, PropagateReport& report,
-                                                   ColumnNorms* norms = nullptr);
+                                                   ColumnNorms* norms = nullptr,
+                                                   const PropagationForecaster* forecast = nullptr);
 
 /// build_levels() for a propagation that begins: it fills in the norms of `spec`, too.
 [[nodiscard]] std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
                                                          PropagationSpec& spec, MemoryBudget& budget,
-                                                         const PropagateMeter& progress, PropagateReport& report);
+                                                         const PropagateMeter& progress, PropagateReport& report,
+                                                         const PropagationForecaster* forecast = nullptr);
 
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
-/// Throws UsageError (no features, a parameter out of range), ResourceError (memory, disk), DataError.
-PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress);
+/// The time is predicted where the rates of the machine are given. Throws UsageError (no features, a parameter out of
+/// range), ResourceError (memory, disk), DataError.
+PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+                          const MachineProfile* machine = nullptr);
 
 }  // namespace unweave

@@ -87,16 +87,6 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
   norms.finish(spec);
 }
 
-void try_columns(const Contents& contents, NodeRange rows) {
-  ColumnNorms norms(contents.features().columns());
-  for (NodeId first = rows.first; first < rows.last;) {
-    const NodeRange some{first,
-                         first + static_cast<NodeId>(std::min<std::size_t>(ColumnNorms::kMostRows, rows.last - first))};
-    read_norms(contents, some, norms);
-    first = some.last;
-  }
-}
-
 TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms) {
   return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits, norms](TileColumns tile, NodeRange rows,
                                                                                    std::int32_t* out) {

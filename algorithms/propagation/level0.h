@@ -36,8 +36,6 @@ class ColumnNorms {
 /// Fills in spec.column_norms and spec.code_norm: one pass over the features. A propagation needs none, since level0_fill()
 /// measures what it reads.
 void measure_columns(const Contents& contents, PropagationSpec& spec);
-/// The work of measure_columns() on some rows, for its time.
-void try_columns(const Contents& contents, NodeRange rows);
 
 inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< features read at a time, or one row
 

@@ -1,8 +1,11 @@
 // algorithms/propagation/propagation_plan.cpp - marks the receptive field level by level, and plans the sweep over it.
 #include "algorithms/propagation/propagation_plan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "algorithms/propagation/field_estimate.h"
 #include "algorithms/propagation/row_builder.h"
 #include "engine/state/cone.h"
 #include "engine/state/level_indexes.h"
@@ -79,6 +82,39 @@ PropagationPlan plan_propagation(
       has_sums ? plan_state(contents, job, budget.available())
                : plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), budget.available());
   plan.wanted = std::move(job.wanted);
+  return plan;
+}
+
+namespace {
+
+/// So many rows, as evenly as they go.
+RowMask even_rows(NodeId nodes, std::uint64_t rows) {
+  RowMask mask(nodes);
+  for (std::uint64_t i = 0; i < rows; ++i) mask.insert(static_cast<NodeId>(i * nodes / rows));
+  return mask;
+}
+
+}  // namespace
+
+PropagationPlan estimate_propagation(const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget) {
+  if (spec.levels == 0 || spec.all_rows) return plan_propagation(contents, spec, budget);
+  PropagationPlan plan;
+  const NodeId nodes = contents.num_nodes();
+  plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
+  const FieldEstimate field = estimate_field(contents, spec.levels);
+  plan.rows_error = field.rows_error;
+  plan.arcs_error = field.arcs_error;
+  SweepJob job = sweep_job(contents, spec, {});
+  for (std::uint32_t l = 0; l < spec.levels; ++l) {
+    const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
+    plan.rows.push_back(std::min<std::uint64_t>(nodes, whole(field.rows[l])));
+    plan.arcs.push_back(std::min(contents.graph().num_terms(), whole(field.arcs[l])));
+    job.wanted.push_back(even_rows(nodes, plan.rows.back()));
+  }
+  plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
+  const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
+  plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
+  plan.state = plan_state(contents, job, budget.available());
   return plan;
 }
 

@@ -34,6 +34,8 @@ struct PropagationPlan {
   std::uint64_t cone_bytes = 0;  ///< written beside the sums, at most: counts of readers, lists of few targets
   std::vector<RowMask> wanted;   ///< rows of levels 1 .. L, which sums are made of; empty where all are wanted
   Reservation masks;             ///< charged for `wanted`
+  /// Standard errors of rows and arcs where these come from a sample (field_estimate.h); empty where they were counted.
+  std::vector<double> rows_error, arcs_error;
 };
 
 /// A plan is made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`, `lists`:
@@ -42,6 +44,12 @@ struct PropagationPlan {
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {},
     const TargetGraph* lists = nullptr);
+
+/// The plan with the rows of an estimate (field_estimate.h), which takes a second or two at any size. What follows from
+/// the rows, as tiles, memory and disk, is what as many rows would take that lie evenly among the nodes. `wanted` stays
+/// empty, so that nothing can be built by it. Throws ResourceError, FormatError.
+[[nodiscard]] PropagationPlan estimate_propagation(const Contents& contents, const PropagationSpec& spec,
+                                                   MemoryBudget& budget);
 
 /// The job that sums the rows in `wanted` of a propagation (see SweepJob). The caller sets its `fill` and `progress`.
 [[nodiscard]] SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted);

@@ -137,6 +137,7 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, Propagation
   finish();
   result.rows = rows_done / std::max<std::uint64_t>(1, result.tiles);
   result.seconds = seconds_since(start) - filling;
+  result.fill_seconds = filling;
   return result;
 }
 
@@ -244,8 +245,8 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   });
   const Clock::time_point summed = Clock::now();
   buffers.queue().drain();
-  result.drain_seconds = seconds_since(summed);
   for (const auto& image : images) result.partitions.push_back(image->publish());
+  result.drain_seconds = seconds_since(summed);
   return result;
 }
 

@@ -35,6 +35,7 @@ struct SweepResult {
   std::uint64_t tiles = 0;
   std::size_t tile_width = 0;  ///< columns, the last tile perhaps has fewer
   double seconds = 0;          ///< from the first normalised sums to the last sum
+  double fill_seconds = 0;     ///< making room for tiles and filling them
   double drain_seconds = 0;    ///< what was left to write after the last sum
 };
 

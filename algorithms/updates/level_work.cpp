@@ -10,15 +10,15 @@
 namespace unweave {
 
 LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
-                     std::span<const NodeId> sources, std::uint64_t changed) {
-  LevelWork work = level_work(contents, embedding, level, sources.size(), arcs_of(contents, sources), changed);
+                     std::span<const NodeId> sources, std::uint64_t changed, const ColdFiles* cold) {
+  LevelWork work = level_work(contents, embedding, level, sources.size(), arcs_of(contents, sources), changed, cold);
   for (const NodeId node : sources)
     if (embedding.cone().contains(level, node)) ++work.least_receivers;  // through its self loop
   return work;
 }
 
 LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level, std::uint64_t sources,
-                     std::uint64_t arcs, std::uint64_t changed) {
+                     std::uint64_t arcs, std::uint64_t changed, const ColdFiles* cold) {
   const Graph& graph = contents.graph();
   LevelWork work;
   work.changed = changed;
@@ -33,6 +33,8 @@ LevelWork level_work(const Contents& contents, const Embedding& embedding, std::
   work.changed_arcs = graph.num_changed_arcs();
   work.columns = embedding.columns();
   work.threads = active_threads();
+  work.sources = sources;
+  if (cold != nullptr) work.cold = cold->reads(level);
   return work;
 }
 

@@ -54,6 +54,28 @@ double new_pages(const LevelWork& work, double rows) {
   return -pages * std::exp(-static_cast<double>(work.rows_in_memory) / pages) * std::expm1(-rows / pages);
 }
 
+/// Seconds of reading what a push touches from a disk: lists of the sources and of changed nodes, rows of the level and
+/// the features of changed nodes, each on a page of its own, but for lists that are read from end to end.
+double cold_push(const LevelWork& work, double in_files) {
+  constexpr double kPageBytes = 4096;
+  const ColdReads& cold = work.cold;
+  const auto pages_of = [](double bytes, double touched) {
+    const double pages = bytes / kPageBytes;
+    return pages <= 0 ? 0 : -pages * std::expm1(-touched / pages);
+  };
+  const auto changed = static_cast<double>(work.changed), sources = static_cast<double>(work.sources);
+  const double row_pages = std::max(1.0, work.columns * sizeof(std::int32_t) / kPageBytes);
+  double seconds = pages_of(cold.graph_bytes, work.scan_arcs > 0 ? changed : sources + changed) * cold.graph;
+  if (work.rows > 0 && !work.is_resident) {
+    const double level_bytes = static_cast<double>(work.rows) * work.columns * sizeof(std::int32_t);
+    seconds += pages_of(level_bytes, (in_files + changed) * row_pages) * cold.level;
+  }
+  if (!work.is_below_resident) seconds += pages_of(cold.below_bytes, changed * row_pages) * cold.below;
+  seconds *= cold.page_seconds;
+  if (work.scan_arcs > 0) seconds += cold.list_bytes * cold.lists * cold.byte_seconds;
+  return seconds;
+}
+
 /// A sweep over the graph without what room for its sums costs, and that.
 struct Sweep {
   double sums, room;
@@ -67,8 +89,13 @@ Sweep predict_sweep(const LevelWork& work) {
   const double arcs = static_cast<double>(work.graph_arcs) * (blocks * kDecodeArc + share * kSumArc) +
                       static_cast<double>(work.changed_arcs + work.changed) * kChangedArc;
   const double value = work.is_below_resident ? kFillValue : kFillValue + kFileValue;
-  return {parallel(tiles * arcs + nodes * work.columns * value, work),
-          work.is_resident ? 0 : parallel(rows * work.columns * kNewValue, work)};
+  const ColdReads& cold = work.cold;
+  const double reads = (cold.graph_bytes * cold.graph + (work.is_below_resident ? 0 : cold.below_bytes * cold.below)) *
+                       cold.byte_seconds;
+  return {std::max(parallel(tiles * arcs + nodes * work.columns * value, work), reads),
+          work.is_resident
+              ? 0
+              : rows * work.columns * std::max(parallel(kNewValue, work), cold.room_seconds * sizeof(std::int32_t))};
 }
 
 }  // namespace
@@ -120,7 +147,8 @@ double predict_push(const LevelWork& work, const Receivers& receivers) {
   return parallel(kChanged.of(changed, work.columns) + kChangedPage * new_pages(work, changed) + arcs +
                       kInFile.of(receivers.in_files, work.columns) + kFilePage * new_pages(work, receivers.in_files) +
                       kInMemory.of(receivers.in_memory, work.columns),
-                  work);
+                  work) +
+         cold_push(work, receivers.in_files);
 }
 
 double predict_recompute(const LevelWork& work) {

@@ -1,7 +1,8 @@
 // algorithms/updates/planner.h - push or recompute: the predicted cost of one level of an update.
 //
-// Pure functions: the choice depends on the contents and on what earlier batches have left in memory, not on the machine or
-// its load. The constants were measured; only their ratios count.
+// Pure functions: the choice depends on the contents, on what earlier batches have left in memory and on what the page
+// cache has of the files, as LevelWork says, not on the load of the machine. The constants were measured; only their
+// ratios count, but where files have to be read from a disk.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,17 @@
 #include <functional>
 
 namespace unweave {
+
+/// What reads cost that the page cache cannot serve. By default it serves all of them.
+struct ColdReads {
+  double byte_seconds = 0;  ///< a byte of a file that is read in order
+  double page_seconds = 0;  ///< a page of 4 KiB anywhere, many asked for at a time
+  double room_seconds = 0;  ///< a byte of memory that was never touched, where that costs more than mostly
+  /// Shares of the bytes that are not in memory: of the shards, of the lists of the targets, of the level's sums, and
+  /// of the features or sums of the level below.
+  double graph = 0, lists = 0, level = 0, below = 0;
+  double graph_bytes = 0, list_bytes = 0, below_bytes = 0;  ///< sizes of these files
+};
 
 /// What there is to do at one level. Arcs include self loops.
 struct LevelWork {
@@ -25,6 +37,8 @@ struct LevelWork {
   std::uint64_t changed_arcs = 0;  ///< arcs of the graph that changed since its shards were written
   std::uint32_t columns = 0;
   std::size_t threads = 1;
+  std::uint64_t sources = 0;  ///< rows to push
+  ColdReads cold;
 };
 
 /// Distinct rows that receive something.

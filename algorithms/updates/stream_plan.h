@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/propagation/embedding.h"
+#include "algorithms/updates/cold_files.h"
 #include "algorithms/updates/requests.h"
 #include "engine/graph/contents.h"
 #include "engine/resources/memory.h"
@@ -39,10 +40,11 @@ struct StreamPlan {
 inline constexpr std::uint64_t kExactArcs = std::uint64_t{1} << 22;
 
 /// Estimates `batches` >= 1 batches like `changes`. Applies `changes` to `contents` and the receptive field of
-/// `embedding` (null before `propagate`), whose sums stay behind: neither is good for anything else afterwards. Throws
+/// `embedding` (null before `propagate`), whose sums stay behind: neither is good for anything else afterwards. `cold`:
+/// as UpdateOptions has it. Throws
 /// ResourceError where a recomputation cannot fit the budget, FormatError.
 [[nodiscard]] StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChanges& changes,
                                      std::uint64_t batches, const MemoryBudget& budget,
-                                     std::uint64_t exact_arcs = kExactArcs);
+                                     std::uint64_t exact_arcs = kExactArcs, const ColdFiles* cold = nullptr);
 
 }  // namespace unweave

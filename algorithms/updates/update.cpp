@@ -98,7 +98,7 @@ UpdateReport Update::flush(const Threshold& threshold) {
 
 bool Update::recompute_pays(std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
                             UpdateReport& report) const {
-  const LevelWork work = level_work(contents_, embedding_, level, sources, changed);
+  const LevelWork work = level_work(contents_, embedding_, level, sources, changed, options_.cold);
   const bool is_void = level == embedding_.levels() && embedding_.deferred().is_void;  // nobody knows what to push
   LevelChoice choice;
   if (is_void || options_.plan == Plan::recompute)
@@ -212,7 +212,8 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
         return;
       }
     } else if (!capture_only) {
-      const LevelWork work = level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size());
+      const LevelWork work =
+          level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size(), options_.cold);
       report.seconds_predicted += predict_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }

@@ -31,6 +31,7 @@
 
 namespace unweave {
 
+class ColdFiles;
 class Repair;
 struct TouchedRows;
 
@@ -41,6 +42,8 @@ struct UpdateOptions {
   std::filesystem::path store;  ///< where a recomputation that does not fit in memory writes partitions
   Plan plan = Plan::automatic;  ///< push for readers, which must not write
   bool defer = false;           ///< put the last level off until deliver()
+  /// What of the store's files has to be read from the disk, for the choice of a plan; null: nothing has.
+  const ColdFiles* cold = nullptr;
 };
 
 class Update {

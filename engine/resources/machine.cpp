@@ -1,4 +1,4 @@
-// engine/resources/machine.cpp - asks the kernel for limits, file systems and locks, and times a file.
+// engine/resources/machine.cpp - asks the kernel for limits, file systems and locks.
 #include "engine/resources/machine.h"
 
 #include <fcntl.h>
@@ -18,13 +18,11 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
-#include <span>
 #include <sstream>
 #include <thread>
 
-#include "engine/resources/clock.h"
+#include "engine/resources/memory.h"
 #include "storage/io/error.h"
-#include "storage/io/spool_file.h"
 
 namespace unweave {
 namespace {
@@ -81,6 +79,24 @@ std::uint64_t available_memory() {
   return 0;
 }
 
+/// Bytes that are free in pieces of at least 2 MiB, of pages of so many bytes.
+std::uint64_t free_large_pages(std::uint64_t page_bytes, std::uint64_t otherwise) {
+  std::ifstream in("/proc/buddyinfo");
+  bool is_told = false;
+  std::uint64_t bytes = 0;
+  // A line is "Node 0, zone Normal 4 2 1 ..": how many free pieces there are of 1, 2, 4 pages and so on.
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string node, number, zone, name;
+    if (!(words >> node >> number >> zone >> name)) continue;
+    std::uint64_t piece = page_bytes;
+    for (std::uint64_t count = 0; words >> count; piece *= 2)
+      if (piece >= std::uint64_t{2} << 20) bytes += count * piece;
+    is_told = true;
+  }
+  return is_told ? bytes : otherwise;
+}
+
 /// The word in brackets of "always [madvise] never".
 std::string huge_pages() {
   std::ifstream in("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -100,6 +116,7 @@ MachineFacts machine_facts() {
   facts.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * facts.page_bytes;
   facts.group_bytes = cgroup_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup");
   facts.available_bytes = available_memory();
+  facts.large_page_bytes = free_large_pages(facts.page_bytes, facts.available_bytes);
   facts.open_files = limit_of(RLIMIT_NOFILE);
   facts.file_bytes = limit_of(RLIMIT_FSIZE);
   facts.address_bytes = limit_of(RLIMIT_AS);
@@ -130,29 +147,6 @@ FolderFacts folder_facts(const std::filesystem::path& folder) {
   facts.is_writable = ::access(folder.c_str(), W_OK | X_OK) == 0;
   facts.free_bytes = static_cast<std::uint64_t>(status.f_bavail) * static_cast<std::uint64_t>(status.f_bsize);
   return facts;
-}
-
-DiskRates disk_rates(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget) {
-  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
-  const HugeBuffer piece(kPiece, budget, "piece of the file that is measured");
-  // Zeros would be no work for a file system that compresses.
-  std::uint64_t word = 1;
-  for (std::uint64_t i = 0; i < kPiece / sizeof(word); ++i)
-    piece.as<std::uint64_t>()[i] = word = word * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
-  SpoolFile file(folder);
-  DiskRates rates;
-  auto start = Clock::now();
-  while (rates.bytes < bytes) {
-    file.append({piece.as<char>(), kPiece});
-    rates.bytes += kPiece;
-  }
-  file.sync();
-  rates.write_bytes_per_second = static_cast<double>(rates.bytes) / seconds_since(start);
-  file.forget();
-  start = Clock::now();
-  for (std::uint64_t at = 0; at < rates.bytes; at += kPiece) file.read(at, {piece.as<char>(), kPiece});
-  rates.read_bytes_per_second = static_cast<double>(rates.bytes) / seconds_since(start);
-  return rates;
 }
 
 std::optional<std::int64_t> lock_holder(const std::filesystem::path& file) {

@@ -1,4 +1,4 @@
-// engine/resources/machine.h - what the machine says of itself and of a folder, and how fast the folder's disk is.
+// engine/resources/machine.h - what the machine says of itself and of a folder.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,15 @@
 #include <optional>
 #include <string>
 
-#include "engine/resources/memory.h"
-
 namespace unweave {
 
 struct MachineFacts {
-  std::size_t cores = 0;              ///< that the machine has
-  std::size_t usable_cores = 0;       ///< on which this process may run
-  std::uint64_t memory_bytes = 0;     ///< that the machine has
-  std::uint64_t group_bytes = 0;      ///< limit of the control groups; the largest number where there is none
-  std::uint64_t available_bytes = 0;  ///< what the system could give now; 0: it does not say
+  std::size_t cores = 0;               ///< that the machine has
+  std::size_t usable_cores = 0;        ///< on which this process may run
+  std::uint64_t memory_bytes = 0;      ///< that the machine has
+  std::uint64_t group_bytes = 0;       ///< limit of the control groups; the largest number where there is none
+  std::uint64_t available_bytes = 0;   ///< what the system could give now; 0: it does not say
+  std::uint64_t large_page_bytes = 0;  ///< free in pieces of 2 MiB or more; all that is available where nobody tells
   std::uint64_t page_bytes = 0;
   std::uint64_t open_files = 0;     ///< limit of the process; the largest number where there is none, as below
   std::uint64_t file_bytes = 0;     ///< largest file that it may write
@@ -38,16 +37,6 @@ struct FolderFacts {
 
 /// Throws DataError where the folder cannot be looked at.
 [[nodiscard]] FolderFacts folder_facts(const std::filesystem::path& folder);
-
-struct DiskRates {
-  std::uint64_t bytes = 0;  ///< written, made durable, and read again
-  double write_bytes_per_second = 0;
-  double read_bytes_per_second = 0;
-};
-
-/// Writes and reads a file without a name in the folder, one piece after another. The system is asked to forget what it has
-/// cached of the file before it is read; a file system in memory does not. Throws ResourceError, DataError.
-[[nodiscard]] DiskRates disk_rates(const std::filesystem::path& folder, std::uint64_t bytes, MemoryBudget& budget);
 
 /// The process that holds a lock of flock(2) on the file for itself, as far as the system tells.
 [[nodiscard]] std::optional<std::int64_t> lock_holder(const std::filesystem::path& file);

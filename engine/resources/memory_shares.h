@@ -75,6 +75,11 @@ inline constexpr LimitShare kPartRows{1, 64};
 /// What rows waiting for their push leave free for the level that they are pushed to; more wait in a file.
 inline constexpr LimitShare kPushRoom{1, 8};
 
+// Predictions.
+
+/// The buffer in which the machine's rates are measured; in a smaller one they are, and are not kept.
+inline constexpr AvailableShare kRatesBuffer{1, 4};
+
 // Learning and reading.
 
 /// Training rows; more are read from a file without a name.

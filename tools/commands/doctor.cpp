@@ -59,15 +59,19 @@ void print_finding(const CommandLine& line, const Diagnosis& finding) {
 void run_doctor(CommandLine& line) {
   line.describe(
       "Says what this machine offers, what would hinder work in a folder, that of STORE or else the present one, and\n"
-      "what STORE waits for. Each line begins with ok, note or problem; the last two end with a remedy. 64 MiB are\n"
-      "written there into a file without a name, and read again. Nothing in STORE is changed.\n"
+      "what STORE waits for. Each line begins with ok, note or problem; the last two end with a remedy. The rates of "
+      "disk and\n"
+      "memory, on which predictions rest, are measured once for each machine and disk, by a file without a name of 128 "
+      "MiB at\n"
+      "most, and kept in the folder that UNWEAVE_CACHE names, else in ~/.cache/unweave. Nothing in STORE is changed.\n"
       "Exit code 3: the machine has a problem; 2: the store has one.",
       {"[STORE]"}, "unweave doctor demo/debian.store");
+  line.options().add_options()("measure-anew", po::bool_switch(), "measure these rates again, and keep them");
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const bool has_store = line.has_positional(0);
-  std::vector<Diagnosis> findings =
-      diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".", resources);
+  std::vector<Diagnosis> findings = diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".",
+                                                     resources, line.get<bool>("measure-anew"));
   findings.push_back(gather_finding(resources));
   if (has_store)
     for (Diagnosis& finding : diagnose_store(line.positional(0), resources)) findings.push_back(std::move(finding));

@@ -33,6 +33,7 @@ constexpr const char* kExample =
     "    --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
     "    --columns 2575 --labels $D/labels.npy --classes 58 \\\n"
     "    --split train=$D/train_idx.npy,test=$D/test_idx.npy\n"
+    "  unweave import p.store --edges tests/data/debian-deps/edges.tsv.zst --plan\n"
     "  printf 'ann\\nbob\\n' | unweave import demo/people.store --ids -  # names\n"
     "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 
@@ -212,16 +213,33 @@ void run_import(CommandLine& line) {
       "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
+  add("plan", po::bool_switch(),
+      "import nothing: say what it would take (sizes, memory, disk, passes, seconds) from headers and a sample of the "
+      "lines, and what is assumed; exit code 3: cannot fit");
   add("measure-limit", po::bool_switch(),
       "first measure how fast the bytes of such an import could move: bench import on an R-MAT graph of about as many "
       "edges (2^18 to 2^24), in the folder of STORE");
   if (!line.parse()) return;
-  line.on_interrupt(interrupted_build(line.positional(0)));
+  if (line.get<bool>("plan") && line.get<bool>("measure-limit"))
+    throw UsageError("--plan and --measure-limit: give one of them; a plan imports nothing");
   const ImportOptions options = import_options(line);
   Resources resources({line.common().memory_bytes});
+  if (line.get<bool>("plan")) {
+    const std::optional<ImportForecast> forecast = forecast_import(line.positional(0), options, resources, true);
+    if (!forecast) throw UsageError("--plan reads files twice; name files, not - or a pipe");
+    print_import_plan(line, *forecast);
+    return;
+  }
+  line.on_interrupt(interrupted_build(line.positional(0)));
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
   if (line.get<bool>("measure-limit")) limit = import_limit(line, line.positional(0), options, resources.memory());
+  std::optional<ImportForecast> forecast;
+  try {
+    forecast = forecast_import(line.positional(0), options, resources, false);
+  } catch (const std::exception&) {
+    forecast.reset();  // the import itself tells what is wrong with its files
+  }
   Measure measure;  // measures the import alone
   ImportMeter meter(progress, limit);
   resources.set_meter(&meter);
@@ -235,6 +253,11 @@ void run_import(CommandLine& line) {
   Figures figures = figures_of(report);
   add_import_figures(report, figures);
   add_measure(figures, measure);
+  figures.json["seconds_predicted"] = figures.json["predicted"] = nullptr;
+  if (forecast && forecast->seconds) {
+    figures.json["seconds_predicted"] = forecast->seconds->total();
+    figures.json["predicted"] = parts_of(*forecast->seconds);
+  }
   for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
   if (limit && report.edges > 0) {
     const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "storage/io/error.h"
 #include "tools/cli/option_values.h"
 #include "tools/commands/propagation_options.h"
 
@@ -74,6 +75,75 @@ std::string remark_on_sums(const ImportReport& report) {
   return "sums of propagated features are dense: the " + bytes_text(report.feature_bytes) +
          " of features become up to " + bytes_text(sum_bytes(report)) + " by `propagate` of " +
          std::to_string(kDefaultHops) + " hops; `plan` says how much";
+}
+
+nlohmann::ordered_json parts_of(const ImportSeconds& seconds) {
+  return {{"edges", seconds.edges}, {"graph", seconds.graph}, {"features", seconds.features}, {"write", seconds.write}};
+}
+
+void print_import_plan(const CommandLine& line, const ImportForecast& plan) {
+  if (line.common().json) {
+    nlohmann::ordered_json json = {{"nodes", plan.nodes},
+                                   {"nodes_exact", plan.nodes_exact},
+                                   {"edges_read", plan.edges},
+                                   {"edges_exact", plan.edges_exact},
+                                   {"features", plan.columns},
+                                   {"sparse", plan.sparse},
+                                   {"bits_per_arc", plan.bits_per_arc},
+                                   {"input_bytes", plan.input_bytes},
+                                   {"graph_bytes", plan.graph_bytes},
+                                   {"least_graph_bytes", plan.least_graph_bytes},
+                                   {"most_graph_bytes", plan.most_graph_bytes},
+                                   {"feature_bytes", plan.feature_bytes},
+                                   {"store_bytes", plan.store_bytes()},
+                                   {"memory_bytes", plan.memory_bytes},
+                                   {"memory_available_bytes", plan.memory_available_bytes},
+                                   {"temporary_bytes", plan.temporary_bytes},
+                                   {"disk_bytes", plan.disk_bytes},
+                                   {"disk_free_bytes", plan.disk_free_bytes},
+                                   {"passes", plan.passes},
+                                   {"input_resident", plan.input_resident},
+                                   {"seconds_predicted", nullptr},
+                                   {"predicted", nullptr},
+                                   {"assumed", plan.assumed},
+                                   {"fits", plan.fits()}};
+    if (plan.seconds) {
+      json["seconds_predicted"] = plan.seconds->total();
+      json["predicted"] = parts_of(*plan.seconds);
+    }
+    write_json_line(line.out(), json);
+  } else {
+    const auto about = [](std::uint64_t count, bool exact) { return (exact ? "" : "about ") + count_text(count); };
+    Table table({"to import", "needed", "there is"});
+    table.add_row({"nodes", about(plan.nodes, plan.nodes_exact), ""});
+    table.add_row({"edges to read", about(plan.edges, plan.edges_exact), ""});
+    if (plan.columns > 0) table.add_row({"features", count_text(plan.columns) + (plan.sparse ? ", sparse" : ""), ""});
+    table.add_row({"files to read", bytes_text(plan.input_bytes), ""});
+    if (plan.edges > 0)
+      table.add_row({"graph, about", bytes_text(plan.graph_bytes),
+                     "from " + bytes_text(plan.least_graph_bytes) + " to " + bytes_text(plan.most_graph_bytes)});
+    if (plan.columns > 0) table.add_row({"features on disk", bytes_text(plan.feature_bytes), ""});
+    table.add_row({"memory, at least", bytes_text(plan.memory_bytes), bytes_text(plan.memory_available_bytes)});
+    table.add_row({"temporary files", bytes_text(plan.temporary_bytes), ""});
+    table.add_row({"disk at a time, at most", bytes_text(plan.disk_bytes), bytes_text(plan.disk_free_bytes)});
+    table.add_row({"passes over the edges", count_text(plan.passes), ""});
+    if (plan.seconds) {
+      table.add_row({"time, about", seconds_text(plan.seconds->total()), ""});
+      table.add_row({"  edges", seconds_text(plan.seconds->edges), ""});
+      table.add_row({"  graph", seconds_text(plan.seconds->graph), ""});
+      if (plan.columns > 0) table.add_row({"  features", seconds_text(plan.seconds->features), ""});
+      table.add_row({"  last writes", seconds_text(plan.seconds->write), ""});
+    }
+    table.print(line.out());
+    for (const std::string& sentence : plan.assumed) line.out() << "assumed: " << sentence << '\n';
+  }
+  if (plan.fits()) return;
+  const bool is_disk = plan.disk_bytes > plan.disk_free_bytes;
+  throw ResourceError(line.positional(0) + ": an import needs up to " +
+                      bytes_text(is_disk ? plan.disk_bytes : plan.memory_bytes) +
+                      (is_disk ? " of disk, " : " of memory, ") +
+                      bytes_text(is_disk ? plan.disk_free_bytes : plan.memory_available_bytes) +
+                      (is_disk ? " are free; free some, or import to another disk" : " are there; raise --memory"));
 }
 
 void add_import_figures(const ImportReport& report, Figures& figures) {

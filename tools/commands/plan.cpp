@@ -18,14 +18,25 @@
 namespace unweave {
 namespace {
 
+/// A count, or an estimate with its standard error in per cent.
+std::string estimated_text(std::uint64_t count, bool exact, double error) {
+  if (exact) return count_text(count);
+  const double percent = count == 0 ? 0 : 100 * error / static_cast<double>(count);
+  return "about " + count_text(count) + " (+- " + number_text(percent, 2) + " %)";
+}
+
 void print_propagation(const CommandLine& line, const Reader& reader) {
   const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
-  const PropagationForecast plan = forecast_propagation(reader, spec);
+  const PropagationForecast plan =
+      forecast_propagation(reader, spec, line.get<bool>("exact") ? RowCount::exact : RowCount::automatic);
   const std::string kept = spec.kept.has_sums() ? "sums" : "rows";
   if (line.common().json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::object();
     json["rows"] = plan.rows;
     json["arcs"] = plan.arcs;
+    json.update(nlohmann::ordered_json{{"exact", plan.exact}});
+    json["rows_error"] = plan.rows_error;
+    json["arcs_error"] = plan.arcs_error;
     json["tiles"] = plan.tiles;
     json["tile_columns"] = plan.tile_columns;
     json["memory_bytes"] = plan.memory_bytes;
@@ -41,20 +52,25 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     json["bytes_read"] = plan.bytes_read;
     json["bytes_written"] = plan.bytes_written;
     json["fits"] = plan.fits();
-    for (const char* const field :
-         {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted", "limit"})
+    for (const char* const field : {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted",
+                                    "predicted", "graph_resident", "features_resident", "limit"})
       json[field] = nullptr;
     if (plan.pace) {
       if (const auto& rate = plan.pace->sweep_arc_features_per_second) json["sweep_arc_features_per_second"] = *rate;
       json["disk_bytes_per_second"] = plan.pace->disk_bytes_per_second;
       json["seconds_predicted"] = plan.pace->seconds;
+      json["predicted"] = parts_of(plan.pace->parts);
+      json["graph_resident"] = plan.pace->graph_resident;
+      json["features_resident"] = plan.pace->features_resident;
       json["limit"] = plan.pace->waits_for_disk ? "disk" : "gather";
     }
     write_json_line(line.out(), json);
   } else {
     Table table({"to propagate", "needed", "there is"});
-    table.add_row({"rows kept", count_text(std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0})), ""});
-    table.add_row({"arcs to sum", count_text(plan.arcs), ""});
+    const std::uint64_t rows = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
+    const double error = std::accumulate(plan.rows_error.begin(), plan.rows_error.end(), 0.0);
+    table.add_row({"rows kept", estimated_text(rows, plan.exact, error), ""});
+    table.add_row({"arcs to sum", estimated_text(plan.arcs, plan.exact, plan.arcs_error), ""});
     table.add_row({"column tiles", count_text(plan.tiles), ""});
     table.add_row({"memory", bytes_text(plan.memory_bytes), bytes_text(plan.memory_available_bytes)});
     if (plan.memory_bytes > 0) {
@@ -73,7 +89,12 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     table.add_row({"bytes to read", bytes_text(plan.bytes_read), ""});
     table.add_row({"bytes to write", bytes_text(plan.bytes_written), ""});
     if (plan.pace) {
+      const PropagationSeconds& parts = plan.pace->parts;
       table.add_row({"time, about", seconds_text(plan.pace->seconds), ""});
+      if (parts.cone > 0) table.add_row({"  which rows are read", seconds_text(parts.cone), ""});
+      table.add_row({"  features", seconds_text(parts.fill), ""});
+      table.add_row({"  sums", seconds_text(parts.sweep), ""});
+      table.add_row({"  last writes", seconds_text(parts.write), ""});
       table.add_row({"the sweep waits for", plan.pace->waits_for_disk ? "the disk" : "memory", ""});
     }
     table.print(line.out());
@@ -221,6 +242,8 @@ void refuse_mixed_options(const CommandLine& line) {
          {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
+  if (line.get<bool>("exact") && (line.has("requests") || line.has("solver") || line.get<bool>("purge")))
+    throw UsageError("--exact belongs to a propagation; leave out --requests, --solver and --purge");
   if (line.get<bool>("purge") && line.has("requests"))
     throw UsageError("--purge and --requests ask for two plans; leave one of them out");
   if (line.get<bool>("keep-order") && !line.get<bool>("purge")) throw UsageError("--keep-order needs --purge");
@@ -243,9 +266,9 @@ void run_plan(CommandLine& line) {
       "requests\n"
       "of a solver: rows, memory, disk, bytes, seconds, beside what there is. Changes nothing. Exit code 3: cannot "
       "fit.\n"
-      "For the seconds of a propagation it sums a sample of the rows and writes half of the free disk, 128 MiB at "
-      "most,\n"
-      "to an unlinked temporary file; --json names what the sweep waits for: gather (sums of rows in memory) or disk.\n"
+      "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates "
+      "that\n"
+      "`unweave doctor` shows and from what lies in the page cache. --json: the sweep waits for gather or disk.\n"
       "The first batch of a stream stands for all. With --solver epochs, noise and totals come from public numbers "
       "alone;\n"
       "nothing is trained. Bytes and disk of a purge are the most that it may take; it trains models that it keeps, "
@@ -257,6 +280,7 @@ void run_plan(CommandLine& line) {
       "  unweave plan demo/debian.store --solver langevin --epsilon 1");
   add_propagation_options(line);
   auto add = line.options().add_options();
+  add("exact", po::bool_switch(), "count the rows of a propagation");
   add("requests", po::value<std::string>()->value_name("F"), "estimate a stream of them; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
   add_unlearning_options(line);

@@ -69,6 +69,13 @@ void run_propagate(CommandLine& line) {
   figures.count("tiles", "column tiles", report.tiles);
   figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);
   figures.seconds("sync_seconds", "last sync", report.sync_seconds);
+  figures.json["cone_seconds"] = report.cone_seconds;
+  figures.json["fill_seconds"] = report.fill_seconds;
+  figures.json["seconds_predicted"] = figures.json["predicted"] = nullptr;
+  if (report.predicted) {
+    figures.json["seconds_predicted"] = report.predicted->total();
+    figures.json["predicted"] = parts_of(*report.predicted);
+  }
   figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
   figures.json["limit_ratio"] = nullptr;
   figures.json["limit_arc_features_per_second"] = nullptr;

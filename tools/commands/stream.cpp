@@ -134,8 +134,9 @@ class StreamMeter {
   Progress progress_;
 };
 
-nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report, const StreamMeter::Batch& work,
+nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome, const StreamMeter::Batch& work,
                                  std::optional<double> lazy_error, bool is_public) {
+  const BatchReport& report = outcome.batch;
   const BatchChanges& changes = report.changes;
   nlohmann::ordered_json json = {
       {"batch", batch}, {"requests", changes.requests}, {"last_request", report.last_request}};
@@ -150,7 +151,8 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchReport& report,
   json["arcs_visited"] = report.update.arcs_visited;
   json["pushes"] = report.update.pushes;
   json["plan"] = report.update.plan;
-  json["seconds_predicted"] = report.update.seconds_predicted;
+  json["seconds"] = outcome.seconds;
+  json["seconds_predicted"] = outcome.seconds_predicted;
   json["limit_seconds"] = value_of(work.limit_seconds);
   json["limit_ratio"] = value_of(work.ratio());
   json["lazy_error_bound"] = value_of(lazy_error);
@@ -320,7 +322,7 @@ void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) 
   acknowledged_.begin();
   std::ostream& out = line_.out();
   if (line_.common().json) {
-    nlohmann::ordered_json json = fields_of(batch_, report, work, session_.lazy_error_bound(), !prints_private());
+    nlohmann::ordered_json json = fields_of(batch_, outcome, work, session_.lazy_error_bound(), !prints_private());
     if (outcome.step) add_model(json, outcome, accuracies, !prints_private());
     if (outcome.changes_entry) json["changes_entry"] = *outcome.changes_entry;
     if (prints_private())

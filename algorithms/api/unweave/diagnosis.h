@@ -24,9 +24,11 @@ struct Diagnosis {
   bool of_data = false;  ///< a problem of a store, not of the machine
 };
 
-/// The machine, and `folder` as a place for stores, with the rates of its disk: a file without a name of 64 MiB is written there
-/// and read again, where it can be.
-[[nodiscard]] std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources);
+/// The machine, and `folder` as a place for stores, with the rates of its disk and of the memory that predictions rest
+/// on (engine/resources/machine_profile.h). Those are measured, by a file without a name of 128 MiB at most, where none
+/// are kept or `anew` is set.
+[[nodiscard]] std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources,
+                                                      bool anew = false);
 
 /// What a store waits for, and who may read what only its owner should. Reads no more of it than an opening does; damage that shows
 /// there is a finding. Throws ResourceError.

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "algorithms/synthetic/generate.h"
+#include "engine/ingest/import_forecast.h"
 #include "engine/ingest/store_import.h"
 #include "unweave/resources.h"
 
@@ -13,6 +14,13 @@ inline namespace v0 {
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left; on any error nothing is left.
 /// Throws UsageError for options that do not fit together, InputError and DataError for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources);
+
+/// What import_store() would take, from headers and a sample of lines; makes nothing in `store`. Rates of the machine
+/// that are not kept are measured where `measure` is set, else where the files are large. Nothing where a file is a
+/// pipe. Throws as import_store() does for what it reads.
+[[nodiscard]] std::optional<ImportForecast> forecast_import(const std::filesystem::path& store,
+                                                            const ImportOptions& options, Resources& resources,
+                                                            bool measure);
 
 /// Builds a store of a synthetic graph in the folder `store`. Equal options give equal files. Throws UsageError, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources);

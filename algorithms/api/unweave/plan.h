@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/maintenance/purge_plan.h"
+#include "algorithms/propagation/propagation_forecast.h"
 #include "algorithms/unlearning/account.h"
 #include "algorithms/updates/stream_plan.h"
 #include "storage/formats/journal.h"
@@ -21,20 +22,28 @@
 namespace unweave {
 inline namespace v0 {
 
-/// How fast a propagation will be, from a sample of the work on this machine.
+/// How fast a propagation will be, from the rates of this machine (engine/resources/machine_profile.h), what lies in
+/// the page cache, and a sample of lists.
 struct PropagationPace {
-  std::optional<double> sweep_arc_features_per_second;
-  double disk_bytes_per_second = 0;
+  std::optional<double> sweep_arc_features_per_second;  ///< rate of the threads, where they need not wait
+  double disk_bytes_per_second = 0;                     ///< at which sums are written
   double seconds = 0;
-  bool waits_for_disk = false;  ///< else for sums of rows in memory
+  bool waits_for_disk = false;                       ///< the sweep does; else it waits for sums of rows in memory
+  PropagationSeconds parts;                          ///< what `seconds` adds up
+  double graph_resident = 1, features_resident = 1;  ///< shares of the files that lie in the page cache
 };
 
 /// What a propagation takes. Bytes of disk and memory are those at a time.
 struct PropagationForecast {
   std::vector<std::uint64_t> rows;  ///< rows kept at levels 1 .. L
   std::uint64_t arcs = 0;           ///< arcs to sum, self loops included
-  std::uint64_t tiles = 1;          ///< column tiles
-  std::uint64_t tile_columns = 0;   ///< columns of a tile; the last one may be narrower
+  /// Rows and arcs were counted; else they come from a sample (algorithms/propagation/field_estimate.h) with these
+  /// standard errors, and so does what follows from them.
+  bool exact = true;
+  std::vector<double> rows_error;
+  double arcs_error = 0;
+  std::uint64_t tiles = 1;         ///< column tiles
+  std::uint64_t tile_columns = 0;  ///< columns of a tile; the last one may be narrower
   std::uint64_t memory_bytes = 0, memory_available_bytes = 0;
   /// The parts of memory_bytes: buffers of a tile, of the threads that sum, and of sums on their way to the disk.
   std::uint64_t tile_bytes = 0, worker_bytes = 0, write_buffer_bytes = 0;
@@ -44,15 +53,21 @@ struct PropagationForecast {
   std::uint64_t disk_bytes = 0, disk_free_bytes = 0;
   std::uint64_t bytes_read = 0, bytes_written = 0;
 
-  /// It is not measured where the disk has no room, or where there are no levels.
+  /// Absent where there are no levels, or where no rates of the machine can be had.
   std::optional<PropagationPace> pace;
 
   [[nodiscard]] bool fits() const noexcept { return disk_bytes <= disk_free_bytes; }
 };
 
-/// Sums a sample of the rows, and writes half of the free disk, 128 MiB at most, to an unlinked temporary file. Throws
-/// UsageError, DataError where there are no features, ResourceError.
-[[nodiscard]] PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec);
+enum class RowCount {
+  automatic,  ///< exact where that takes about a second, else estimated
+  exact,      ///< a pass over the graph a level
+};
+
+/// Reads a sample of lists, and where the rates of the machine are not kept yet, measures them. Throws UsageError,
+/// DataError where there are no features, ResourceError.
+[[nodiscard]] PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec,
+                                                       RowCount count = RowCount::automatic);
 
 struct StreamForecast {
   BatchChanges first;  ///< what the first batch changes, which stands for all

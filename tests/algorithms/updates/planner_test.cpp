@@ -47,6 +47,37 @@ TEST_SUITE("unit") {
     CHECK(recompute.seconds == predict_recompute(work));
   }
 
+  TEST_CASE("pages that are not in memory make a push dearer than a recomputation, which reads in order") {
+    LevelWork work = million();
+    work.changed = 1000;
+    work.sources = 10'000;
+    work.arcs = 200'000;
+    const Receivers some = scattered_receivers(work);
+    const double push = predict_push(work, some), recompute = predict_recompute(work);
+    CHECK(push < recompute);
+    work.cold.byte_seconds = 1e-9;
+    work.cold.page_seconds = 2e-5;
+    work.cold.graph_bytes = 6e7;
+    work.cold.below_bytes = 2.56e8;
+    CHECK(predict_push(work, some) == push);  // all of it is in memory
+    work.cold.level = 1;
+    CHECK(predict_push(work, some) > push + 0.9);  // some 60,000 pages of the level
+    CHECK(predict_recompute(work) == recompute);
+    CHECK(choose(work, [&] { return some; }).recompute);
+    work.cold.graph = work.cold.below = 1;
+    const double cold = predict_push(work, some);
+    CHECK(cold > push + 1);
+    work.is_resident = work.is_below_resident = true;
+    CHECK(predict_push(work, some) < cold - 0.9);
+    work.scan_arcs = work.arcs;
+    const double scanned = predict_push(work, some);
+    work.cold.lists = 1;
+    work.cold.list_bytes = 1e9;
+    CHECK(predict_push(work, some) == doctest::Approx(scanned + 1));
+    work.cold.byte_seconds = 1e-7;  // a disk that is slow all over
+    CHECK(predict_recompute(work) >= 6);
+  }
+
   TEST_CASE("in between the number of receivers decides") {
     LevelWork work = million();
     work.arcs = work.graph_arcs / 20;

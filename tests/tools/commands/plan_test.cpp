@@ -87,6 +87,20 @@ TEST_SUITE("unit") {
         };
         const Json plan = with("plan");
         const Json done = with("propagate");
+        CHECK(plan["exact"] == true);
+        CHECK(plan["rows_error"] == Json({0, 0, 0}));
+        CHECK(plan["arcs_error"] == 0);
+        for (const Json& one : {plan, done}) {
+          REQUIRE(one["predicted"].is_object());  // the rates are kept since the plan at the latest
+          const double parts = one["predicted"]["cone"].get<double>() + one["predicted"]["fill"].get<double>() +
+                               one["predicted"]["sweep"].get<double>() + one["predicted"]["write"].get<double>();
+          CHECK(one["seconds_predicted"].get<double>() == doctest::Approx(parts));
+        }
+        CHECK((done["cone_seconds"] > 0 && done["fill_seconds"] > 0));
+        if (rows == "labelled") {
+          const Json counted = run({"plan", store, "--hops", "3", "--rows", rows, "--exact", "--json"}).json();
+          CHECK(counted["rows"] == plan["rows"]);
+        }
         const auto kept = plan["rows"].get<std::vector<std::uint64_t>>();
         CHECK(kept.size() == 3);
         CHECK(std::accumulate(kept.begin(), kept.end(), std::uint64_t{0}) == done["rows"]);
@@ -135,6 +149,7 @@ TEST_SUITE("unit") {
     }
     const auto propagated = testing::folder_bytes(dir / "s");
     CHECK(run({"plan", store, "--hops", "2", "--rows", "all"}).code == 0);
+    CHECK(run({"plan", store, "--exact", "--purge"}).code == 1);
     CHECK(testing::folder_bytes(dir / "s") == propagated);
   }
 

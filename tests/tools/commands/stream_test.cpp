@@ -218,6 +218,7 @@ TEST_SUITE("unit") {
         if (plan != "auto") CHECK(line["plan"][0] == plan);
         CHECK(line["plan"][1] == "defer");
         CHECK(line["seconds_predicted"].get<double>() > 0);
+        CHECK(line["seconds"].get<double>() >= line["seconds_propagate"].get<double>());
       }
       if (plan != "auto") CHECK(result.error.find("the last level brought up to date by " + plan) != std::string::npos);
       CHECK(result.error.find(" s predicted") != std::string::npos);

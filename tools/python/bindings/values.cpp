@@ -409,6 +409,10 @@ py::dict dict_of(const PropagationForecast& forecast) {
   py::dict out;
   out["rows"] = forecast.rows;
   out["arcs"] = forecast.arcs;
+  const std::pair<const char*, bool> counted{"exact", forecast.exact};
+  out[counted.first] = counted.second;
+  out["rows_error"] = forecast.rows_error;
+  out["arcs_error"] = forecast.arcs_error;
   out["tiles"] = forecast.tiles;
   out["tile_columns"] = forecast.tile_columns;
   out["memory_bytes"] = forecast.memory_bytes;
@@ -424,13 +428,22 @@ py::dict dict_of(const PropagationForecast& forecast) {
   out["bytes_read"] = forecast.bytes_read;
   out["bytes_written"] = forecast.bytes_written;
   out["fits"] = forecast.fits();
-  for (const char* const field :
-       {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted", "limit"})
+  for (const char* const field : {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted",
+                                  "predicted", "graph_resident", "features_resident", "limit"})
     out[field] = py::none();
   if (forecast.pace) {
     out["sweep_arc_features_per_second"] = value_of(forecast.pace->sweep_arc_features_per_second);
     out["disk_bytes_per_second"] = forecast.pace->disk_bytes_per_second;
     out["seconds_predicted"] = forecast.pace->seconds;
+    const PropagationSeconds& parts = forecast.pace->parts;
+    py::dict predicted;
+    predicted["cone"] = parts.cone;
+    predicted["fill"] = parts.fill;
+    predicted["sweep"] = parts.sweep;
+    predicted["write"] = parts.write;
+    out["predicted"] = predicted;
+    out["graph_resident"] = forecast.pace->graph_resident;
+    out["features_resident"] = forecast.pace->features_resident;
     out["limit"] = forecast.pace->waits_for_disk ? "disk" : "gather";
   }
   return out;

@@ -57,7 +57,7 @@ def test_audits_that_make_no_sense(store, arguments, message):
         store.audit(**arguments)
 
 
-MEASURED = ("sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted", "limit", "seconds_push", "seconds_recompute", "plan",
+MEASURED = ("sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted", "predicted", "graph_resident", "features_resident", "limit", "seconds_push", "seconds_recompute", "plan",
             "disk_free_bytes", "memory_available_bytes")
 
 

@@ -300,8 +300,8 @@ class Store:
              keep_exponent: int | None = None) -> Record:
         """What a propagation will take, with arguments of :meth:`propagate`; with ``requests`` a stream of them, ``batch`` at a time, 100
         by default, whose first batch stands for all; with ``purge`` a purge: memory, disk, bytes, seconds, beside what there is.
-        ``fits`` says whether the disk has room. Nothing is changed; a propagation is measured on a sample of its rows, and by writing
-        half of the free disk, 128 MiB at most, to a file that goes at once."""
+        ``fits`` says whether the disk has room. Nothing is changed; seconds follow from rates of the machine and its
+        disk, which are measured once and kept, by a file of 128 MiB at most that goes at once."""
         options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
                    "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent}
         if purge and requests is not None:

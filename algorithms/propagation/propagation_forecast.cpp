@@ -1,0 +1,273 @@
+// algorithms/propagation/propagation_forecast.cpp - adds up disk and processor of each pass, and samples lists.
+#include "algorithms/propagation/propagation_forecast.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "algorithms/random/counter_random.h"
+#include "engine/resources/clock.h"
+#include "engine/resources/machine.h"
+#include "engine/resources/parallel.h"
+#include "engine/resources/residency.h"
+
+namespace unweave {
+namespace {
+
+// Seconds on one thread, measured on graphs of 2^18 to 2^22 nodes.
+constexpr double kCompactByte = 5e-10;    // room in pages of 2 MiB that has to be made first, from pages of files
+constexpr double kMappedByte = 2.5e-10;   // a byte of a file mapped and checked for the first time
+constexpr double kNormValue = 1.5e-9;     // a feature read for the norms of its column
+constexpr double kLevel0Value = 1.5e-9;   // a feature read, scaled and rounded
+constexpr double kWeighArc = 1.5e-9;      // an arc added to the weight of its list, beside its decoding
+constexpr double kReaderArc = 2.5e-9;     // an arc looked up among the readers, beside its decoding
+constexpr double kSumValue = 1e-9;        // a sum rounded, checked, and put in its place
+constexpr double kWrittenByte = 4e-10;    // a byte of sums summed up and copied on its way to a file
+constexpr double kAssembledByte = 8e-10;  // a byte of a spool read, checked and put in its place
+constexpr double kSyncedFile = 2e-5;      // a file that has nothing left to write, beside one that has
+constexpr std::array<double, 3> kNearBytes{0x1p20, 0x1p23, 0x1p26};
+
+/// Sequential passes over files of which the page cache has a share.
+class Disk {
+ public:
+  Disk(const PropagationWork& work, const MachineProfile& machine)
+      : rate_(machine.is_memory ? 1e18 : machine.disk.read_bytes_per_second),
+        cache_(work.free_memory > 0 ? work.free_memory : 1e18) {}
+
+  /// From now on the cache has so many bytes less.
+  void take(double bytes) { cache_ = std::max(0.0, cache_ - bytes); }
+  /// Seconds of reading all of a file whose resident share is `share`, which is then what a next pass would find.
+  /// Together with it `other` bytes pass through the cache.
+  double pass(double bytes, double& share, double other = 0) const {
+    const double seconds = bytes * (1 - std::min(share, kept(bytes + other))) / rate_;
+    share = kept(bytes + other);
+    return seconds;
+  }
+
+ private:
+  /// A cache that drops what was used longest ago has nothing of a larger file when its next pass begins; the system's,
+  /// which keeps some of what was used twice, has a little.
+  [[nodiscard]] double kept(double bytes) const {
+    return bytes <= cache_ ? 1 : std::clamp(2 * cache_ / bytes - 1, 0.0, 1.0);
+  }
+  double rate_, cache_;
+};
+
+/// Where the lists of some blocks point: shares of arcs whose target was among the last so many different ones, at
+/// least.
+class RecentNodes {
+ public:
+  explicit RecentNodes(std::uint64_t nodes) : slots_(std::bit_floor(std::max<std::uint64_t>(1, nodes)), kNobody) {}
+  bool use(NodeId node) {
+    NodeId& slot = slots_[mix64(node + kGoldenRatio) & (slots_.size() - 1)];
+    return std::exchange(slot, node) == node;
+  }
+
+ private:
+  static constexpr NodeId kNobody = ~NodeId{0};
+  std::vector<NodeId> slots_;
+};
+
+/// Shares of arcs that end in the nodes of largest degree, so many of them.
+std::vector<double> shares_of_hubs(const Graph& graph, const std::vector<double>& counts) {
+  constexpr std::size_t kBits = 33;
+  std::array<double, kBits> nodes{}, arcs{};
+  std::mutex mutex;
+  parallel_ranges(0, graph.num_nodes(), std::size_t{1} << 18, [&](std::size_t first, std::size_t last) {
+    std::array<std::uint64_t, kBits> some{}, some_arcs{};
+    for (auto node = static_cast<NodeId>(first); node < last; ++node) {
+      const std::uint32_t degree = graph.degree(node);
+      ++some[static_cast<std::size_t>(std::bit_width(degree))];
+      some_arcs[static_cast<std::size_t>(std::bit_width(degree))] += degree;
+    }
+    const std::scoped_lock lock(mutex);
+    for (std::size_t b = 0; b < kBits; ++b) {
+      nodes[b] += static_cast<double>(some[b]);
+      arcs[b] += static_cast<double>(some_arcs[b]);
+    }
+  });
+  const double all = std::max(1.0, std::accumulate(arcs.begin(), arcs.end(), 0.0));
+  std::vector<double> shares;
+  for (const double count : counts) {
+    double left = count, found = 0;
+    for (std::size_t b = kBits; b-- > 0 && left > 0;) {
+      if (nodes[b] == 0) continue;
+      const double taken = std::min(left, nodes[b]);
+      found += arcs[b] * taken / nodes[b];
+      left -= taken;
+    }
+    shares.push_back(found / all);
+  }
+  return shares;
+}
+
+}  // namespace
+
+double row_seconds(const MachineProfile& machine, double rows, double row_bytes, const std::vector<double>& near) {
+  const double tile = rows * row_bytes;
+  double seconds = 0, before = 0;
+  for (std::size_t i = 0; i < kNearBytes.size(); ++i) {
+    const double share = tile <= kNearBytes[i] ? 1 : std::clamp(near[i], before, 1.0);
+    seconds += (share - before) * machine.fetch_seconds(std::min(kNearBytes[i], tile), row_bytes);
+    before = share;
+  }
+  return seconds + (1 - before) * machine.fetch_seconds(tile, row_bytes);
+}
+
+PropagationSeconds predict_propagation(const PropagationWork& work, const MachineProfile& machine) {
+  PropagationSeconds seconds;
+  const double threads = std::max(1.0, work.threads);
+  const std::size_t levels = work.rows.size();
+  const double write_rate = machine.disk.write_bytes_per_second;
+  Disk disk(work, machine);
+  double graph = work.graph_resident, features = work.features_resident;
+
+  // Beside counts of readers, `cone_bytes` are lists: of the targets, copied in a pass over the graph.
+  const bool has_lists =
+      !work.all_rows && levels > 0 && work.cone_bytes > 1.01 * (static_cast<double>(levels) - 1) * 4 * work.nodes + 1e4;
+  if (has_lists)
+    seconds.cone += std::max(disk.pass(work.graph_bytes, graph),
+                             work.arcs.back() * (2 * work.decode_seconds + kReaderArc) / threads);
+  for (std::size_t level = has_lists ? 2 : 1; !work.all_rows && level < levels; ++level)
+    seconds.cone +=
+        std::max(disk.pass(work.graph_bytes, graph), work.terms * (work.decode_seconds + kReaderArc) / threads);
+  const double norms = work.nodes * work.columns * kNormValue;
+  const double mapped = work.feature_bytes * kMappedByte;
+  if (levels == 0) {
+    seconds.fill = std::max(disk.pass(work.feature_bytes, features), (norms + mapped) / threads);
+    return seconds;
+  }
+
+  disk.take(work.tile_bytes);
+  // The part that was touched for a try may have been free for a shorter time than the rest: half of it is the try, and
+  // half what the machine took once.
+  seconds.fill += work.tile_bytes * (work.commit_byte_seconds + machine.commit_byte_seconds) / 2 +
+                  std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
+  const double row_bytes = work.tile_columns * work.value_bytes;
+  const double all_rows = std::accumulate(work.rows.begin(), work.rows.end(), 0.0);
+  for (double tile = 0; tile < work.tiles; ++tile) {
+    const double share = 1 / work.tiles;
+    double columns = features;  // each tile reads others
+    double read = disk.pass(work.feature_bytes * share, columns, tile == 0 ? work.graph_bytes : 0);
+    double filled = work.nodes * work.columns * share * kLevel0Value + (norms + mapped) * share;
+    if (tile == 0) {
+      read += disk.pass(work.graph_bytes, graph, work.feature_bytes * share);
+      filled += work.terms * (work.decode_seconds + kWeighArc) + work.graph_bytes * kMappedByte;
+    }
+    seconds.fill += std::max(read, filled / threads);
+    for (std::size_t level = 0; level < levels; ++level) {
+      const double rows_below = level == 0 ? work.nodes : work.rows[level - 1];
+      // Such lists have just been written and stay in memory.
+      const bool from_lists = level + 1 == levels && has_lists;
+      const double others = work.nodes > 0 ? 1 - work.rows[level] / work.nodes : 0;
+      double decoded = work.terms;
+      if (from_lists)
+        decoded = work.arcs[level];
+      else if (!work.all_rows)
+        decoded *= 1 - std::pow(std::max(0.0, others), kBlockNodes);  // blocks without a row are left out
+      const double sums = decoded * work.decode_seconds +
+                          work.arcs[level] * row_seconds(machine, rows_below, row_bytes, work.near) +
+                          work.rows[level] * work.columns * share * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
+      seconds.sums += sums / threads;
+      seconds.sweep += std::max(from_lists ? 0 : disk.pass(work.graph_bytes, graph), sums / threads);
+    }
+  }
+  const double written = work.spooled_bytes > 0 ? work.spooled_bytes : work.state_bytes;
+  const double waits = written / write_rate;
+  // What the buffers hold at the end is written after the last sum.
+  const double left = std::min(written, work.write_buffer_bytes) / write_rate;
+  seconds.sweep = std::max(seconds.sweep, waits - left);
+  seconds.waits_for_disk = seconds.sweep > seconds.sums;
+  seconds.write = std::min(left, waits);
+  if (work.spooled_bytes > 0) {
+    seconds.write += std::min(work.state_bytes, work.write_buffer_bytes) / write_rate;
+    double spool = 0;
+    seconds.sweep += disk.pass(work.spooled_bytes, spool, work.spooled_bytes);
+    seconds.sweep += std::max(work.state_bytes / write_rate,
+                              all_rows * work.columns * sizeof(std::int32_t) * kAssembledByte / threads);
+  }
+  seconds.write += work.cone_bytes / write_rate + 2 * machine.disk.sync_seconds + work.files * kSyncedFile;
+  return seconds;
+}
+
+PropagationWork survey_store(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                             const PropagationSpec& spec, std::uint64_t most_arcs) {
+  const Graph& graph = contents.graph();
+  PropagationWork work;
+  work.nodes = graph.num_nodes();
+  work.terms = static_cast<double>(graph.num_terms());
+  work.columns = contents.features().columns();
+  work.value_bytes = static_cast<int>(spec.scale_bits) <= 14 ? sizeof(std::int16_t) : sizeof(std::int32_t);
+  work.graph_bytes = static_cast<double>(bytes_of(manifest.shards));
+  work.feature_bytes = static_cast<double>(bytes_of(manifest.feature_files));
+  work.graph_resident = resident_share(store, manifest.shards);
+  work.features_resident = resident_share(store, manifest.feature_files);
+  const MachineFacts machine = machine_facts();
+  work.free_memory = static_cast<double>(std::min(machine.available_bytes, machine.group_bytes));
+  work.large_pages = static_cast<double>(machine.large_page_bytes);
+  work.threads = static_cast<double>(active_threads());
+  work.all_rows = spec.all_rows;
+  const double row_bytes = std::max(1.0, work.columns * work.value_bytes);
+  std::vector<double> held;
+  for (const double bytes : kNearBytes) held.push_back(bytes / row_bytes);
+  work.near = shares_of_hubs(graph, held);
+
+  constexpr std::size_t kRuns = 4, kLeastBlocks = 8;
+  const std::size_t blocks = graph.num_blocks();
+  if (blocks == 0 || graph.num_arcs() == 0) return work;
+  const double arcs_a_block = work.terms / static_cast<double>(blocks);
+  const double some = std::min(static_cast<double>(most_arcs), std::max(0x1p14, work.terms / 256));
+  const auto run = std::clamp<std::size_t>(static_cast<std::size_t>(some / arcs_a_block / kRuns), kLeastBlocks,
+                                           std::max(kLeastBlocks, blocks / kRuns));
+  std::array<double, kNearBytes.size()> found{};
+  double arcs = 0, decoding = 0;
+  Graph::BlockBuffer buffer;
+  DecodedBlock decoded;
+  for (std::size_t i = 0; i < kRuns; ++i) {
+    const std::size_t first = std::min(blocks - 1, (2 * i + 1) * blocks / (2 * kRuns));
+    const std::size_t last = std::min(blocks, first + run);
+    std::vector<RecentNodes> recent;
+    for (const double rows : held) recent.emplace_back(static_cast<std::uint64_t>(rows));
+    graph.read_ahead(first, last);
+    for (std::size_t block = first; block < last; ++block)
+      graph.decode(block, buffer, decoded);  // read and checked now
+    const Clock::time_point start = Clock::now();
+    for (std::size_t block = first; block < last; ++block) graph.decode(block, buffer, decoded);
+    decoding += seconds_since(start);
+    for (std::size_t block = first; block < last; ++block) {
+      graph.decode(block, buffer, decoded);
+      const std::size_t targets = std::accumulate(decoded.counts, decoded.counts + decoded.nodes, std::size_t{0});
+      arcs += static_cast<double>(targets + decoded.nodes);
+      for (std::size_t k = 0; k < targets; ++k)
+        for (std::size_t size = 0; size < recent.size(); ++size)
+          found[size] += recent[size].use(decoded.targets[k]) ? 1 : 0;
+    }
+  }
+  if (arcs > 0) work.decode_seconds = std::clamp(decoding / arcs, 2e-10, 1e-7);
+  for (std::size_t i = 0; i < found.size(); ++i) work.near[i] = std::max(work.near[i], found[i] / std::max(1.0, arcs));
+  return work;
+}
+
+void add_plan(const PropagationPlan& plan, PropagationWork& work) {
+  work.rows.assign(plan.rows.begin(), plan.rows.end());
+  work.arcs.assign(plan.arcs.begin(), plan.arcs.end());
+  work.tiles = static_cast<double>(plan.state.tiles.tiles);
+  work.tile_columns = static_cast<double>(plan.state.tiles.width);
+  work.tile_bytes = static_cast<double>(plan.state.tiles.tile_bytes);
+  work.write_buffer_bytes = static_cast<double>(plan.state.buffer_bytes());
+  work.state_bytes = static_cast<double>(plan.state.state_bytes);
+  work.spooled_bytes = static_cast<double>(plan.state.spooled_bytes);
+  if (plan.state.memory_bytes() > 0) {
+    // A small part of the tile, which costs little beside it.
+    constexpr std::uint64_t kLeastTouched = std::uint64_t{2} << 20, kMostTouched = std::uint64_t{64} << 20;
+    work.commit_byte_seconds =
+        commit_byte_seconds(std::clamp(plan.state.tiles.tile_bytes / 32, kLeastTouched, kMostTouched));
+  }
+  work.cone_bytes = static_cast<double>(plan.cone_bytes);
+  work.files = static_cast<double>(plan.rows.size()) * std::ceil(work.nodes / 131072) + 2;
+}
+
+}  // namespace unweave
