@@ -18,7 +18,7 @@ namespace unweave {
 /// may run on any number of threads.
 class ColumnNorms {
  public:
-  static constexpr std::size_t kMostRows = 4096;  ///< of one call of add()
+  static constexpr std::size_t kMostRows = 4096;  ///< that one call of add() takes
   explicit ColumnNorms(std::uint32_t columns);
   ~ColumnNorms();
   ColumnNorms(const ColumnNorms&) = delete;

@@ -52,12 +52,31 @@ SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::v
   return job;
 }
 
+namespace {
+
+/// What is written, and the tiles and buffers for it: of a plan whose rows and arcs are known, as those that `job` wants.
+void plan_files(const Contents& contents, const PropagationSpec& spec, const SweepJob& job, const MemoryBudget& budget,
+                PropagationPlan& plan) {
+  if (!spec.kept.has_sums()) {
+    plan.state = plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), budget.available());
+    return;
+  }
+  if (!spec.all_rows) {
+    plan.cone_bytes =
+        (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{contents.num_nodes()});
+    const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
+    plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
+  }
+  plan.state = plan_state(contents, job, budget.available());
+}
+
+}  // namespace
+
 PropagationPlan plan_propagation(
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted,
     const TargetGraph* lists) {
   PropagationPlan plan;
-  const bool has_sums = spec.kept.has_sums();
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return plan;
   const NodeId nodes = contents.num_nodes();
   SweepJob job = sweep_job(contents, spec, {});
@@ -73,14 +92,7 @@ PropagationPlan plan_propagation(
     plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
     plan.arcs.push_back(spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]));
   }
-  if (!spec.all_rows && has_sums) {
-    plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
-    const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
-    plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
-  }
-  plan.state =
-      has_sums ? plan_state(contents, job, budget.available())
-               : plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), budget.available());
+  plan_files(contents, spec, job, budget, plan);
   plan.wanted = std::move(job.wanted);
   return plan;
 }
@@ -111,10 +123,7 @@ PropagationPlan estimate_propagation(const Contents& contents, const Propagation
     plan.arcs.push_back(std::min(contents.graph().num_terms(), whole(field.arcs[l])));
     job.wanted.push_back(even_rows(nodes, plan.rows.back()));
   }
-  plan.cone_bytes = (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{nodes});
-  const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
-  plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
-  plan.state = plan_state(contents, job, budget.available());
+  plan_files(contents, spec, job, budget, plan);
   return plan;
 }
 

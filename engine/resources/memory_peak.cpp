@@ -2,6 +2,7 @@
 #include "engine/resources/memory_peak.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -54,8 +55,12 @@ ResidentMemory parse_status(std::string_view text) {
   return {field(text, "RssAnon:") * 1024, field(text, "RssFile:") * 1024};
 }
 
+/// From the text of /proc/self/io.
 TransferredBytes parse_io(std::string_view text) {
-  return {field(text, "rchar:"), field(text, "wchar:")};
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {field(text, "rchar:"), field(text, "wchar:"), field(text, "read_bytes:"),
+          static_cast<std::uint64_t>(usage.ru_majflt)};
 }
 
 void raise_to(std::atomic<std::uint64_t>& peak, std::uint64_t value) {
@@ -115,7 +120,8 @@ TransferredBytes ProcessMeter::transferred() {
   const std::string_view io = read_proc("/proc/self/io", buffer);
   const TransferredBytes now = parse_io(io);
   own_reads_ += io.size();
-  return {now.read - start_.read - own, now.written - start_.written};
+  return {now.read - start_.read - own, now.written - start_.written, now.disk_read - start_.disk_read,
+          now.major_faults - start_.major_faults};
 }
 
 }  // namespace unweave

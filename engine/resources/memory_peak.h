@@ -9,11 +9,13 @@
 
 namespace unweave {
 
-/// Bytes that passed through read and write calls. Pages of mapped files are not among them (they show up in
-/// ProcessMeter::peak_file_bytes), bytes served from the page cache are.
+/// What passed between the process and files.
 struct TransferredBytes {
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
+  /// Through read and write calls. Pages of mapped files are not among them (they show up in
+  /// ProcessMeter::peak_file_bytes), bytes served from the page cache are.
+  std::uint64_t read = 0, written = 0;
+  std::uint64_t disk_read = 0;     ///< from disks, for read calls and for mapped files
+  std::uint64_t major_faults = 0;  ///< times that the process waited for a page that it had not asked for in time
 };
 
 /// Samples the process every 10 ms from construction on, on a thread of its own. A peak shorter than that can be

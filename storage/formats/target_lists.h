@@ -28,7 +28,7 @@ class TargetLists {
   [[nodiscard]] bool has(NodeId node) const noexcept { return std::binary_search(nodes_.begin(), nodes_.end(), node); }
   /// The lists that were decoded last, for whoever goes through the targets in small ranges.
   struct Cursor {
-    std::size_t block = ~std::size_t{0};  ///< of all targets
+    std::size_t block = ~std::size_t{0};  ///< counted over all targets
     std::vector<NodeId> lists;
     std::span<const std::uint32_t> counts;
   };

@@ -20,6 +20,8 @@ class Measure {
     json["peak_file_bytes"] = process_.peak_file_bytes();
     json["bytes_read"] = bytes.read;
     json["bytes_written"] = bytes.written;
+    json["disk_bytes_read"] = bytes.disk_read;
+    json["major_faults"] = bytes.major_faults;
   }
 
  private:

@@ -271,7 +271,7 @@ void run_plan(CommandLine& line) {
       "`unweave doctor` shows and from what lies in the page cache. --json: the sweep waits for gather or disk.\n"
       "The first batch of a stream stands for all. With --solver epochs, noise and totals come from public numbers "
       "alone;\n"
-      "nothing is trained. Bytes and disk of a purge are the most that it may take; it trains models that it keeps, "
+      "nothing is trained. Figures of a purge are the most that it may take; it trains models that it keeps, "
       "as often\n"
       "and in as much memory as said.",
       {"STORE"},

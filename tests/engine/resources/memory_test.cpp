@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -142,6 +143,19 @@ TEST_SUITE("unit") {
     CHECK(bytes.read < 250'000);
     CHECK(bytes.written >= 300'000);
     CHECK(bytes.written < 350'000);
+
+    // Pages that the cache has lost come from the disk, through a map too; a file system in memory has none.
+    const int in = open(file.c_str(), O_RDONLY);
+    CHECK(fdatasync(in) == 0);
+    CHECK(posix_fadvise(in, 0, 0, POSIX_FADV_DONTNEED) == 0);
+    void* const map = mmap(nullptr, data.size(), PROT_READ, MAP_SHARED, in, 0);
+    REQUIRE(map != MAP_FAILED);
+    CHECK(std::equal(data.begin(), data.end(), static_cast<const char*>(map)));
+    munmap(map, data.size());
+    close(in);
+    const TransferredBytes later = meter.transferred();
+    CHECK(later.read - bytes.read < 50'000);
+    if (later.major_faults > bytes.major_faults) CHECK(later.disk_read > bytes.disk_read);
   }
 }
 
