@@ -25,7 +25,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kBlocksOfRows = 64;
+constexpr std::size_t kBlocksOfRows = 256;
 constexpr std::size_t kRebuildBatch = 64;
 
 /// Secret factors of the columns, with magnitudes from 1/2 to 1: no single value can hide behind a small one.
@@ -121,6 +121,7 @@ class Projection {
   void begin() {
     for_blocks([&](NodeRange nodes, Graph::BlockBuffer&) {
       std::vector<float> x(columns_);
+      contents_.features().read_ahead(nodes, 0, columns_);
       for (NodeId node = nodes.first; node < nodes.last; ++node) {
         contents_.features().read({node, node + 1}, 0, columns_, x.data());
         present_[node] = combine(x) / power_.inverse(contents_.graph().degree(node));
@@ -132,6 +133,7 @@ class Projection {
   void advance(std::uint32_t level) {
     for_blocks([&](NodeRange nodes, Graph::BlockBuffer& buffer) {
       DecodedBlock block;
+      contents_.graph().read_ahead(nodes);
       for (std::size_t b = nodes.first / kBlockNodes; b * kBlockNodes < nodes.last; ++b) {
         contents_.graph().decode(b, buffer, block);
         const NodeId* target = block.targets;
@@ -154,6 +156,7 @@ class Projection {
     one_level[level] = 1;
     for_blocks([&](NodeRange nodes, Graph::BlockBuffer&) {
       std::vector<float> row(blocks * columns_);
+      kept_.level(level).read_ahead(nodes);
       for (NodeId node = nodes.first; node < nodes.last; ++node) {
         if (!kept_.level(level).contains(node)) continue;
         kept_.level(level).read(node, row.data());

@@ -269,10 +269,9 @@ void run_plan(CommandLine& line) {
       "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates "
       "that\n"
       "`unweave doctor` shows and from what lies in the page cache. --json: the sweep waits for gather or disk.\n"
-      "The first batch of a stream stands for all. With --solver epochs, noise and totals come from public numbers "
-      "alone;\n"
-      "nothing is trained. A purge takes this disk at most; it trains models that it keeps, as often and in as much\n"
-      "memory as said.",
+      "The first batch of a stream stands for all. What a solver needs follows from public numbers; nothing is "
+      "trained. A purge\n"
+      "takes this disk at most; it trains models that it keeps, as often and in as much memory as said.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
