@@ -212,6 +212,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
   work.all_rows = spec.all_rows;
   const double row_bytes = std::max(1.0, work.columns * work.value_bytes);
   std::vector<double> held;
+  held.reserve(kNearBytes.size());
   for (const double bytes : kNearBytes) held.push_back(bytes / row_bytes);
   work.near = shares_of_hubs(graph, held);
 
@@ -230,6 +231,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
     const std::size_t first = std::min(blocks - 1, (2 * i + 1) * blocks / (2 * kRuns));
     const std::size_t last = std::min(blocks, first + run);
     std::vector<RecentNodes> recent;
+    recent.reserve(held.size());
     for (const double rows : held) recent.emplace_back(static_cast<std::uint64_t>(rows));
     graph.read_ahead(first, last);
     for (std::size_t block = first; block < last; ++block)

@@ -64,7 +64,7 @@ double cold_push(const LevelWork& work, double in_files) {
     return pages <= 0 ? 0 : -pages * std::expm1(-touched / pages);
   };
   const auto changed = static_cast<double>(work.changed), sources = static_cast<double>(work.sources);
-  const double row_pages = std::max(1.0, work.columns * sizeof(std::int32_t) / kPageBytes);
+  const double row_pages = std::max(1.0, static_cast<double>(work.columns * sizeof(std::int32_t)) / kPageBytes);
   double seconds = pages_of(cold.graph_bytes, work.scan_arcs > 0 ? changed : sources + changed) * cold.graph;
   if (work.rows > 0 && !work.is_resident) {
     const double level_bytes = static_cast<double>(work.rows) * work.columns * sizeof(std::int32_t);

@@ -94,7 +94,7 @@ class WrongRows {
 /// The combination of the columns, propagated level by level.
 class Projection {
  public:
-  Projection(const VerifyContext& context)
+  explicit Projection(const VerifyContext& context)
       : contents_(context.contents),
         spec_(context.embedding->spec()),
         kept_(context.embedding->kept()),
@@ -112,8 +112,9 @@ class Projection {
     const PropagationSpec& spec = context.embedding->spec();
     const std::uint64_t blocks =
         spec.kept.keep == Keep::embedding ? spec.weights.size() / (spec.levels + std::size_t{1}) : 0;
-    const std::uint64_t threads = active_threads() * (2 * context.embedding->columns() * (1 + blocks) * sizeof(float) +
-                                                      context.contents.graph().max_decoded_bytes());
+    const std::uint64_t threads =
+        active_threads() * (std::uint64_t{2} * context.embedding->columns() * (1 + blocks) * sizeof(float) +
+                            context.contents.graph().max_decoded_bytes());
     return (2 + blocks) * sizeof(double) * context.contents.num_nodes() + threads;
   }
 

@@ -235,7 +235,7 @@ TEST_SUITE("unit") {
       else
         testing::write_store(store, testing::random_store(50 + random() % 300, 900, 1 + random() % 40,
                                                           static_cast<std::uint32_t>(20 + round)));
-      const std::string scheme = kSchemes[random() % kSchemes.size()];
+      const std::string& scheme = kSchemes[random() % kSchemes.size()];
       const Keep keep = random() % 2 == 0 ? Keep::embedding : Keep::hops;
       const FeatureType type = random() % 2 == 0 ? FeatureType::f32 : FeatureType::f16;
       KeptForm kept{keep, type, type == FeatureType::f16 ? static_cast<std::int32_t>(random() % 8) - 4 : 0};

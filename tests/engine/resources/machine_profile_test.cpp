@@ -152,7 +152,7 @@ TEST_SUITE("unit") {
     files.push_back(dir / "none");
     CHECK(resident_share(files) == 1);
     files.push_back(dir / "empty");
-    std::ofstream{files.back()};
+    std::ofstream(files.back()).flush();
     files.push_back(dir / "written");
     std::ofstream(files.back()) << std::string(3'000'001, 'x');
     CHECK(resident_share(files) == 1);

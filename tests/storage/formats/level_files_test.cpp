@@ -116,8 +116,9 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a file where its kind has none is refused, and so is a missing one") {
     std::size_t refused = 0;
-    for (const auto& [all_rows, keep] : std::vector<std::pair<bool, Keep>>{
+    for (const auto& [has_all_rows, keep] : std::vector<std::pair<bool, Keep>>{
              {false, Keep::state}, {true, Keep::state}, {false, Keep::embedding}, {true, Keep::hops}}) {
+      const bool all_rows = has_all_rows;  // a name that a message may capture
       const Manifest sound = example(all_rows, false, keep);
       CHECK(fault_of(sound) == "");
       for (std::uint32_t level = 0; level < 3; ++level)
