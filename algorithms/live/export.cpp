@@ -163,29 +163,40 @@ void for_all_edges(const Graph& graph, const Use& use) {
 /// Edges one at a time, written many at a time, and their weights where somebody wants them.
 class EdgeSink {
  public:
-  EdgeSink(std::uint64_t edges, const std::optional<NpyTarget>& pairs, const std::optional<NpyTarget>& weights) {
+  EdgeSink(const std::filesystem::path& store, std::uint64_t edges, const std::optional<NpyTarget>& pairs,
+           const std::optional<NpyTarget>& weights)
+      : store_(store), left_(edges) {
     const std::array<std::uint64_t, 2> shape{edges, 2};
     if (pairs) pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
     if (weights) weight_writer_.emplace(*weights, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
   void add(NodeId u, NodeId v, std::uint32_t weight) {
+    if (left_-- == 0) fail();
     if (pair_writer_) pairs_.insert(pairs_.end(), {u, v});
     if (weight_writer_) weights_.push_back(weight);
     if (std::max(pairs_.size() / 2, weights_.size()) >= kChunkRows) flush();
   }
   void finish() {
+    if (left_ != 0) fail();
     flush();
     if (pair_writer_) pair_writer_->finish();
     if (weight_writer_) weight_writer_->finish();
   }
 
  private:
+  /// Lists that lack an arc of an edge have checksums of their own only where somebody forged them.
+  [[noreturn]] void fail() const {
+    throw DataError(store_.string() + ": its lists of neighbours do not have the edges that its manifest counts; run " +
+                    operation("verify " + store_.string()));
+  }
   void flush() {
     if (pair_writer_) pair_writer_->append(std::span<const std::int64_t>(pairs_));
     if (weight_writer_) weight_writer_->append(std::span<const std::int64_t>(weights_));
     pairs_.clear();
     weights_.clear();
   }
+  const std::filesystem::path& store_;
+  std::uint64_t left_;  ///< edges that are still to come
   std::optional<NpyWriter> pair_writer_, weight_writer_;
   std::vector<std::int64_t> pairs_, weights_;
 };
@@ -273,7 +284,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
                   const std::optional<NpyTarget>& weights) {
   const Graph& graph = store.contents().graph();
-  EdgeSink sink(graph.num_edges(), target, weights);
+  EdgeSink sink(store.path(), graph.num_edges(), target, weights);
   if (store.contents().order().is_identity())
     for_all_edges(graph, [&](NodeId u, NodeId v, std::uint32_t weight) { sink.add(u, v, weight); });
   else

@@ -66,17 +66,26 @@ TEST_SUITE("slow") {
   TEST_CASE("a store with models: bits and ends") {
     flip_and_cut(model_store());
   }
+  TEST_CASE("a store that keeps rows: bits and ends") {
+    flip_and_cut(kept_store());
+  }
   TEST_CASE("a lazily streamed store: damage") {
     damage(lazy_store());
   }
   TEST_CASE("a store with models: damage") {
     damage(model_store());
   }
+  TEST_CASE("a store that keeps rows: damage") {
+    damage(kept_store());
+  }
   TEST_CASE("a lazily streamed store: forgeries") {
     forge(lazy_store());
   }
   TEST_CASE("a store with models: forgeries") {
     forge(model_store());
+  }
+  TEST_CASE("a store that keeps rows: forgeries") {
+    forge(kept_store());
   }
 }
 

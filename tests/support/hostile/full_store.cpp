@@ -90,8 +90,19 @@ Files build_models(std::uint64_t seed) {
   return folder_bytes(store);
 }
 
+Files build_kept(std::uint64_t seed) {
+  const TempDir dir;
+  const fs::path store = dir / "s";
+  import_sample(store, sparse_labels(seed), {"bfs", FeatureType::f32, false, {}});
+  PropagationSpec spec = tiny_spec(2, false);
+  spec.kept = {Keep::hops, FeatureType::f16, 2};
+  propagate_store(store, spec);
+  train(store, {"newton"});
+  return folder_bytes(store);
+}
+
 FullStore build(const std::string& name, Files (*make)(std::uint64_t), std::vector<std::string> solvers) {
-  FullStore store{name, {}, {}, std::move(solvers), {}};
+  FullStore store{name, {}, {}, std::move(solvers), {}, true};
   for (const std::uint64_t seed : {5, 6}) {
     const TempDir dir;
     const Ended ended = run_apart([&] {
@@ -114,6 +125,12 @@ FullStore lazy_store() {
 
 FullStore model_store() {
   return build("models", build_models, kSolvers);
+}
+
+FullStore kept_store() {
+  FullStore store = build("kept rows", build_kept, {"newton"});
+  store.streams = false;
+  return store;
 }
 
 void write_files(const Files& files, const fs::path& folder) {

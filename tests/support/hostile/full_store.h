@@ -20,6 +20,7 @@ struct FullStore {
   Files of_other_seed;               ///< built in the same way from other data
   std::vector<std::string> solvers;  ///< solvers of its models
   std::string journal;               ///< path of the requests that no generation holds, or empty
+  bool streams = true;               ///< takes requests
 };
 
 /// An order, changes, reference counts, lists of the targets, runs, stale rows, a journal of three batches; a model that
@@ -27,6 +28,9 @@ struct FullStore {
 [[nodiscard]] FullStore lazy_store();
 /// Sparse features of 16 bits; models of ten solvers, each of which followed one batch.
 [[nodiscard]] FullStore model_store();
+
+/// Rows in place of sums, in 16 bits at both levels, of the labelled nodes; a model of them. It takes no requests.
+[[nodiscard]] FullStore kept_store();
 
 /// Replaces what lies in the folder.
 void write_files(const Files& files, const std::filesystem::path& folder);

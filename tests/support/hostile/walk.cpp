@@ -66,7 +66,7 @@ class Judge {
     write_files(store_.files, at());
     give({"export", at().string(), "--train", (dir_ / "nodes.npy").string()});
     right_ = {info(), exported(), evaluated(), {}};
-    for (const std::string& solver : solvers()) {
+    for (const std::string& solver : store_.streams ? solvers() : std::vector<std::string>()) {
       right_.streamed[solver] = streamed(solver);
       write_files(store_.files, at());
     }
@@ -137,7 +137,7 @@ class Judge {
     const std::string& solver = names[index / 5 % names.size()];
     std::string name, got;
     std::function<std::string(const Answers&)> wanted;
-    switch (index % 5) {
+    switch (index % (store_.streams ? 5 : 3)) {
       case 0:
         name = "info", got = info(), wanted = [](const Answers& a) { return a.info; };
         break;
