@@ -15,6 +15,7 @@ namespace unweave {
 namespace {
 
 constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
+constexpr std::uint64_t kAhead = 3;                          // so many pieces of them before their turn
 constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
 /// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
@@ -108,14 +109,14 @@ TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, Colu
 TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, bool once) {
   return [&contents, fill = level0_rows(contents, spec, norms), once](TileColumns tile, NodeRange rows,
                                                                       std::int32_t* out) {
-    // Fills come in ascending order: at the beginning of a piece, the one after the next is asked for.
+    // Fills come in ascending order: at the beginning of a piece, a later one is asked for.
     if (rows.first % kReadRows < rows.size()) {
       const std::uint64_t piece = rows.first / kReadRows;
       const auto node = [&](std::uint64_t pieces) {
         return static_cast<NodeId>(std::min<std::uint64_t>(contents.num_nodes(), pieces * kReadRows));
       };
       const auto first = static_cast<std::uint32_t>(tile.first), count = static_cast<std::uint32_t>(tile.count);
-      contents.features().read_ahead({node(piece == 0 ? 0 : piece + 1), node(piece + 2)}, first, count);
+      contents.features().read_ahead({node(piece == 0 ? 0 : piece + kAhead), node(piece + kAhead + 1)}, first, count);
       // Other threads may still fill rows of the piece before.
       if (once && piece >= 2) contents.features().forget({node(piece - 2), node(piece - 1)}, first, count);
     }

@@ -137,10 +137,11 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
   }
 }
 
-/// A scan of all blocks in order has come to a piece of them: asks for the next but one, and is done with the last but one.
+/// A scan of all blocks in order has come to a piece of them: asks for one that comes later, and is done with the last but
+/// one.
 void scan_ahead(const BlockSource& source, std::size_t block) {
   const auto end = [&](std::size_t pieces) { return std::min(source.num_blocks, block + pieces * kReadBlocks); };
-  if (source.read_ahead) source.read_ahead(block == 0 ? 0 : end(1), end(2));
+  if (source.read_ahead) source.read_ahead(block == 0 ? 0 : end(kPiecesAhead), end(kPiecesAhead + 1));
   if (source.forget && block >= 2 * kReadBlocks) source.forget(block - 2 * kReadBlocks, block - kReadBlocks);
 }
 

@@ -136,7 +136,7 @@ class LevelSweep {
   void work(std::size_t item, std::size_t worker) {
     // Far enough ahead for a disk, near enough that what was read is still there.
     if (source_.read_ahead && item % kReadRanges == 0) {
-      const std::size_t from = (item + kReadRanges) * kSweepRangeBlocks;
+      const std::size_t from = (item + kPiecesAhead * kReadRanges) * kSweepRangeBlocks;
       const std::size_t to = std::min(source_.num_blocks, from + kReadRanges * kSweepRangeBlocks);
       const std::size_t first = next_wanted(item == 0 ? 0 : from, to);
       if (first < to) source_.read_ahead(first, to);

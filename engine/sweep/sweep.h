@@ -88,8 +88,9 @@ void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, c
 /// Memory that one worker needs for a tile of `width` columns.
 [[nodiscard]] std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width);
 
-/// Blocks that a sweep asks for at a time, some MiB of a graph: a multiple of those of a range.
-inline constexpr std::size_t kReadBlocks = 64 * kSweepRangeBlocks;
+/// Blocks that a sweep asks for at a time, some MiB of a graph: a multiple of those of a range. It asks for them so many such
+/// pieces before their turn that they come in time beside what is written meanwhile.
+inline constexpr std::size_t kReadBlocks = 64 * kSweepRangeBlocks, kPiecesAhead = 4;
 
 /// A graph as a BlockSource; `graph` must outlive it.
 template <BlockGraph G>
