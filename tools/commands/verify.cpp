@@ -44,7 +44,7 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.bytes("bytes", "bytes", report.bytes);
   figures.count("arcs", "arcs", report.arcs);
   figures.count("rows", "rows", report.rows);
-  if (report.proved > 0) figures.count("proved_rows", "rows of sums, proved together", report.proved);
+  if (report.proved > 0) figures.count("proved_rows", "rows proved together", report.proved);
   if (report.rebuilt > 0) {
     figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
     figures.count("rebuild_tiles", "column tiles of that propagation", report.rebuild_tiles);
