@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -74,8 +75,9 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
 }
 
 std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
-  std::uint64_t bytes =
-      std::uint64_t{manifest.nodes} * sizeof(std::uint32_t) + manifest.nodes / 4;  // degrees, two bits
+  std::uint64_t bytes = manifest.nodes / 4;  // two bits
+  for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
+    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size());
   if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += (*split)->bytes;

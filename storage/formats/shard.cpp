@@ -142,7 +142,8 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
   const std::uint64_t counts_at = sizeof(std::uint32_t) * (blocks + 1);
   if (counts_at > file_.size() || p[4] > file_.size() - counts_at)
     file_.fail(0, "offsets and counts do not fit into the file");
-  offsets_ = file_.values<std::uint32_t>(0, blocks + 1);
+  const auto offsets = file_.values<std::uint32_t>(0, blocks + 1);
+  offsets_.assign(offsets.begin(), offsets.end());
   blocks_at_ = counts_at + p[4];
   if (offsets_.front() != 0 || blocks_at_ + offsets_.back() != file_.size() ||
       !std::is_sorted(offsets_.begin(), offsets_.end()))

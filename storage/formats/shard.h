@@ -65,10 +65,15 @@ class ShardWriter {
   OverflowBuffer blocks_;
 };
 
-/// Read-only view of a shard, and its counts in memory: 4 bytes a node, to be charged by who opens it. Const members may
-/// run on any number of threads at once.
+/// Read-only view of a shard, and its counts and offsets in memory: whoever asks the disk for blocks must not wait for the
+/// pages that say where they lie. Const members may run on any number of threads at once.
 class Shard {
  public:
+  /// Bytes of that memory for so many nodes, to be charged by who opens their shard.
+  [[nodiscard]] static constexpr std::uint64_t memory_bytes(std::uint64_t nodes) noexcept {
+    return sizeof(std::uint32_t) * (nodes + nodes / kBlockNodes + 2);
+  }
+
   /// `max_weight`: the manifest's. Throws DataError, FormatError.
   Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
         std::uint32_t max_weight, ShardOf of = ShardOf::nodes);
@@ -112,7 +117,7 @@ class Shard {
   std::uint64_t arcs_ = 0;
   std::uint64_t blocks_at_ = 0;
   std::vector<std::uint32_t> counts_;
-  std::span<const std::uint32_t> offsets_;
+  std::vector<std::uint32_t> offsets_;
 };
 
 }  // namespace unweave

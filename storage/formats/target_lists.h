@@ -41,9 +41,9 @@ class TargetLists {
     Cursor cursor;
     for_each(range, cursor, use);
   }
-  /// Memory of so many targets: their ids, and how long their lists are.
+  /// Memory of so many targets: their ids, how long their lists are, and where these lie.
   [[nodiscard]] static std::uint64_t bytes(std::uint64_t targets) noexcept {
-    return targets * (sizeof(NodeId) + sizeof(std::uint32_t));
+    return targets * sizeof(NodeId) + Shard::memory_bytes(targets);
   }
   /// The most memory that a cursor comes to hold.
   [[nodiscard]] std::uint64_t max_cursor_bytes() const noexcept;
