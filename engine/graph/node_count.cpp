@@ -50,6 +50,11 @@ void NodeCount::agree(std::uint64_t count, const InputFile& file, const std::str
   source_ = display_name(file).string() + " (" + what + ")";
 }
 
+void throw_no_edge(const InputFile& edges) {
+  throw InputError(edges.path, "whole file", "no edge, so the number of nodes is unknown",
+                   "declare it with " + option("nodes"));
+}
+
 void require_plain_id(NodeId largest, std::uint64_t edges, const InputFile& file, const EdgeOptions& options) {
   if (largest <= (std::uint64_t{1} << 24) + 64 * edges) return;
   throw InputError(display_name(file), place_of_id(file, options, largest),

@@ -30,6 +30,9 @@ class NodeCount {
   std::string source_;
 };
 
+/// Throws InputError: nothing but the largest id tells the number of nodes, and this file has no edge.
+[[noreturn]] void throw_no_edge(const InputFile& edges);
+
 /// Throws InputError, naming the place, where the largest id of a file of edges is above 2^24 + 64 x edges: no id that
 /// alone tells the number of nodes. A store takes time and room for every node, and one absurd id would ask for gigabytes.
 void require_plain_id(NodeId largest, std::uint64_t edges, const InputFile& file, const EdgeOptions& options);

@@ -8,10 +8,12 @@
 #include <fstream>
 #include <sstream>
 
+#include "engine/graph/node_count.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/residency.h"
 #include "storage/input/edge_reader.h"
+#include "storage/input/npy.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -113,6 +115,21 @@ double line_bytes(const InputFile& file, bool compressed) {
   return lines == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(lines);
 }
 
+/// Throws InputError where an array that is not compressed ends before its last element: whoever reads its header alone would
+/// not notice.
+void require_whole(const InputFile& file) {
+  if (is_zip(file.path) || plain_size(file).compressed) return;
+  ByteSource source(file);
+  if (!is_npy(file, source)) return;
+  NpyReader array(std::move(source));
+  std::ifstream in(file.path, std::ios::binary);
+  const std::uint64_t data_at = number_at(in, 6, 1) == 1 ? 10 + number_at(in, 8, 2) : 12 + number_at(in, 8, 4);
+  const std::uint64_t size = size_of(file), items = size < data_at ? 0 : (size - data_at) / array.header().item_bytes;
+  if (items >= array.header().elements) return;
+  array.skip(items);
+  static_cast<void>(array.read_items(1));  // it says which one is missing
+}
+
 std::vector<const InputFile*> files_of(const ImportOptions& options) {
   std::vector<const InputFile*> files;
   for (const auto* const file : {&options.edges, &options.edge_weights, &options.ids, &options.labels, &options.train,
@@ -157,6 +174,7 @@ class Survey {
       forecast_.nodes_exact = false;
       assume("nodes: the largest id among the first " + std::to_string(sampled_) + " edges is the largest of all");
     }
+    if (nodes_ == 0 && options_.edges) throw_no_edge(*options_.edges);
     forecast_.nodes = nodes_;
     size_graph();
     size_others();
@@ -186,6 +204,7 @@ class Survey {
       forecast_.nodes_exact = true;
       forecast_.columns = reader->columns();
       forecast_.sparse = reader->sparse() && !options_.standardize;
+      if (file != nullptr) require_whole(*file);
     }
     if (nodes_ == 0 && options_.labels) {
       const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label);
@@ -336,6 +355,7 @@ std::optional<ImportForecast> forecast_import(const std::filesystem::path& store
   for (const InputFile* const file : files_of(options)) {
     std::error_code error;
     if (file->memory || file->path == "-") return std::nullopt;
+    if (std::filesystem::is_directory(file->path, error)) static_cast<void>(ByteSource(*file));  // which says so
     if (std::filesystem::exists(file->path, error) && !std::filesystem::is_regular_file(file->path, error))
       return std::nullopt;
   }

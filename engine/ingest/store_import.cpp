@@ -302,9 +302,7 @@ class Import {
     name_table_.reset();
     if (!nodes_.known()) {
       const auto largest = arcs->counts().largest_node;
-      if (!largest)
-        throw InputError(options_.edges->path, "whole file", "no edge, so the number of nodes is unknown",
-                         "declare it with " + option("nodes"));
+      if (!largest) throw_no_edge(*options_.edges);
       require_plain_id(*largest, arcs->counts().edges_read, *options_.edges, edge_options());
       nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
       if (arcs->counts().smallest_node == NodeId{1})

@@ -90,6 +90,29 @@ TEST_SUITE("unit") {
     CHECK(run({"import", store, "--edges", (dir / "none").string(), "--plan"}).code == 2);
   }
 
+  TEST_CASE("what an import refuses from the first look, its plan refuses in the same words") {
+    const TempDir dir;
+    const std::string edges = write_file(dir / "e.tsv", "0 1\n1 2\n").string();
+    const std::string empty = write_file(dir / "empty.tsv", "").string();
+    std::string array = npy<float>("<f4", "(3, 2)", {1, 2, 3, 4, 5, 6});
+    const std::string cut = write_file(dir / "cut.npy", array.substr(0, array.size() - 9)).string();
+    std::filesystem::create_directory(dir / "folder");
+    for (const std::vector<std::string>& files : {std::vector<std::string>{"--edges", empty},
+                                                  {"--edges", (dir / "folder").string()},
+                                                  {"--edges", edges, "--features", cut},
+                                                  {"--edges", edges, "--features", (dir / "folder").string()}}) {
+      CAPTURE(files.back());
+      std::vector<std::string> words{"import", (dir / "s").string(), "--quiet"};
+      words.insert(words.end(), files.begin(), files.end());
+      const auto imported = run(words);
+      words.emplace_back("--plan");
+      const auto planned = run(words);
+      CHECK(imported.code == 2);
+      CHECK(planned.code == 2);
+      CHECK(planned.error == imported.error);
+    }
+  }
+
   TEST_CASE("an import that cannot fit is told with code 3") {
     const TempDir dir;
     const std::string edges = write_file(dir / "e.tsv", ring(100)).string();
