@@ -72,9 +72,7 @@ std::uint64_t partition_bytes(NodeId nodes, std::uint32_t columns, const RowMask
   std::uint64_t bytes = 0;
   for (std::size_t span = 0; span < num_spans(nodes); ++span) {
     const NodeRange range = span_range(nodes, span);
-    std::uint64_t rows = wanted == nullptr ? range.size() : 0;
-    for (std::size_t block = range.first / kBlockNodes; wanted != nullptr && block * kBlockNodes < range.last; ++block)
-      rows += static_cast<std::uint64_t>(std::popcount(wanted->block_bits(block)));
+    const std::uint64_t rows = wanted == nullptr ? range.size() : wanted->size(range);
     bytes += sealed_file_bytes(StateLayout{range, columns, rows}.bytes(0));
   }
   return bytes;

@@ -31,10 +31,20 @@ class RowMask {
   /// Bit i tells whether row 32 block + i is in the set.
   [[nodiscard]] std::uint32_t block_bits(std::size_t block) const noexcept { return blocks_[block]; }
   /// Number of rows in the set.
-  [[nodiscard]] NodeId size() const noexcept {
+  [[nodiscard]] NodeId size() const noexcept { return size({0, rows_}); }
+  /// Number of rows of the set among those of a range that begins with a block and ends with one, or with the last row.
+  [[nodiscard]] NodeId size(NodeRange range) const noexcept {
     NodeId rows = 0;
-    for (const std::uint32_t bits : blocks_) rows += static_cast<NodeId>(std::popcount(bits));
+    for (std::size_t block = range.first / kBlockNodes; block * kBlockNodes < range.last; ++block)
+      rows += static_cast<NodeId>(std::popcount(blocks_[block]));
     return rows;
+  }
+  /// One bit for each row of such a range, lowest bit first, in words: what files call their members.
+  [[nodiscard]] std::vector<std::uint64_t> members(NodeRange range) const {
+    std::vector<std::uint64_t> words((std::size_t{range.size()} + 63) / 64);
+    for (std::size_t local = 0; local < range.size(); local += kBlockNodes)
+      words[local / 64] |= std::uint64_t{blocks_[(range.first + local) / kBlockNodes]} << (local % 64);
+    return words;
   }
 
  private:

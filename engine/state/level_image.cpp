@@ -71,11 +71,7 @@ PartitionImage& LevelImage::at(std::size_t span) {
   if (partitions_[span]) return *partitions_[span];
   const NodeRange range = span_range(nodes_, span);
   std::vector<std::uint64_t> members;
-  if (wanted_ != nullptr) {
-    members.resize((std::size_t{range.size()} + 63) / 64);
-    for (std::size_t local = 0; local < range.size(); local += kBlockNodes)
-      members[local / 64] |= std::uint64_t{wanted_->block_bits((range.first + local) / kBlockNodes)} << (local % 64);
-  }
+  if (wanted_ != nullptr) members = wanted_->members(range);
   partitions_[span] = std::make_unique<PartitionImage>(store_, level_, range, columns_, std::move(members), queue_);
   return *partitions_[span];
 }

@@ -2,7 +2,6 @@
 #include "engine/state/rows_level.h"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 
 #include "engine/resources/parallel.h"
@@ -15,9 +14,7 @@ std::uint64_t rows_level_bytes(NodeId nodes, std::uint32_t columns, FeatureType 
   std::uint64_t bytes = 0;
   for (std::size_t span = 0; span < num_spans(nodes); ++span) {
     const NodeRange range = span_range(nodes, span);
-    std::uint64_t rows = wanted == nullptr ? range.size() : 0;
-    for (std::size_t block = range.first / kBlockNodes; wanted != nullptr && block * kBlockNodes < range.last; ++block)
-      rows += static_cast<std::uint64_t>(std::popcount(wanted->block_bits(block)));
+    const std::uint64_t rows = wanted == nullptr ? range.size() : wanted->size(range);
     bytes += sealed_file_bytes(RowsLayout{range, columns, rows, value_bytes(type)}.bytes());
   }
   return bytes;
@@ -39,11 +36,7 @@ RowsImage& RowsLevelImage::at(std::size_t span) {
   if (files_[span]) return *files_[span];
   const NodeRange range = span_range(nodes_, span);
   std::vector<std::uint64_t> members;
-  if (wanted_ != nullptr) {
-    members.resize((std::size_t{range.size()} + 63) / 64);
-    for (std::size_t local = 0; local < range.size(); local += kBlockNodes)
-      members[local / 64] |= std::uint64_t{wanted_->block_bits((range.first + local) / kBlockNodes)} << (local % 64);
-  }
+  if (wanted_ != nullptr) members = wanted_->members(range);
   files_[span] = std::make_unique<RowsImage>(store_, level_, range, columns_, kept_, std::move(members), queue_);
   return *files_[span];
 }

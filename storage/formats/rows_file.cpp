@@ -79,9 +79,7 @@ bool RowsFile::contains(NodeId node) const noexcept {
 }
 
 std::uint64_t RowsFile::index(NodeId node) const noexcept {
-  const NodeId local = node - layout_.range.first;
-  if (members_.empty()) return layout_.rows == 0 ? 0 : local;
-  return local == layout_.range.size() ? layout_.rows : ranks_.before(members_, local);
+  return ranks_.index(members_, layout_.range, layout_.rows, node);
 }
 
 void RowsFile::read_ahead(NodeRange nodes) const noexcept {

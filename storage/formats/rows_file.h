@@ -7,7 +7,8 @@
 //   padding   to a multiple of 4096 of the file
 //   rows      chunk after chunk of 4096 rows, the last one perhaps shorter; in each, strip after strip of 16 columns,
 //             the last one perhaps narrower: rows x width values row-major, filled with zeros to a multiple of 4096 bytes
-// So a tile of some columns writes whole aligned pieces, and a chunk of rows is one read.
+// A tile of 16 columns, or a multiple, then writes whole pieces that begin and end with a page, and whoever reads many
+// rows reads a chunk at a time from end to end.
 #pragma once
 
 #include <algorithm>

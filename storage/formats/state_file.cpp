@@ -107,9 +107,7 @@ StateRow StatePartition::row(NodeId node) const {
 }
 
 std::uint64_t StatePartition::index(NodeId node) const noexcept {
-  const NodeId local = node - layout_.range.first;
-  if (members_.empty()) return layout_.rows == 0 ? 0 : local;
-  return local == layout_.range.size() ? layout_.rows : ranks_.before(members_, local);
+  return ranks_.index(members_, layout_.range, layout_.rows, node);
 }
 
 void StatePartition::read_ahead(NodeRange nodes) const noexcept {

@@ -53,6 +53,14 @@ class MemberRanks {
   /// Members below bit `position`; `members` as given to the constructor.
   [[nodiscard]] std::uint64_t before(std::span<const std::uint64_t> members, NodeId position) const noexcept;
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
+  /// How many nodes before a node of `range`, or before its end, have one of the `rows` rows of a file: all nodes have one, or
+  /// none, where there are no members.
+  [[nodiscard]] std::uint64_t index(std::span<const std::uint64_t> members, NodeRange range, std::uint64_t rows,
+                                    NodeId node) const noexcept {
+    const NodeId local = node - range.first;
+    if (members.empty()) return rows == 0 ? 0 : local;
+    return local == range.size() ? rows : before(members, local);
+  }
 
  private:
   std::vector<std::uint32_t> ranks_;
