@@ -99,7 +99,7 @@ PropagationPlan plan_propagation(
 
 namespace {
 
-/// So many rows, as evenly as they go.
+/// A set of `rows` of the nodes, spread evenly: it stands for rows of which only the number is known.
 RowMask even_rows(NodeId nodes, std::uint64_t rows) {
   RowMask mask(nodes);
   for (std::uint64_t i = 0; i < rows; ++i) mask.insert(static_cast<NodeId>(i * nodes / rows));

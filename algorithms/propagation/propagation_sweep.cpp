@@ -137,14 +137,6 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
   }
 }
 
-/// A scan of all blocks in order has come to a piece of them: asks for one that comes later, and is done with the last but
-/// one.
-void scan_ahead(const BlockSource& source, std::size_t block) {
-  const auto end = [&](std::size_t pieces) { return std::min(source.num_blocks, block + pieces * kReadBlocks); };
-  if (source.read_ahead) source.read_ahead(block == 0 ? 0 : end(kPiecesAhead), end(kPiecesAhead + 1));
-  if (source.forget && block >= 2 * kReadBlocks) source.forget(block - 2 * kReadBlocks, block - kReadBlocks);
-}
-
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
@@ -187,7 +179,8 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       const std::size_t begin = item * kFillRows;
       const NodeRange rows{static_cast<NodeId>(begin),
                            static_cast<NodeId>(std::min<std::size_t>(source.num_nodes, begin + kFillRows))};
-      if (fill_check.must_weigh && begin / kBlockNodes % kReadBlocks == 0) scan_ahead(source, begin / kBlockNodes);
+      if (fill_check.must_weigh && begin / kBlockNodes % kReadBlocks == 0)
+        scan_ahead(source, begin / kBlockNodes, nullptr);
       T* const out = larger.as<T>() + begin * columns.count;
       if (options.check == nullptr)
         fill_rows(fill, columns, rows, out);

@@ -134,16 +134,7 @@ class LevelSweep {
 
  private:
   void work(std::size_t item, std::size_t worker) {
-    // Far enough ahead for a disk, near enough that what was read is still there.
-    if (source_.read_ahead && item % kReadRanges == 0) {
-      const std::size_t from = (item + kPiecesAhead * kReadRanges) * kSweepRangeBlocks;
-      const std::size_t to = std::min(source_.num_blocks, from + kReadRanges * kSweepRangeBlocks);
-      const std::size_t first = next_wanted(item == 0 ? 0 : from, to);
-      if (first < to) source_.read_ahead(first, to);
-      // What other threads still work on began after the piece before this one.
-      if (source_.forget && item >= 2 * kReadRanges)
-        source_.forget((item - 2 * kReadRanges) * kSweepRangeBlocks, (item - kReadRanges) * kSweepRangeBlocks);
-    }
+    if (item % kReadRanges == 0) scan_ahead(source_, item * kSweepRangeBlocks, wanted_);
     // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
     std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));
     if (current == last_block(item)) return;
@@ -396,6 +387,15 @@ std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width) {
                  sizeof(std::int32_t)) +
          2 * ColumnTotals::bytes(width) +
          4 * source.max_decoded_bytes;  // two blocks, and the lists of their wanted nodes side by side
+}
+
+void scan_ahead(const BlockSource& source, std::size_t block, const RowMask* wanted) {
+  // Far enough ahead for a disk, near enough that what was read is still there.
+  const std::size_t to = std::min(source.num_blocks, block + (kPiecesAhead + 1) * kReadBlocks);
+  std::size_t from = block == 0 ? 0 : block + kPiecesAhead * kReadBlocks;
+  while (wanted != nullptr && from < to && wanted->block_bits(from) == 0) ++from;
+  if (source.read_ahead && from < to) source.read_ahead(from, to);
+  if (source.forget && block >= 2 * kReadBlocks) source.forget(block - 2 * kReadBlocks, block - kReadBlocks);
 }
 
 void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink) {

@@ -92,6 +92,10 @@ void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, c
 /// pieces before their turn that they come in time beside what is written meanwhile.
 inline constexpr std::size_t kReadBlocks = 64 * kSweepRangeBlocks, kPiecesAhead = 4;
 
+/// A scan in order of all blocks, or of those with wanted rows, has come to `block`, where a piece begins: asks for a later
+/// piece, and lets go of the last but one, on which no thread works any more.
+void scan_ahead(const BlockSource& source, std::size_t block, const RowMask* wanted);
+
 /// A graph as a BlockSource; `graph` must outlive it.
 template <BlockGraph G>
 [[nodiscard]] BlockSource block_source(const G& graph) {
