@@ -48,6 +48,9 @@ class FalseStatements {
   std::uint64_t total_ = 0;
 };
 
+/// What a fresh propagation of so many rows, in such tiles, has found.
+void report_rebuild(VerifyReport& report, std::uint64_t rows, const TilePlan& plan, const FalseStatements& wrong);
+
 /// At most options.sample nodes among those with keep(node), spread evenly over them, sorted.
 template <class Keep>
 [[nodiscard]] std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep);

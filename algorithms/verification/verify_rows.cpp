@@ -310,11 +310,7 @@ void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options)
   RowConverter converter(folder.path(), context.contents, spec, targets, plan.width, kRebuildBatch, compare);
   propagation_sweep(source, options, plan, context.budget, level0_fill(context.contents, spec),
                     [&](int level, TileColumns columns, const SumRows& sums) { converter.put(level, columns, sums); });
-  context.report.rows += rows;
-  context.report.rebuilt += rows;
-  context.report.rebuild_tiles = plan.tiles;
-  context.report.rebuild_bytes = plan.memory_bytes();
-  wrong.report_to(context.report, "rebuild");
+  report_rebuild(context.report, rows, plan, wrong);
 }
 
 }  // namespace unweave

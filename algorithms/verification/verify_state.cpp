@@ -260,6 +260,14 @@ void check_stale(const VerifyContext& context) {
   wrong.report_to(context.report, "stale");
 }
 
+void report_rebuild(VerifyReport& report, std::uint64_t rows, const TilePlan& plan, const FalseStatements& wrong) {
+  report.rows += rows;
+  report.rebuilt += rows;
+  report.rebuild_tiles = plan.tiles;
+  report.rebuild_bytes = plan.memory_bytes();
+  wrong.report_to(report, "rebuild");
+}
+
 void check_rebuild(const VerifyContext& context) {
   const Embedding& embedding = *context.embedding;
   if (embedding.levels() == 0) return;
@@ -298,11 +306,7 @@ void check_rebuild(const VerifyContext& context) {
                       watched.advance(fresh.nodes.size() * columns.count);
                       if (columns.first == 0) rows += fresh.nodes.size();
                     });
-  context.report.rows += rows;
-  context.report.rebuilt += rows;
-  context.report.rebuild_tiles = plan.tiles;
-  context.report.rebuild_bytes = plan.memory_bytes();
-  wrong.report_to(context.report, "rebuild");
+  report_rebuild(context.report, rows, plan, wrong);
 }
 
 }  // namespace unweave
