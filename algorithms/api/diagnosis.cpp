@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "algorithms/numerics/blas.h"
 #include "engine/resources/machine.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/sweep/gather.h"
@@ -49,7 +50,11 @@ void add_processor(Diagnoses& findings, const MachineFacts& machine) {
                             std::to_string(machine.usable_cores) + " of " + std::to_string(machine.cores) + " usable",
                             machine.usable_cores == machine.cores, Verdict::note,
                             "the process may not run on the others; see taskset and the control group"));
-  findings.push_back({"linear-algebra", "BLIS, one thread a product"});
+  const std::string kernels = product_kernels();
+  findings.push_back(judged("linear-algebra", "BLIS, kernels for " + kernels + ", one thread a product",
+                            kernels != "generic", Verdict::note,
+                            "training takes several times as long with generic kernels; if another one suits the "
+                            "processor, give BLIS its number in BLIS_ARCH_TYPE"));
 }
 
 void add_memory(Diagnoses& findings, const MachineFacts& machine) {

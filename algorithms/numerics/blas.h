@@ -8,6 +8,9 @@
 
 namespace unweave {
 
+/// Name of the kernels in use, as "skx"; "generic" where BLIS knows none for the processor.
+[[nodiscard]] const char* product_kernels();
+
 /// out (m x n) = a (m x k) * b (k x n), or out += when `add`. All row-major and dense.
 void multiply(const double* a, const double* b, double* out, std::size_t m, std::size_t k, std::size_t n, bool add);
 void multiply(const float* a, const float* b, float* out, std::size_t m, std::size_t k, std::size_t n, bool add);

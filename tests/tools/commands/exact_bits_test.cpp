@@ -109,7 +109,8 @@ TEST_SUITE("slow") {
     const std::string store = world.store("s");
     const std::string exact = world.trained(store, "exact"), floating = world.trained(store, "finetune");
     {
-      const Environment kernels("BLIS_ARCH_TYPE", "generic");
+      // Generic kernels. BLIS 0.9 understands the number alone, takes a name for 0, and ends at a number that it does not know.
+      const Environment kernels("BLIS_ARCH_TYPE", "25");
       CHECK(world.trained(store, "exact") == exact);
       CHECK(world.trained(store, "finetune") != floating);
     }
