@@ -37,10 +37,10 @@ Shape shape_within(std::size_t bytes) {
 
 ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
                      std::uint32_t max_weight)
-    : sort_bytes_(std::max(budget_bytes, kMinBudget) / 3), keys_(max_weight) {
+    : sort_bytes_(std::min(std::max(budget_bytes, kMinBudget) / 3, SortedArcs::most_sort_bytes())), keys_(max_weight) {
   const std::size_t chunk_bytes = std::max(budget_bytes, kMinBudget) - sort_bytes_;
   const Shape shape = shape_within(chunk_bytes / 4);
-  store_ = std::make_unique<ChunkStore>(std::move(temp_dir), chunk_bytes, shape.chunk_arcs, shape.open_chunks());
+  store_ = std::make_unique<ChunkStore>(std::move(temp_dir), keys_, chunk_bytes, shape.chunk_arcs, shape.open_chunks());
   for (std::size_t i = 0; i < shape.distributors; ++i) {
     distributors_.push_back(std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0)));
     idle_.push_back(distributors_.back().get());
