@@ -31,27 +31,37 @@ class Packing {
         low_bits_(chunk.low_bits),
         low_(low_mask(chunk.low_bits)) {}
 
-  /// `out` may be the room of the keys itself.
+  /// `out` may be the room of the keys itself. Nothing is written behind the packed keys: other chunks may lie there.
   template <std::size_t Bytes>
   void pack(const std::uint64_t* keys, std::size_t count, std::byte* out) const {
-    for (std::size_t i = 0; i < count; ++i, out += Bytes) {
-      const std::uint64_t key = keys[i] - base_;
-      const std::uint64_t packed = key >> source_shift_ << low_bits_ | (key & low_);
-      std::memcpy(out, &packed, Bytes);  // the bytes of least value come first
-    }
+    const Packing the = *this;  // a copy that no byte written can lie on: it stays in registers
+    const auto packed = [&](std::size_t i) {
+      const std::uint64_t key = keys[i] - the.base_;
+      return key >> the.source_shift_ << the.low_bits_ | (key & the.low_);
+    };
+    // Whole words are written, and what they put behind a key is written over by the next ones.
+    const std::size_t whole = count - std::min(count, kKeyBytes / Bytes);
+    for (std::size_t i = 0; i < whole; ++i) store(out + i * Bytes, packed(i), kKeyBytes);
+    for (std::size_t i = whole; i < count; ++i) store(out + i * Bytes, packed(i), Bytes);
   }
-  /// `in` may be the end of the room of `out`: a key is never written before those after it are read that it lies on.
+  /// `in` may be the end of the room of `out`: a key is never written before those that it lies on are read. kKeyBytes - Bytes
+  /// bytes behind the packed keys are read, too.
   template <std::size_t Bytes>
   void unpack(const std::byte* in, std::size_t count, std::uint64_t* out) const {
-    for (std::size_t i = 0; i < count; ++i, in += Bytes) {
+    const Packing the = *this;
+    constexpr std::uint64_t kMask = low_mask(8 * Bytes);
+    for (std::size_t i = 0; i < count; ++i) {
       std::uint64_t packed = 0;
-      std::memcpy(&packed, in, Bytes);
-      const std::uint64_t key = base_ + ((packed >> low_bits_ << source_shift_) | (packed & low_));
-      std::memcpy(out + i, &key, sizeof key);
+      std::memcpy(&packed, in + i * Bytes, kKeyBytes);
+      packed &= kMask;
+      out[i] = the.base_ + ((packed >> the.low_bits_ << the.source_shift_) | (packed & the.low_));
     }
   }
 
  private:
+  /// The bytes of least value come first.
+  static void store(std::byte* out, std::uint64_t packed, std::size_t bytes) { std::memcpy(out, &packed, bytes); }
+
   std::uint64_t base_;
   unsigned source_shift_, low_bits_;
   std::uint64_t low_;
@@ -96,7 +106,8 @@ ChunkStore::ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t
       stride_(chunk_arcs + kStaggerKeys),
       budget_(std::numeric_limits<std::uint64_t>::max()),
       rooms_(open_chunks * stride_ * kKeyBytes, budget_, "open chunks of arcs"),
-      kept_(std::max<std::size_t>(bytes, rooms_.size()) - rooms_.size(), budget_, "arcs") {}
+      kept_(std::max(bytes, rooms_.size() + kUnpackSlack) - rooms_.size(), budget_, "arcs"),
+      most_kept_(kept_.size() - kUnpackSlack) {}
 
 std::uint64_t* ChunkStore::open() {
   const std::scoped_lock lock(mutex_);
@@ -113,7 +124,7 @@ std::uint64_t* ChunkStore::open() {
 void ChunkStore::close(std::uint64_t* room, ArcChunk& chunk) {
   {
     const std::scoped_lock lock(mutex_);
-    chunk.in_file = chunk.bytes() > kept_.size() - kept_end_;
+    chunk.in_file = chunk.bytes() > most_kept_ - kept_end_;
     chunk.at = kept_end_;
     if (!chunk.in_file) kept_end_ += chunk.bytes();
     if (chunk.in_file && !spool_) spool_.emplace(temp_dir_);

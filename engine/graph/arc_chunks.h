@@ -94,7 +94,9 @@ class ChunkStore {
   /// free again. Sets `at` and `in_file` of `chunk`, the rest of which is the caller's. Throws ResourceError, DataError.
   void close(std::uint64_t* room, ArcChunk& chunk);
 
-  /// Writes the keys of a chunk to `out`.
+  /// Bytes behind the keys of a chunk that read() may look at, and leaves as they are.
+  static constexpr std::size_t kUnpackSlack = sizeof(std::uint64_t);
+  /// Writes the keys of a chunk to `out`, which has room for them and kUnpackSlack.
   void read(const ArcChunk& chunk, std::uint64_t* out) const;
   /// Bytes in the file.
   [[nodiscard]] std::uint64_t spooled_bytes() const noexcept { return spool_ ? spool_->size() : 0; }
@@ -109,6 +111,7 @@ class ChunkStore {
   MemoryBudget budget_;
   HugeBuffer rooms_;  // of open chunks
   HugeBuffer kept_;   // packed chunks, as far as they go
+  std::uint64_t most_kept_;
   std::optional<SpoolFile> spool_;
   std::mutex mutex_;            // guards what follows
   std::size_t used_ = 0;        // rooms ever used; the others have not been touched

@@ -240,7 +240,7 @@ std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, 
 
 std::vector<std::uint64_t> SortedArcs::count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const {
   std::vector<std::uint64_t> bins(kBins);
-  std::vector<std::uint64_t> keys(store_->chunk_arcs());
+  std::vector<std::uint64_t> keys(store_->chunk_arcs() + ChunkStore::kUnpackSlack / kArcBytes);
   const std::uint64_t first_node = keys_.source(first_key);
   // All bins lie in one bucket: those of a bucket, or parts of a range.
   for (const ArcChunk& chunk : chunks_of(first_node, first_node + 1)) {
@@ -262,7 +262,7 @@ HugeBuffer SortedArcs::borrow() {
       return keys;
     }
   }
-  return {(capacity_ + store_->chunk_arcs()) * kArcBytes, budget_, "sorting of arcs"};
+  return {(capacity_ + store_->chunk_arcs()) * kArcBytes + ChunkStore::kUnpackSlack, budget_, "sorting of arcs"};
 }
 
 void SortedArcs::give_back(HugeBuffer keys) {
