@@ -98,12 +98,16 @@ void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight) {
                    " a graph has at most " + std::to_string(ArcKeys(max_weight).id_limit()));
 }
 
+std::size_t ChunkStore::room_bytes(std::size_t chunk_arcs) noexcept {
+  return (chunk_arcs + kStaggerKeys) * kKeyBytes;
+}
+
 ChunkStore::ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
                        std::size_t open_chunks)
     : temp_dir_(std::move(temp_dir)),
       keys_(keys),
       chunk_arcs_(chunk_arcs),
-      stride_(chunk_arcs + kStaggerKeys),
+      stride_(room_bytes(chunk_arcs) / kKeyBytes),
       budget_(std::numeric_limits<std::uint64_t>::max()),
       rooms_(open_chunks * stride_ * kKeyBytes, budget_, "open chunks of arcs"),
       kept_(std::max(bytes, rooms_.size() + kUnpackSlack) - rooms_.size(), budget_, "arcs"),
@@ -202,8 +206,7 @@ void ArcDistributor::finish() {
 
 /// Chunks of the width until now are complete and nest in the new ones.
 void ArcDistributor::widen_for(NodeId largest) {
-  std::uint8_t log2_width = log2_width_;
-  while (largest >> log2_width >= tails_.size()) ++log2_width;
+  const std::uint8_t log2_width = log2_bucket_width(largest, tails_.size(), log2_width_);
   if (log2_width == log2_width_) return;
   finish();
   log2_width_ = log2_width;
@@ -224,7 +227,7 @@ void ArcDistributor::close(std::size_t bucket) {
   chunk.first_source = static_cast<NodeId>(bucket << log2_width_);
   chunk.log2_width = log2_width_;
   chunk.low_bits = static_cast<std::uint8_t>(keys_.bits_of_targets(largest_));
-  chunk.key_bytes = static_cast<std::uint8_t>((log2_width_ + chunk.low_bits + 7u) / 8);
+  chunk.key_bytes = static_cast<std::uint8_t>(keys_.packed_bytes(log2_width_, largest_));
   chunk.arcs = static_cast<std::uint32_t>(tail.next - begin);
   chunk.weight = chunk.arcs;
   if (keys_.weighted())

@@ -6,6 +6,7 @@
 // [b * 2^w, (b + 1) * 2^w), so the buckets of a smaller width nest in those of a larger one.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,10 @@ class ArcKeys {
   [[nodiscard]] constexpr unsigned bits_of_targets(NodeId largest) const noexcept {
     return static_cast<unsigned>(std::bit_width(largest)) + weight_bits_;
   }
+  /// Bytes that tell the arcs of a bucket of 2^log2_width nodes apart, whose targets go up to `largest`.
+  [[nodiscard]] constexpr unsigned packed_bytes(unsigned log2_width, NodeId largest) const noexcept {
+    return std::max(1U, (log2_width + bits_of_targets(largest) + 7) / 8);
+  }
 
  private:
   unsigned weight_bits_;
@@ -64,6 +69,13 @@ class ArcKeys {
 
 /// Throws UsageError for more nodes than a graph of such weights can have.
 void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight);
+
+/// Logarithm of the width of `buckets` buckets, a power of two, that nodes up to `largest` lie in; at least `log2_width`.
+[[nodiscard]] constexpr std::uint8_t log2_bucket_width(NodeId largest, std::size_t buckets,
+                                                       std::uint8_t log2_width = kMinBucketLog2) noexcept {
+  while (largest >> log2_width >= buckets) ++log2_width;
+  return log2_width;
+}
 
 /// Arcs of one bucket in no order. A packed arc has `key_bytes` bytes: what the source lies above the first one of the
 /// bucket, then the `low_bits` lowest bits of the key.
@@ -87,6 +99,8 @@ class ChunkStore {
   ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
              std::size_t open_chunks);
 
+  /// Bytes of the room of an open chunk.
+  [[nodiscard]] static std::size_t room_bytes(std::size_t chunk_arcs) noexcept;
   [[nodiscard]] std::size_t chunk_arcs() const noexcept { return chunk_arcs_; }
   /// Room for a chunk, to be filled and given to close().
   [[nodiscard]] std::uint64_t* open();
