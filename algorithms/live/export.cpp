@@ -51,6 +51,16 @@ class RowReader {
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
 
+  /// Asks the disk for what the rows of a chunk derive from, in long pieces, unless its positions are few in their range.
+  void read_ahead(const RowChunk& chunk) const noexcept {
+    const NodeRange range{chunk.positions.front(), chunk.positions.back() + 1};
+    if (range.size() / 4 > chunk.positions.size()) return;
+    const std::uint32_t levels = embedding_.levels();
+    const bool has_result = !embedding_.has_sums() && embedding_.spec().kept.keep == Keep::embedding;
+    for (std::uint32_t level = has_result ? levels : 0; level <= levels; ++level)
+      if (has_result || is_used(level)) embedding_.read_ahead(level, range);
+  }
+
   /// The rows of the chunk's positions. Any number of threads.
   void read(RowChunk& chunk) const {
     const std::vector<NodeId>& positions = chunk.positions;
@@ -75,6 +85,12 @@ class RowReader {
   }
 
  private:
+  [[nodiscard]] bool is_used(std::uint32_t level) const noexcept {
+    for (std::size_t i = level; i < weights_.size(); i += embedding_.levels() + std::size_t{1})
+      if (weights_[i] != 0) return true;
+    return false;
+  }
+
   const Embedding& embedding_;
   std::span<const double> weights_;
   std::size_t width_, chunk_ = 1;
@@ -126,7 +142,9 @@ void for_positions(const LiveStore& store, bool all, const RowReader& reader, co
         chunk.positions.clear();
         for (; node < nodes && chunk.positions.size() < reader.chunk(); ++node)
           if (all || embedding.is_target(node)) chunk.positions.push_back(node);
-        return !chunk.positions.empty();
+        if (chunk.positions.empty()) return false;
+        reader.read_ahead(chunk);
+        return true;
       },
       [&](RowChunk& chunk) { reader.read(chunk); },
       [&](const RowChunk& chunk) {

@@ -31,7 +31,7 @@ class BatchPace {
   }
 
  private:
-  static constexpr double kWeight = 0.25;  // of a batch beside all before it
+  static constexpr double kWeight = 0.5;   // of a batch beside all before it
   static constexpr double kMostStep = 32;  // a batch that stood still says little of the next
   double journal_;
   std::array<double, 2> ratio_ = {1, 1};
