@@ -13,6 +13,7 @@
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/registry/registry.h"
+#include "algorithms/updates/batch_pace.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
@@ -85,6 +86,7 @@ struct StreamSession::Impl {
     if (auto machine =
             machine_profile(store.path(), resources.memory(), profile_use_for(bytes_of(store.manifest().files()))))
       store.set_rates(*std::move(machine));
+    if (store.rates() != nullptr) pace = BatchPace(store.rates()->disk.sync_seconds);
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));
     if (options.model.name || options.model.solver) {
       const WatchedBy watched(resources.meter());
@@ -127,9 +129,13 @@ struct StreamSession::Impl {
     missed.reset();
   }
 
-  /// Seconds of a batch's work on journal, graph and sums.
-  [[nodiscard]] double predicted(const BatchReport& batch) const {
-    return batch.update.seconds_predicted + (store.rates() != nullptr ? store.rates()->disk.sync_seconds : 0);
+  /// A batch was applied in `seconds`, to be told beside what was predicted for its work on journal, graph and sums.
+  void time(double seconds, BatchOutcome& outcome) {
+    const UpdateReport& update = outcome.batch.update;
+    outcome.seconds = seconds;
+    outcome.seconds_predicted = pace.predict(update.seconds_predicted, update.all_rows);
+    pace.learn(update.seconds_predicted, update.all_rows, outcome.batch.seconds_journal,
+               seconds - outcome.batch.seconds_journal);
   }
 
   /// What follows a batch that the store has applied.
@@ -155,6 +161,7 @@ struct StreamSession::Impl {
   StreamOptions options;
   std::optional<Learner> learner;
   std::optional<ChangeFeed> feed;
+  BatchPace pace;
   std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
   Reservation room;          // room for requests and all that is made of them
@@ -196,8 +203,7 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   }
   session.failed = true;
   outcome.batch = store.apply(requests, std::move(changes), session.options.mode, session.last_level());
-  outcome.seconds = seconds_since(start);
-  outcome.seconds_predicted = session.predicted(outcome.batch);
+  session.time(seconds_since(start), outcome);
   session.follow(requests, outcome);
   session.failed = false;
   return outcome;
@@ -227,8 +233,7 @@ AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
   const Clock::time_point start = Clock::now();
   session.failed = true;
   outcome.batch = session.store.apply_acknowledged(most, session.last_level(), applied.requests);
-  outcome.seconds = seconds_since(start);
-  outcome.seconds_predicted = session.predicted(outcome.batch);
+  session.time(seconds_since(start), outcome);
   if (!applied.requests.empty()) session.follow(applied.requests, outcome);
   session.failed = false;
   return applied;

@@ -248,6 +248,21 @@ class NodeHasher {
   std::vector<std::int32_t> delta_;
 };
 
+/// Asks the disk for what is hashed of some thousand nodes, some MiB before the turn of these blocks comes.
+void look_ahead(const Contents& contents, const Embedding* embedding, std::size_t block) {
+  constexpr std::size_t kBlocks = 8 * kBlocksATask;
+  if (block % kBlocks != 0) return;
+  const auto node_at = [&](std::size_t one) {
+    return static_cast<NodeId>(std::min<std::size_t>(one * kBlockNodes, contents.num_nodes()));
+  };
+  const NodeRange nodes{node_at(block == 0 ? 0 : block + kBlocks), node_at(block + 2 * kBlocks)};
+  if (nodes.first == nodes.last) return;
+  contents.graph().read_ahead(nodes);
+  contents.features().read_ahead(nodes, 0, contents.features().columns());
+  for (std::uint32_t level = 1; embedding != nullptr && level <= embedding->levels(); ++level)
+    embedding->read_ahead(level, nodes);
+}
+
 void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
   words.add(kRootTag);
   words.add(manifest.names ? kDigestOfNames : kVersion);
@@ -290,9 +305,13 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
   for (std::uint64_t first = 0; first < nodes; first += at_once) {
     const NodeRange users{static_cast<NodeId>(first),
                           static_cast<NodeId>(std::min<std::uint64_t>(nodes, first + at_once))};
-    parallel_ranges(0, contents.graph().num_blocks(), kBlocksATask, [&](std::size_t begin, std::size_t end) {
+    const std::size_t blocks = contents.graph().num_blocks();
+    run_items((blocks + kBlocksATask - 1) / kBlocksATask, active_threads(), [&](std::size_t item, std::size_t) {
       NodeHasher hasher(contents, embedding);
-      for (std::size_t block = begin; block < end; ++block) hasher.block(block, users, hashes.data());
+      const std::size_t begin = item * kBlocksATask;
+      look_ahead(contents, embedding, begin);
+      for (std::size_t block = begin; block < std::min(blocks, begin + kBlocksATask); ++block)
+        hasher.block(block, users, hashes.data());
     });
     if (users.last > contents.num_nodes()) {
       const NodeId present = std::max(contents.num_nodes(), users.first);

@@ -24,54 +24,77 @@ namespace {
 
 constexpr std::size_t kChunkRows = 8192;
 constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kArcsAPiece = std::uint64_t{1} << 15;  // but for a block that has more
 
 /// A store is never written to by readers.
 std::filesystem::path folder_beside(const LiveStore& store, const NpyTarget& target) {
   return target.stream != nullptr ? store.temporary_folder() : std::filesystem::absolute(target.file).parent_path();
 }
 
+/// Rows of some nodes.
+struct RowChunk {
+  std::vector<NodeId> positions, targets;
+  std::vector<float> rows;
+};
+
 /// Rows of Z, a chunk at a time; of a node without an embedding NaN.
 class RowReader {
  public:
-  RowReader(const LiveStore& store, std::span<const double> weights)
+  /// So many chunks are in memory at a time.
+  RowReader(const LiveStore& store, std::span<const double> weights, std::size_t chunks)
       : embedding_(store.embedding()), weights_(weights), width_(embedding_.row_width(weights)) {
     const std::uint64_t row = std::max<std::uint64_t>(1, width_ * sizeof(float));
     memory_ = store.budget().reserve(std::min(memory_shares::kChunk.of(store.budget()), kChunkBytes), "rows to export");
-    chunk_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_.bytes() / row, 1, kChunkRows));
+    chunk_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_.bytes() / row / chunks, 1, kChunkRows));
   }
 
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
 
-  /// Valid until the next call.
-  std::span<const float> read(std::span<const NodeId> positions) {
-    targets_.clear();
+  /// Asks the disk for what the rows of a chunk derive from, in long pieces, unless its positions are few in their range.
+  void read_ahead(const RowChunk& chunk) const noexcept {
+    const NodeRange range{chunk.positions.front(), chunk.positions.back() + 1};
+    if (range.size() / 4 > chunk.positions.size()) return;
+    const std::uint32_t levels = embedding_.levels();
+    const bool has_result = !embedding_.has_sums() && embedding_.spec().kept.keep == Keep::embedding;
+    for (std::uint32_t level = has_result ? levels : 0; level <= levels; ++level)
+      if (has_result || is_used(level)) embedding_.read_ahead(level, range);
+  }
+
+  /// The rows of the chunk's positions. Any number of threads.
+  void read(RowChunk& chunk) const {
+    const std::vector<NodeId>& positions = chunk.positions;
+    chunk.targets.clear();
     for (const NodeId node : positions)
-      if (embedding_.is_target(node)) targets_.push_back(node);
-    z_.resize(positions.size() * width_);
-    embedding_.rows(targets_, weights_, z_.data());
+      if (embedding_.is_target(node)) chunk.targets.push_back(node);
+    std::vector<float>& z = chunk.rows;
+    z.resize(positions.size() * width_);
+    embedding_.rows(chunk.targets, weights_, z.data());
     // The rows that there are stand at the front; each goes to its own place, the last one first.
-    std::size_t from = targets_.size();
+    std::size_t from = chunk.targets.size();
     for (std::size_t i = positions.size(); i-- > from;) {
-      const auto place = z_.begin() + static_cast<std::ptrdiff_t>(i * width_);
+      const auto place = z.begin() + static_cast<std::ptrdiff_t>(i * width_);
       if (embedding_.is_target(positions[i])) {
         --from;
-        const auto row = z_.begin() + static_cast<std::ptrdiff_t>(from * width_);
+        const auto row = z.begin() + static_cast<std::ptrdiff_t>(from * width_);
         std::copy(row, row + static_cast<std::ptrdiff_t>(width_), place);
       } else {
         std::fill_n(place, width_, std::numeric_limits<float>::quiet_NaN());
       }
     }
-    return z_;
   }
 
  private:
+  [[nodiscard]] bool is_used(std::uint32_t level) const noexcept {
+    for (std::size_t i = level; i < weights_.size(); i += embedding_.levels() + std::size_t{1})
+      if (weights_[i] != 0) return true;
+    return false;
+  }
+
   const Embedding& embedding_;
   std::span<const double> weights_;
   std::size_t width_, chunk_ = 1;
   Reservation memory_;
-  std::vector<NodeId> targets_;
-  std::vector<float> z_;
 };
 
 /// The array of rows and, where it is wanted, that of their ids.
@@ -106,37 +129,42 @@ std::uint64_t rows_to_write(const LiveStore& store, bool all) {
   return all ? store.contents().num_nodes() : embedding.cone().rows(embedding.levels());
 }
 
-/// Calls use(positions) for all of them that have rows, or for all there are, a chunk at a time.
+/// Calls use(chunk) for the rows of all positions that have some, or for all there are, in their order. What comes next is
+/// read meanwhile.
 template <class Use>
-void for_positions(const LiveStore& store, bool all, std::size_t most, const Use& use) {
+void for_positions(const LiveStore& store, bool all, const RowReader& reader, const Use& use) {
   const Embedding& embedding = store.embedding();
-  std::vector<NodeId> chunk;
-  chunk.reserve(most);
   const WatchedStep watched("embeddings", rows_to_write(store, all), "rows");
-  for (NodeId node = 0; node < store.contents().num_nodes(); ++node) {
-    if (!all && !embedding.is_target(node)) continue;
-    chunk.push_back(node);
-    if (chunk.size() < most) continue;
-    use(std::span<const NodeId>(chunk));
-    watched.advance(chunk.size());
-    chunk.clear();
-  }
-  use(std::span<const NodeId>(chunk));
-  watched.advance(chunk.size());
+  const NodeId nodes = store.contents().num_nodes();
+  NodeId node = 0;
+  run_pipeline<RowChunk>(
+      [&](RowChunk& chunk) {
+        chunk.positions.clear();
+        for (; node < nodes && chunk.positions.size() < reader.chunk(); ++node)
+          if (all || embedding.is_target(node)) chunk.positions.push_back(node);
+        if (chunk.positions.empty()) return false;
+        reader.read_ahead(chunk);
+        return true;
+      },
+      [&](RowChunk& chunk) { reader.read(chunk); },
+      [&](const RowChunk& chunk) {
+        use(chunk);
+        watched.advance(chunk.positions.size());
+      });
 }
 
 /// By id, of a store in another order.
-void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, const NpyTarget& target, RowSink& sink) {
+void write_sorted_rows(const LiveStore& store, const RowReader& reader, bool all, const NpyTarget& target,
+                       RowSink& sink) {
   const NodeOrder& order = store.contents().order();
   const Reservation memory =
       store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "rows on their way to their ids");
   RowSorter sorter(folder_beside(store, target), store.contents().num_nodes(), memory.bytes());
   std::vector<std::uint32_t> words(reader.width());
-  for_positions(store, all, reader.chunk(), [&](std::span<const NodeId> positions) {
-    const std::span<const float> z = reader.read(positions);
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      std::memcpy(words.data(), &z[i * words.size()], words.size() * sizeof(float));
-      sorter.add(order.user(positions[i]), words);
+  for_positions(store, all, reader, [&](const RowChunk& chunk) {
+    for (std::size_t i = 0; i < chunk.positions.size(); ++i) {
+      std::memcpy(words.data(), &chunk.rows[i * words.size()], words.size() * sizeof(float));
+      sorter.add(order.user(chunk.positions[i]), words);
     }
   });
   const WatchedStep watched("embeddings by id", rows_to_write(store, all), "rows");
@@ -146,21 +174,55 @@ void write_sorted_rows(const LiveStore& store, RowReader& reader, bool all, cons
   });
 }
 
-/// Calls use(u, v, weight) for every edge, as positions u < v in their order.
-template <class Use>
-void for_all_edges(const Graph& graph, const Use& use) {
+/// Edges of consecutive blocks, as positions u < v in their order.
+struct EdgePiece {
+  std::size_t first_block = 0, last_block = 0;
   Graph::BlockBuffer buffer;
-  DecodedBlock block;
-  const WatchedStep watched("edges", graph.num_blocks(), "blocks");
-  for (std::size_t b = 0; b < graph.num_blocks(); ++b) {
-    watched.advance(1);
-    read_ahead_of(graph, b);
-    graph.decode(b, buffer, block);
-    for_edges(block, use);
-  }
+  std::vector<Edge> edges;
+  std::vector<std::uint32_t> weights;  ///< empty where edges have none
+};
+
+std::uint64_t arcs_of_block(const Graph& graph, std::size_t block) {
+  std::uint64_t arcs = 0;
+  const std::size_t last = std::min<std::size_t>((block + 1) * kBlockNodes, graph.num_nodes());
+  for (std::size_t node = block * kBlockNodes; node < last; ++node) arcs += graph.degree(static_cast<NodeId>(node));
+  return arcs;
 }
 
-/// Edges one at a time, written many at a time, and their weights where somebody wants them.
+/// Calls use(piece) for all edges in their order. What comes next is decoded meanwhile.
+template <class Use>
+void for_all_edges(const Graph& graph, const Use& use) {
+  const WatchedStep watched("edges", graph.num_blocks(), "blocks");
+  std::size_t next = 0;
+  run_pipeline<EdgePiece>(
+      [&](EdgePiece& piece) {
+        piece.first_block = next;
+        for (std::uint64_t arcs = 0; next < graph.num_blocks() && arcs < kArcsAPiece; ++next) {
+          read_ahead_of(graph, next);
+          arcs += arcs_of_block(graph, next);
+        }
+        piece.last_block = next;
+        return piece.first_block < piece.last_block;
+      },
+      [&](EdgePiece& piece) {
+        piece.edges.clear();
+        piece.weights.clear();
+        DecodedBlock block;
+        for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
+          graph.decode(b, piece.buffer, block);
+          for_edges(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
+            piece.edges.push_back({u, v});
+            if (graph.max_weight() > 1) piece.weights.push_back(weight);
+          });
+        }
+      },
+      [&](EdgePiece& piece) {
+        use(piece);
+        watched.advance(piece.last_block - piece.first_block);
+      });
+}
+
+/// Edges, and their weights where somebody wants them.
 class EdgeSink {
  public:
   EdgeSink(const std::filesystem::path& store, std::uint64_t edges, const std::optional<NpyTarget>& pairs,
@@ -170,15 +232,26 @@ class EdgeSink {
     if (pairs) pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
     if (weights) weight_writer_.emplace(*weights, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
-  void add(NodeId u, NodeId v, std::uint32_t weight) {
-    if (left_-- == 0) fail();
-    if (pair_writer_) pairs_.insert(pairs_.end(), {u, v});
-    if (weight_writer_) weights_.push_back(weight);
-    if (std::max(pairs_.size() / 2, weights_.size()) >= kChunkRows) flush();
+  /// Edges in their order; no weights where each weighs 1.
+  void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
+    if (left_ < edges.size()) fail();
+    left_ -= edges.size();
+    for (std::size_t first = 0; first < edges.size(); first += kChunkRows) {
+      const auto some = edges.subspan(first, std::min(kChunkRows, edges.size() - first));
+      if (pair_writer_) {
+        pairs_.clear();
+        for (const Edge& edge : some) pairs_.insert(pairs_.end(), {edge.u, edge.v});
+        pair_writer_->append(std::span<const std::int64_t>(pairs_));
+      }
+      if (!weight_writer_) continue;
+      weights_.assign(some.size(), 1);
+      if (!weights.empty())
+        std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(first), some.size(), weights_.begin());
+      weight_writer_->append(std::span<const std::int64_t>(weights_));
+    }
   }
   void finish() {
     if (left_ != 0) fail();
-    flush();
     if (pair_writer_) pair_writer_->finish();
     if (weight_writer_) weight_writer_->finish();
   }
@@ -188,12 +261,6 @@ class EdgeSink {
   [[noreturn]] void fail() const {
     throw DataError(store_.string() + ": its lists of neighbours do not have the edges that its manifest counts; run " +
                     operation("verify " + store_.string()));
-  }
-  void flush() {
-    if (pair_writer_) pair_writer_->append(std::span<const std::int64_t>(pairs_));
-    if (weight_writer_) weight_writer_->append(std::span<const std::int64_t>(weights_));
-    pairs_.clear();
-    weights_.clear();
   }
   const std::filesystem::path& store_;
   std::uint64_t left_;  ///< edges that are still to come
@@ -208,24 +275,25 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
   const NodeId nodes = store.contents().num_nodes();
   const Graph& graph = store.contents().graph();
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
-  std::vector<Edge> edges;
-  std::vector<std::uint32_t> weights;
-  for_all_edges(graph, [&](NodeId u, NodeId v, std::uint32_t weight) {
-    edges.push_back({order.user(u), order.user(v)});
-    if (graph.max_weight() > 1) weights.push_back(weight);
-    if (edges.size() < kChunkRows) return;
-    sorter.add(edges, weights);
-    edges.clear();
-    weights.clear();
+  for_all_edges(graph, [&](EdgePiece& piece) {
+    for (Edge& edge : piece.edges) edge = {order.user(edge.u), order.user(edge.v)};
+    sorter.add(piece.edges, piece.weights);
   });
-  sorter.add(edges, weights);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   arcs->begin(nodes);
+  std::vector<Edge> edges;
+  std::vector<std::uint32_t> weights;
   run_pipeline<ArcLists>(
       [&](ArcLists& lists) { return arcs->next(lists); }, [&](ArcLists& lists) { arcs->load(lists); },
       [&](const ArcLists& lists) {
         const DecodedBlock all{lists.nodes.first, lists.nodes.size(), lists.counts.data(), lists.targets.data()};
-        for_edges(all, [&](NodeId u, NodeId v, std::uint32_t weight) { sink.add(u, v, weight); });
+        edges.clear();
+        weights.clear();
+        for_edges(all, [&](NodeId u, NodeId v, std::uint32_t weight) {
+          edges.push_back({u, v});
+          weights.push_back(weight);
+        });
+        sink.add(edges, weights);
       });
 }
 
@@ -244,14 +312,14 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   const Embedding& embedding = store.embedding();
   const NodeOrder& order = store.contents().order();
   const bool all = missing == MissingRows::nan;
-  RowReader reader(store, weights);
+  const RowReader reader(store, weights, pipeline_items());
   ExportedRows exported;
   if (!nodes) {
     exported = {rows_to_write(store, all), store.contents().num_nodes() - rows_to_write(store, false)};
     RowSink sink(exported.rows, reader.width(), target, ids, order.names());
     if (order.is_identity())
-      for_positions(store, all, reader.chunk(),
-                    [&](std::span<const NodeId> positions) { sink.add(positions, reader.read(positions)); });
+      for_positions(store, all, reader,
+                    [&](const RowChunk& chunk) { sink.add(chunk.positions, std::span<const float>(chunk.rows)); });
     else
       write_sorted_rows(store, reader, all, target, sink);
     sink.finish();
@@ -268,14 +336,15 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   }
   exported.rows = nodes->size();
   RowSink sink(exported.rows, reader.width(), target, ids, order.names());
-  std::vector<NodeId> positions;
+  RowChunk chunk;
   const WatchedStep watched("embeddings", nodes->size(), "rows");
   for (std::size_t first = 0; first < nodes->size(); first += reader.chunk()) {
-    const auto chunk = std::span(*nodes).subspan(first, std::min(reader.chunk(), nodes->size() - first));
-    positions.clear();
-    for (const NodeId node : chunk) positions.push_back(order.position(node));
-    sink.add(chunk, reader.read(positions));
-    watched.advance(chunk.size());
+    const auto some = std::span(*nodes).subspan(first, std::min(reader.chunk(), nodes->size() - first));
+    chunk.positions.clear();
+    for (const NodeId node : some) chunk.positions.push_back(order.position(node));
+    reader.read(chunk);
+    sink.add(some, std::span<const float>(chunk.rows));
+    watched.advance(some.size());
   }
   sink.finish();
   return exported;
@@ -286,7 +355,7 @@ void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target
   const Graph& graph = store.contents().graph();
   EdgeSink sink(store.path(), graph.num_edges(), target, weights);
   if (store.contents().order().is_identity())
-    for_all_edges(graph, [&](NodeId u, NodeId v, std::uint32_t weight) { sink.add(u, v, weight); });
+    for_all_edges(graph, [&](const EdgePiece& piece) { sink.add(piece.edges, piece.weights); });
   else
     write_sorted_edges(store, folder_beside(store, target ? *target : weights.value()), sink);
   sink.finish();

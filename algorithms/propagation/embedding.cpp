@@ -108,6 +108,8 @@ void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept 
     contents_.features().read_ahead(nodes, 0, columns());
   else if (!kept_)
     sums_[level - 1].read_ahead(nodes);
+  else if (level >= kept_->first_level())
+    kept_->level(level).read_ahead(nodes);
 }
 
 void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {

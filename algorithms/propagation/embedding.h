@@ -79,7 +79,7 @@ class Embedding {
   Deferred& deferred() noexcept { return deferred_; }
   [[nodiscard]] const Deferred& deferred() const noexcept { return deferred_; }
 
-  /// Asks the disk for what the normalised sums of these nodes at this level derive from.
+  /// Asks the disk for what the normalised sums of these nodes at this level derive from, or for the rows that are kept.
   void read_ahead(std::uint32_t level, NodeRange nodes) const noexcept;
   /// Puts the present normalised sums t^l of a node of the receptive field into out[columns].
   void density(std::uint32_t level, NodeId node, std::int32_t* out) const;

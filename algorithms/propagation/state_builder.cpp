@@ -13,6 +13,7 @@
 
 #include "engine/resources/clock.h"
 #include "engine/state/level_image.h"
+#include "engine/sweep/graph_stream.h"
 #include "engine/sweep/tile_spool.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
@@ -103,12 +104,14 @@ SumCheck check_of(const Contents& contents, const SweepJob& job, MemoryBudget& b
   return {contents.num_nodes(), job.columns, job.last_level - job.first_level + 1, job.wanted, budget, job.first_level};
 }
 
-/// The graph; where memory does not hold it beside the tiles, the sweep lets go of what it has gone through.
-BlockSource graph_source(const Contents& contents, const TilePlan& plan) {
+/// The graph; where memory does not hold it beside the tiles, the sweep reads it past the page cache, or lets go of what it
+/// has gone through if the budget has no room for that.
+BlockSource graph_source(const Contents& contents, const TilePlan& plan, MemoryBudget& budget) {
   const Graph& graph = contents.graph();
+  if (plan.memory_bytes() + graph.file_bytes() <= system_memory()) return block_source(graph);
+  if (plan.memory_bytes() + GraphStream::bytes(graph) <= budget.available()) return streamed_source(graph, budget);
   BlockSource source = block_source(graph);
-  if (plan.memory_bytes() + graph.file_bytes() > system_memory())
-    source.forget = [&graph](std::size_t first, std::size_t last) { graph.forget(first, last); };
+  source.forget = [&graph](std::size_t first, std::size_t last) { graph.forget(first, last); };
   return source;
 }
 
@@ -129,7 +132,8 @@ SweepResult run_sweep(const Contents& contents, const SweepJob& job, Propagation
     rows_done += rows.nodes.size();
     meter.add(rows.nodes.size());
   };
-  const double filling = propagation_sweep(graph_source(contents, plan), options, plan, budget, job.fill, counted);
+  const double filling =
+      propagation_sweep(graph_source(contents, plan, budget), options, plan, budget, job.fill, counted);
   meter.report();
   check.drop_weights();
   finish();

@@ -119,7 +119,9 @@ Receivers any_receivers(const LevelWork& work, double count) {
 
 Receivers scattered_receivers(const LevelWork& work) {
   const auto rows = static_cast<double>(work.rows);
-  return any_receivers(work, -rows * std::expm1(-static_cast<double>(work.arcs) / rows));
+  // Rows that are kept have more arcs than others: the share of the arcs that end there lies between that of the nodes and 1.
+  const double share = work.nodes == 0 ? 1 : std::sqrt(std::min(1.0, rows / static_cast<double>(work.nodes)));
+  return any_receivers(work, -rows * std::expm1(-share * static_cast<double>(work.arcs) / rows));
 }
 
 std::size_t count_stride(const LevelWork& work, std::size_t sources) {

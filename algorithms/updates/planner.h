@@ -53,7 +53,7 @@ struct Receivers {
 /// `count` receivers, of which as large a part lies in memory as of all rows.
 [[nodiscard]] Receivers any_receivers(const LevelWork& work, double count);
 
-/// As many receivers as if arcs ended anywhere.
+/// As many receivers as if arcs ended anywhere, among the rows that are kept as often as these are thought to.
 [[nodiscard]] Receivers scattered_receivers(const LevelWork& work);
 
 /// The stride at which `sources` lists may be read to count receivers, so that it costs little beside either way.

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -26,7 +28,9 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kBlocksOfRows = 256;
+constexpr std::size_t kRangesAhead = 4;
 constexpr std::size_t kRebuildBatch = 64;
+constexpr std::ptrdiff_t kFetchedAhead = 32;  // neighbours whose numbers are on their way from memory
 
 /// Secret factors of the columns, with magnitudes from 1/2 to 1: no single value can hide behind a small one.
 std::vector<double> draw_factors(std::size_t columns) {
@@ -101,13 +105,16 @@ class Projection {
         columns_(context.embedding->columns()),
         power_(spec_.rho),
         factors_(draw_factors(columns_)),
-        present_(contents_.num_nodes()),
-        next_(spec_.levels > 0 ? contents_.num_nodes() : 0) {
+        present_(sizeof(double) * contents_.num_nodes(), context.budget, "combinations of the columns"),
+        next_(spec_.levels > 0 ? present_.size() : 0, context.budget, "combinations of the columns") {
+    present_.commit();
+    next_.commit();
     for (const double one : factors_) magnitude_ += std::fabs(one);
     if (spec_.kept.keep == Keep::embedding)
       expected_.assign(spec_.weights.size() / (spec_.levels + std::size_t{1}),
                        std::vector<double>(contents_.num_nodes()));
   }
+  /// Memory beside what it takes from the budget itself.
   static std::uint64_t bytes(const VerifyContext& context) {
     const PropagationSpec& spec = context.embedding->spec();
     const std::uint64_t blocks =
@@ -115,38 +122,46 @@ class Projection {
     const std::uint64_t threads =
         active_threads() * (std::uint64_t{2} * context.embedding->columns() * (1 + blocks) * sizeof(float) +
                             context.contents.graph().max_decoded_bytes());
-    return (2 + blocks) * sizeof(double) * context.contents.num_nodes() + threads;
+    return blocks * sizeof(double) * context.contents.num_nodes() + threads;
   }
 
   /// g^0(u) = d^(rho-1) sum_c r_c x_c(u).
   void begin() {
-    for_blocks([&](NodeRange nodes, Graph::BlockBuffer&) {
+    double* const present = present_.as<double>();
+    const auto ask = [&](NodeRange nodes) { contents_.features().read_ahead(nodes, 0, columns_); };
+    for_blocks(ask, [&](NodeRange nodes, Graph::BlockBuffer&) {
       std::vector<float> x(columns_);
-      contents_.features().read_ahead(nodes, 0, columns_);
       for (NodeId node = nodes.first; node < nodes.last; ++node) {
         contents_.features().read({node, node + 1}, 0, columns_, x.data());
-        present_[node] = combine(x) / power_.inverse(contents_.graph().degree(node));
+        present[node] = combine(x) / power_.inverse(contents_.graph().degree(node));
       }
     });
     collect(0);
   }
   /// g^l(u) = the mean of g^(l-1) over u and its neighbours.
   void advance(std::uint32_t level) {
-    for_blocks([&](NodeRange nodes, Graph::BlockBuffer& buffer) {
+    const double* const present = present_.as<double>();
+    double* const next = next_.as<double>();
+    const auto ask = [&](NodeRange nodes) { contents_.graph().read_ahead(nodes); };
+    for_blocks(ask, [&](NodeRange nodes, Graph::BlockBuffer& buffer) {
       DecodedBlock block;
-      contents_.graph().read_ahead(nodes);
       for (std::size_t b = nodes.first / kBlockNodes; b * kBlockNodes < nodes.last; ++b) {
         contents_.graph().decode(b, buffer, block);
         const NodeId* target = block.targets;
+        const NodeId* const end = target + std::accumulate(block.counts, block.counts + block.nodes, std::size_t{0});
+        const NodeId* fetched = target;
         for (std::uint32_t i = 0; i < block.nodes; ++i) {
           CarefulSum sum;
-          sum.add(present_[block.first + i]);
-          for (std::uint32_t k = 0; k < block.counts[i]; ++k) sum.add(present_[*target++]);
-          next_[block.first + i] = sum.value() / (static_cast<double>(block.counts[i]) + 1);
+          sum.add(present[block.first + i]);
+          for (std::uint32_t k = 0; k < block.counts[i]; ++k) {
+            while (fetched != end && fetched - target < kFetchedAhead) __builtin_prefetch(present + *fetched++);
+            sum.add(present[*target++]);
+          }
+          next[block.first + i] = sum.value() / (static_cast<double>(block.counts[i]) + 1);
         }
       }
     });
-    present_.swap(next_);
+    std::swap(present_, next_);
     collect(level);
   }
 
@@ -155,9 +170,9 @@ class Projection {
     const std::size_t blocks = std::max<std::size_t>(1, expected_.size());
     std::vector<double> one_level(spec_.levels + std::size_t{1});
     one_level[level] = 1;
-    for_blocks([&](NodeRange nodes, Graph::BlockBuffer&) {
+    const auto ask = [&](NodeRange nodes) { kept_.level(level).read_ahead(nodes); };
+    for_blocks(ask, [&](NodeRange nodes, Graph::BlockBuffer&) {
       std::vector<float> row(blocks * columns_);
-      kept_.level(level).read_ahead(nodes);
       for (NodeId node = nodes.first; node < nodes.last; ++node) {
         if (!kept_.level(level).contains(node)) continue;
         kept_.level(level).read(node, row.data());
@@ -168,7 +183,7 @@ class Projection {
                   ? std::span<const double>(one_level)
                   : std::span<const double>(spec_.weights).subspan(b * one_level.size(), one_level.size());
           const double inverse = power_.inverse(contents_.graph().degree(node));
-          const double wanted = inverse * (expected_.empty() ? present_[node] : expected_[b][node]);
+          const double wanted = inverse * (expected_.empty() ? present_.as<double>()[node] : expected_[b][node]);
           if (std::fabs(combine(values) - wanted) <= bound(values, weights, inverse)) continue;
           wrong.add(node);
           break;
@@ -178,18 +193,22 @@ class Projection {
   }
 
  private:
-  /// Calls body(nodes, buffer) for whole blocks, on all threads.
-  template <class Body>
-  void for_blocks(const Body& body) const {
-    const std::size_t blocks = contents_.graph().num_blocks();
+  /// Calls body(nodes, buffer) for whole blocks, on all threads, and ask(nodes) some ranges before their turn.
+  template <class Ask, class Body>
+  void for_blocks(const Ask& ask, const Body& body) const {
+    const std::size_t blocks = contents_.graph().num_blocks(), nodes = contents_.num_nodes();
     const WatchedStep watched("propagation", blocks, "blocks");
-    parallel_ranges(0, blocks, kBlocksOfRows, [&](std::size_t first, std::size_t last) {
+    const auto range_of = [&](std::size_t first_item, std::size_t last_item) {
+      return NodeRange{static_cast<NodeId>(std::min(nodes, first_item * kBlocksOfRows * kBlockNodes)),
+                       static_cast<NodeId>(std::min(nodes, last_item * kBlocksOfRows * kBlockNodes))};
+    };
+    // In ascending order, as the disk reads fastest.
+    run_items((blocks + kBlocksOfRows - 1) / kBlocksOfRows, active_threads(), [&](std::size_t item, std::size_t) {
+      const NodeRange soon = range_of(item == 0 ? 0 : item + kRangesAhead, item + kRangesAhead + 1);
+      if (soon.size() > 0) ask(soon);
       Graph::BlockBuffer buffer;
-      const std::size_t nodes = contents_.num_nodes();
-      const NodeRange range{static_cast<NodeId>(first * kBlockNodes),
-                            static_cast<NodeId>(std::min(nodes, last * kBlockNodes))};
-      body(range, buffer);
-      watched.advance(last - first);
+      body(range_of(item, item + 1), buffer);
+      watched.advance(std::min(kBlocksOfRows, blocks - item * kBlocksOfRows));
     });
   }
   [[nodiscard]] double combine(std::span<const float> values) const {
@@ -201,7 +220,8 @@ class Projection {
   void collect(std::uint32_t level) {
     for (std::size_t b = 0; b < expected_.size(); ++b) {
       const double weight = spec_.weights[b * (spec_.levels + std::size_t{1}) + level];
-      for (std::size_t i = 0; weight != 0 && i < present_.size(); ++i) expected_[b][i] += weight * present_[i];
+      for (std::size_t i = 0; weight != 0 && i < expected_[b].size(); ++i)
+        expected_[b][i] += weight * present_.as<double>()[i];
     }
   }
   /// The most by which a row that is right differs; see the proof in PROPAGATION.md, whose names these are.
@@ -229,8 +249,8 @@ class Projection {
   std::uint32_t columns_;
   DegreePower power_;
   std::vector<double> factors_;
-  double magnitude_ = 0;  ///< all factors in sum
-  std::vector<double> present_, next_;
+  double magnitude_ = 0;       ///< all factors in sum
+  HugeBuffer present_, next_;  ///< numbers are read from anywhere: small pages would cost most of the time
   std::vector<std::vector<double>> expected_;  ///< what each block of the rows of an embedding should be
 };
 
@@ -254,19 +274,20 @@ void check_kept_rows(const VerifyContext& context) {
   const std::uint32_t first = embedding.kept().first_level(), levels = embedding.levels();
   if (first > levels) return;
   Reservation memory;
+  std::optional<Projection> projection;
   try {
     memory = context.budget.reserve(Projection::bytes(context), "checks of the kept rows");
+    projection.emplace(context);
   } catch (const ResourceError& error) {
     context.report.remarks.push_back("propagation: the kept rows were not proved: " + error.message());
     return;
   }
-  Projection projection(context);
-  projection.begin();
+  projection->begin();
   for (std::uint32_t level = 0; level <= levels; ++level) {
-    if (level > 0) projection.advance(level);
+    if (level > 0) projection->advance(level);
     if (level < first) continue;
     WrongRows wrong(context.contents.num_nodes());
-    projection.compare(level, wrong);
+    projection->compare(level, wrong);
     wrong.report(context, level);
     context.report.proved += embedding.cone().rows(level);
   }

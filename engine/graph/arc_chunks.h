@@ -1,11 +1,12 @@
 // engine/graph/arc_chunks.h - arcs distributed by source: chunks of arcs whose sources lie in one aligned range of ids.
-// They are kept in memory as far as a budget goes, then in an unlinked temporary file. It is the inner half of
-// arc_sort.h.
+// They are kept in memory as far as a budget goes, then in an unlinked temporary file, in as few bytes as tell the sources
+// of one range apart, and the targets. It is the inner half of arc_sort.h.
 //
 // An arc u -> v is a 64-bit key whose parts ArcKeys places: source, target, weight. Bucket b of width 2^w holds the sources
 // [b * 2^w, (b + 1) * 2^w), so the buckets of a smaller width nest in those of a larger one.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,15 @@ class ArcKeys {
   [[nodiscard]] constexpr std::uint32_t weight(std::uint64_t key) const noexcept {
     return 1 + static_cast<std::uint32_t>(key & ((std::uint64_t{1} << weight_bits_) - 1));
   }
+  /// Bits below those of the source, and how many of them targets up to `largest` need.
+  [[nodiscard]] constexpr unsigned bits_below_source() const noexcept { return id_bits_ + weight_bits_; }
+  [[nodiscard]] constexpr unsigned bits_of_targets(NodeId largest) const noexcept {
+    return static_cast<unsigned>(std::bit_width(largest)) + weight_bits_;
+  }
+  /// Bytes that tell the arcs of a bucket of 2^log2_width nodes apart, whose targets go up to `largest`.
+  [[nodiscard]] constexpr unsigned packed_bytes(unsigned log2_width, NodeId largest) const noexcept {
+    return std::max(1U, (log2_width + bits_of_targets(largest) + 7) / 8);
+  }
 
  private:
   unsigned weight_bits_;
@@ -60,30 +70,47 @@ class ArcKeys {
 /// Throws UsageError for more nodes than a graph of such weights can have.
 void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight);
 
-/// Arcs of one bucket in no order.
+/// Logarithm of the width of `buckets` buckets, a power of two, that nodes up to `largest` lie in; at least `log2_width`.
+[[nodiscard]] constexpr std::uint8_t log2_bucket_width(NodeId largest, std::size_t buckets,
+                                                       std::uint8_t log2_width = kMinBucketLog2) noexcept {
+  while (largest >> log2_width >= buckets) ++log2_width;
+  return log2_width;
+}
+
+/// Arcs of one bucket in no order. A packed arc has `key_bytes` bytes: what the source lies above the first one of the
+/// bucket, then the `low_bits` lowest bits of the key.
 struct ArcChunk {
-  std::uint64_t at = 0;      ///< offset in the file, or index of a key in memory
+  std::uint64_t at = 0;      ///< offset in the file or in memory
   std::uint64_t weight = 0;  ///< what all its arcs weigh
   std::uint32_t arcs = 0;
-  std::uint32_t bucket = 0;
+  NodeId first_source = 0;      ///< the bucket begins with it
   std::uint8_t log2_width = 0;  ///< logarithm of the bucket's width
+  std::uint8_t low_bits = 0;
+  std::uint8_t key_bytes = 0;
   bool in_file = false;
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return std::uint64_t{arcs} * key_bytes; }
 };
 
 /// Memory and file that hold chunks. All members may be called from any thread.
 class ChunkStore {
  public:
   /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit.
-  ChunkStore(std::filesystem::path temp_dir, std::size_t bytes, std::size_t chunk_arcs, std::size_t open_chunks);
+  ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
+             std::size_t open_chunks);
 
+  /// Bytes of the room of an open chunk.
+  [[nodiscard]] static std::size_t room_bytes(std::size_t chunk_arcs) noexcept;
   [[nodiscard]] std::size_t chunk_arcs() const noexcept { return chunk_arcs_; }
   /// Room for a chunk, to be filled and given to close().
   [[nodiscard]] std::uint64_t* open();
-  /// Stores the first `arcs` keys of an open chunk: in place while memory remains, else in the file; then the room is
-  /// free again. Sets `at`, `arcs` and `in_file` of `chunk`. Throws ResourceError, DataError.
-  void close(const std::uint64_t* room, std::size_t arcs, ArcChunk& chunk);
+  /// Stores the keys at the beginning of an open chunk's room, in memory while some remains, else in the file; then the room is
+  /// free again. Sets `at` and `in_file` of `chunk`, the rest of which is the caller's. Throws ResourceError, DataError.
+  void close(std::uint64_t* room, ArcChunk& chunk);
 
-  /// Writes the keys of a chunk to `out`.
+  /// Bytes behind the keys of a chunk that read() may look at, and leaves as they are.
+  static constexpr std::size_t kUnpackSlack = sizeof(std::uint64_t);
+  /// Writes the keys of a chunk to `out`, which has room for them and kUnpackSlack.
   void read(const ArcChunk& chunk, std::uint64_t* out) const;
   /// Bytes in the file.
   [[nodiscard]] std::uint64_t spooled_bytes() const noexcept { return spool_ ? spool_->size() : 0; }
@@ -92,15 +119,17 @@ class ChunkStore {
 
  private:
   std::filesystem::path temp_dir_;
+  ArcKeys keys_;
   std::size_t chunk_arcs_;
-  std::size_t stride_;  // keys from one chunk in memory to the next
-  std::size_t chunks_;  // chunks that the memory holds
+  std::size_t stride_;  // keys from one room to the next
   MemoryBudget budget_;
-  HugeBuffer memory_;
+  HugeBuffer rooms_;  // those of open chunks
+  HugeBuffer kept_;   // packed chunks, as far as they go
+  std::uint64_t most_kept_;
   std::optional<SpoolFile> spool_;
-  std::mutex mutex_;          // guards what follows
-  std::size_t used_ = 0;      // chunks of memory ever used; the others have not been touched
-  std::size_t keepable_ = 0;  // chunks that may still stay in memory
+  std::mutex mutex_;            // guards what follows
+  std::size_t used_ = 0;        // rooms ever used; the others have not been touched
+  std::uint64_t kept_end_ = 0;  // where the next chunk goes
   std::vector<std::size_t> free_;
 };
 

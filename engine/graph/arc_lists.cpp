@@ -25,6 +25,7 @@ constexpr std::size_t kBins = 1024;
 constexpr std::uint64_t kJoinedArcs = std::uint64_t{1} << 18;
 constexpr std::uint64_t kMostRangeNodes = std::uint64_t{1} << 20;  // nodes of a range
 constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
+constexpr std::uint64_t kMostRangeArcs = std::uint64_t{1} << 23;  // buckets of graphs of 8 G edges
 
 /// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and its encoding in each
 /// range that is under way.
@@ -92,14 +93,15 @@ SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> 
       capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(), store_->chunk_arcs())),
       budget_(std::numeric_limits<std::uint64_t>::max()) {
   for (const ArcChunk& chunk : chunks_) log2_width_ = std::max(log2_width_, chunk.log2_width);
-  for (ArcChunk& chunk : chunks_) {
-    chunk.bucket >>= log2_width_ - chunk.log2_width;
-    chunk.log2_width = log2_width_;
-  }
   // Within a bucket in the order of the file.
-  std::sort(chunks_.begin(), chunks_.end(), [](const ArcChunk& a, const ArcChunk& b) {
-    return std::tuple(a.bucket, a.in_file, a.at) < std::tuple(b.bucket, b.in_file, b.at);
+  std::sort(chunks_.begin(), chunks_.end(), [this](const ArcChunk& a, const ArcChunk& b) {
+    return std::tuple(a.first_source >> log2_width_, a.in_file, a.at) <
+           std::tuple(b.first_source >> log2_width_, b.in_file, b.at);
   });
+}
+
+std::size_t SortedArcs::most_sort_bytes() {
+  return kMostRangeArcs * bytes_per_arc();
 }
 
 ArcCounts SortedArcs::counts_with(ArcIndex arcs) const noexcept {
@@ -117,7 +119,9 @@ void SortedArcs::begin(NodeId nodes) {
 }
 
 std::span<const ArcChunk> SortedArcs::chunks_of(std::uint64_t first_node, std::uint64_t last_node) const {
-  const auto before = [](const ArcChunk& chunk, std::uint64_t bucket) { return chunk.bucket < bucket; };
+  const auto before = [this](const ArcChunk& chunk, std::uint64_t bucket) {
+    return chunk.first_source >> log2_width_ < bucket;
+  };
   const auto first = std::lower_bound(chunks_.begin(), chunks_.end(), first_node >> log2_width_, before);
   const std::uint64_t past = ((last_node - 1) >> log2_width_) + 1;
   return {first, std::lower_bound(first, chunks_.end(), past, before)};
@@ -225,7 +229,7 @@ std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, 
     std::uint64_t* const begin = keys + count;
     std::uint64_t* end = begin + chunk.arcs;
     store_->read(chunk, begin);
-    const std::uint64_t bucket_first = chunk.bucket * width;
+    const std::uint64_t bucket_first = chunk.first_source / width * width;
     const std::uint64_t bucket_last = std::min<std::uint64_t>(bucket_first + width, nodes_);
     if (first_key > keys_.first(bucket_first) || last_key < keys_.first(bucket_last))
       end = std::remove_if(begin, end, [&](std::uint64_t key) { return key < first_key || key >= last_key; });
@@ -236,7 +240,7 @@ std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, 
 
 std::vector<std::uint64_t> SortedArcs::count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const {
   std::vector<std::uint64_t> bins(kBins);
-  std::vector<std::uint64_t> keys(store_->chunk_arcs());
+  std::vector<std::uint64_t> keys(store_->chunk_arcs() + ChunkStore::kUnpackSlack / kArcBytes);
   const std::uint64_t first_node = keys_.source(first_key);
   // All bins lie in one bucket: those of a bucket, or parts of a range.
   for (const ArcChunk& chunk : chunks_of(first_node, first_node + 1)) {
@@ -258,7 +262,7 @@ HugeBuffer SortedArcs::borrow() {
       return keys;
     }
   }
-  return {(capacity_ + store_->chunk_arcs()) * kArcBytes, budget_, "sorting of arcs"};
+  return {(capacity_ + store_->chunk_arcs()) * kArcBytes + ChunkStore::kUnpackSlack, budget_, "sorting of arcs"};
 }
 
 void SortedArcs::give_back(HugeBuffer keys) {

@@ -55,6 +55,9 @@ class SortedArcs {
   /// counts() with the number of unique arcs, which whoever took the lists has counted.
   [[nodiscard]] ArcCounts counts_with(ArcIndex arcs) const noexcept;
 
+  /// Bytes that suffice for sorting: with more, ranges are large enough already, unless one block of nodes has very many arcs.
+  [[nodiscard]] static std::size_t most_sort_bytes();
+
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
   /// (storage/formats/store_layout.h). Before the first next().
   void begin(NodeId nodes);

@@ -110,14 +110,23 @@ std::uint64_t Graph::file_bytes() const noexcept {
   return bytes;
 }
 
-void Graph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const {
+Shard::Place Graph::place(std::size_t first, std::size_t last) const noexcept {
+  const std::size_t span_blocks = (std::size_t{span_mask_} + 1) / kBlockNodes, shard = first / span_blocks;
+  return shards_[shard].place(first - shard * span_blocks, last - shard * span_blocks);
+}
+
+void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer,
+                   DecodedBlock& out) const {
   const auto first = static_cast<NodeId>(block * kBlockNodes);
   const auto nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, nodes_ - first));
   const Shard& shard = shards_[first >> span_log2_];
   const std::size_t local = (first & span_mask_) / kBlockNodes;
   const std::size_t arcs = shard.block_arcs(local);
   if (buffer.targets.size() < arcs + kDecodeSlack) buffer.targets.resize((arcs + kDecodeSlack) * 5 / 4);
-  shard.decode(local, buffer.targets.data());
+  if (encoded.empty())
+    shard.decode(local, buffer.targets.data());
+  else
+    shard.decode(local, encoded, buffer.targets.data());
   out = {first, nodes, counts_[first >> span_log2_] + (first & span_mask_), buffer.targets.data()};
   static_assert(64 % kBlockNodes == 0);
   if (changed_.empty()) return;

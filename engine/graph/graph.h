@@ -64,7 +64,11 @@ class Graph {
   /// What the edge weighs; 0 where there is none.
   [[nodiscard]] std::uint32_t weight(NodeId u, NodeId v) const;
   /// The lists of nodes [32 block, 32 block + 32), changes applied. Throws FormatError.
-  void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
+  void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const { decode(block, {}, buffer, out); }
+  /// Likewise, from a copy of the block's bytes as they lie in its shard, unless that is empty.
+  void decode(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// Where blocks [first, last), which lie in one shard, are in its file.
+  [[nodiscard]] Shard::Place place(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will be decoded soon.
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will not be decoded soon.

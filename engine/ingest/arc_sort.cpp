@@ -33,14 +33,37 @@ Shape shape_within(std::size_t bytes) {
   return shape;
 }
 
+/// How a budget is divided.
+struct Shares {
+  explicit Shares(std::size_t budget_bytes)
+      : sort(std::min(std::max(budget_bytes, ArcSorter::kMinBudget) / 3, SortedArcs::most_sort_bytes())),
+        chunks(std::max(budget_bytes, ArcSorter::kMinBudget) - sort),
+        shape(shape_within(chunks / 4)) {}
+  std::size_t sort, chunks;
+  Shape shape;
+};
+
 }  // namespace
+
+ArcSorter::Room ArcSorter::expected_room(std::size_t budget_bytes, std::uint64_t nodes, double arcs,
+                                         std::uint32_t max_weight) {
+  const Shares shares(budget_bytes);
+  const auto largest = static_cast<NodeId>(std::clamp<std::uint64_t>(nodes, 1, std::uint64_t{kMaxNodeId} + 1) - 1);
+  const unsigned key_bytes =
+      ArcKeys(max_weight).packed_bytes(log2_bucket_width(largest, shares.shape.buckets), largest);
+  const std::size_t rooms = shares.shape.open_chunks() * ChunkStore::room_bytes(shares.shape.chunk_arcs);
+  const double all = arcs * key_bytes, memory = static_cast<double>(shares.chunks - rooms);
+  return {std::min(all, memory), std::max(0.0, all - memory)};
+}
 
 ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
                      std::uint32_t max_weight)
-    : sort_bytes_(std::max(budget_bytes, kMinBudget) / 3), keys_(max_weight) {
-  const std::size_t chunk_bytes = std::max(budget_bytes, kMinBudget) - sort_bytes_;
-  const Shape shape = shape_within(chunk_bytes / 4);
-  store_ = std::make_unique<ChunkStore>(std::move(temp_dir), chunk_bytes, shape.chunk_arcs, shape.open_chunks());
+    : keys_(max_weight) {
+  const Shares shares(budget_bytes);
+  sort_bytes_ = shares.sort;
+  const Shape& shape = shares.shape;
+  store_ =
+      std::make_unique<ChunkStore>(std::move(temp_dir), keys_, shares.chunks, shape.chunk_arcs, shape.open_chunks());
   for (std::size_t i = 0; i < shape.distributors; ++i) {
     distributors_.push_back(std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0)));
     idle_.push_back(distributors_.back().get());

@@ -27,13 +27,20 @@ class ArcSorter {
 
   /// `budget_bytes` (at least kMinBudget, else raised to it) bounds own buffers, here and in what finish() returns, but
   /// for an index of 32 bytes a chunk of up to 64 KiB, and 4 bytes an arc of a block of nodes that exceeds its share.
-  /// What does not fit goes to the folder `temp_dir`: at most 16 bytes an edge. `nodes`: ids stay below it, if known.
+  /// What does not fit goes to the folder `temp_dir`: at most 16 bytes an edge, 12 on graphs of 10^8 nodes. `nodes`: ids stay below it, if known.
   /// `max_weight`: edges come with weights up to it, if above 1; lists then hold an id as often as its edge weighs.
   ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
             std::uint32_t max_weight = 1);
   ~ArcSorter();
   ArcSorter(const ArcSorter&) = delete;
   ArcSorter& operator=(const ArcSorter&) = delete;
+
+  /// What `arcs` arcs between `nodes` nodes will wait in.
+  struct Room {
+    double memory_bytes = 0, file_bytes = 0;
+  };
+  [[nodiscard]] static Room expected_room(std::size_t budget_bytes, std::uint64_t nodes, double arcs,
+                                          std::uint32_t max_weight = 1);
 
   /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops. Any number of threads, of which
   /// active_threads() work at a time; best on some 10,000 edges at once. `weights`: as ArcDistributor::add(). Throws

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "engine/graph/node_count.h"
+#include "engine/ingest/arc_sort.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/residency.h"
@@ -23,7 +24,6 @@ namespace {
 constexpr double kTextByte = 1.6e-9;      // a byte of edges as text, read and parsed
 constexpr double kNameByte = 4e-9;        // in addition where nodes have names
 constexpr double kUnpackedByte = 3e-9;    // decompressed
-constexpr double kArcBytes = 8;           // memory that an arc waits in
 constexpr double kDistributedArc = 8e-9;  // put with those of near sources
 constexpr double kEncodedArc = 2e-8;      // sorted and encoded
 constexpr double kOrderedArc = 2e-8;      // looked at for an order
@@ -262,12 +262,11 @@ class Survey {
     forecast_.most_graph_bytes = bytes_of_bits(random + kBitsAround);
     assume("graph: " + decimal(random) + " bits an arc, as where edges end anywhere; from " +
            decimal(std::max(1.0, random / 3)) + ", where near ids are neighbours, to " + decimal(random + kBitsAround));
-    // Two thirds of the share are for arcs that wait, 8 bytes each.
-    const double room = static_cast<double>(memory_shares::kEdgeSort.of(budget_)) * 2 / 3;
-    if (arcs_ * kArcBytes > room) {
-      spooled_ = arcs_ * kArcBytes - room;
-      ++forecast_.passes;
-    }
+    const ArcSorter::Room room = ArcSorter::expected_room(
+        static_cast<std::size_t>(memory_shares::kEdgeSort.of(budget_)), nodes_, arcs_, options_.max_weight);
+    waiting_ = room.memory_bytes;
+    spooled_ = room.file_bytes;
+    if (spooled_ > 0) ++forecast_.passes;
   }
 
   void size_others() {
@@ -293,7 +292,10 @@ class Survey {
     if (options_.order != "none") {
       forecast_.other_bytes += 8 * nodes_;
       memory += nodes_ * (8 + (options_.order == "bfs" ? 20U : 12U));
-      temporary = std::max(temporary, 0.0) + static_cast<double>(forecast_.most_graph_bytes) + arcs_ * kArcBytes;
+      // Arcs are sorted once more beside the graph by ids, with less memory.
+      const std::uint64_t left = budget_.available() - std::min(budget_.available(), memory);
+      temporary =
+          static_cast<double>(forecast_.most_graph_bytes) + room_of(memory_shares::kEdgeSort.of(left)).file_bytes;
       ++forecast_.passes;
     }
     forecast_.memory_bytes = memory;
@@ -301,6 +303,10 @@ class Survey {
     // The temporary edges are gone before the features are written.
     forecast_.disk_bytes = forecast_.other_bytes + forecast_.most_graph_bytes +
                            std::max(forecast_.feature_bytes, forecast_.temporary_bytes);
+  }
+
+  [[nodiscard]] ArcSorter::Room room_of(std::uint64_t sort_bytes) const {
+    return ArcSorter::expected_room(static_cast<std::size_t>(sort_bytes), nodes_, arcs_, options_.max_weight);
   }
 
   [[nodiscard]] ImportSeconds time_with(const MachineProfile& machine) const {
@@ -315,8 +321,7 @@ class Survey {
     if (is_text_) reading += text_bytes_ * (kTextByte + (options_.ids ? kNameByte : 0));
     // One thread reads while others distribute.
     seconds.edges = std::max({edge_bytes * cold / read_rate, reading, (reading + arcs_ * kDistributedArc) / threads}) +
-                    spooled_ / disk.write_bytes_per_second +
-                    std::max(0.0, arcs_ * kArcBytes - spooled_) * machine.commit_byte_seconds;
+                    spooled_ / disk.write_bytes_per_second + waiting_ * machine.commit_byte_seconds;
     const double times = options_.order == "none" ? 1 : 2;
     seconds.graph = times * arcs_ * kEncodedArc / threads + spooled_ / read_rate;
     if (times > 1) seconds.graph += arcs_ * (kOrderedArc + kDistributedArc) / threads;
@@ -337,7 +342,7 @@ class Survey {
   std::uint64_t nodes_ = 0;
   std::optional<NodeId> largest_;
   std::size_t sampled_ = 0;
-  double arcs_ = 0, spooled_ = 0, text_bytes_ = 0, unpacked_bytes_ = 0;
+  double arcs_ = 0, waiting_ = 0, spooled_ = 0, text_bytes_ = 0, unpacked_bytes_ = 0;
   bool is_text_ = true;
 };
 

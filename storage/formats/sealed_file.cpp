@@ -292,6 +292,13 @@ bool SealedFile::is_checked(std::uint64_t chunk) const noexcept {
   return (checked_[chunk / 64].load(std::memory_order_relaxed) >> chunk % 64 & 1U) != 0;
 }
 
+bool SealedFile::is_checked(std::uint64_t offset, std::uint64_t length) const noexcept {
+  if (length == 0) return true;
+  for (std::uint64_t chunk = sealed_chunk(offset); chunk <= sealed_chunk(offset + length - 1); ++chunk)
+    if (!is_checked(chunk)) return false;
+  return true;
+}
+
 void SealedFile::ask_chunks(std::uint64_t chunk, std::uint64_t count) const noexcept {
   read_ahead(sealed_chunk_begin(chunk), count * kSealedChunkBytes);
 }

@@ -151,6 +151,8 @@ class SealedFile {
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
   void check(std::uint64_t offset, std::uint64_t length) const;
+  /// Whether the chunks of payload bytes [offset, offset + length) were checked since the file was mapped.
+  [[nodiscard]] bool is_checked(std::uint64_t offset, std::uint64_t length) const noexcept;
   /// Checks every chunk that was not checked since the file was mapped; for `verify`.
   void check_all() const;
   /// Throws FormatError at this payload offset.

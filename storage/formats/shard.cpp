@@ -199,9 +199,8 @@ void Shard::fail(std::size_t block, const BlockError& error) const {
 }
 
 template <class Decode>
-void Shard::decode_checked(std::size_t block, std::span<const std::uint32_t> counts, NodeId* targets,
-                           const Decode& decode) const {
-  const auto bytes = block_bytes(block);
+void Shard::decode_checked(std::size_t block, std::span<const std::byte> bytes, std::span<const std::uint32_t> counts,
+                           NodeId* targets, const Decode& decode) const {
   try {
     if (max_weight_ == 1) {
       decode(bytes, graph_nodes_);
@@ -214,10 +213,16 @@ void Shard::decode_checked(std::size_t block, std::span<const std::uint32_t> cou
   }
 }
 
-void Shard::decode(std::size_t block, NodeId* targets) const {
+Shard::Place Shard::place(std::size_t first, std::size_t last) const noexcept {
+  const std::uint64_t at = blocks_at_ + offsets_[first], bytes = offsets_[last] - offsets_[first];
+  return {file_.path(), kSealedHeaderBytes + at, bytes, file_.is_checked(at, bytes)};
+}
+
+void Shard::decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const {
   const auto counts = block_counts(block);
-  decode_checked(block, counts, targets,
-                 [&](std::span<const std::byte> bytes, NodeId most) { decode_block(bytes, counts, most, targets); });
+  decode_checked(block, bytes, counts, targets, [&](std::span<const std::byte> encoded, NodeId most) {
+    decode_block(encoded, counts, most, targets);
+  });
 }
 
 void Shard::decode_node(NodeId node, NodeId* targets) const {
@@ -225,9 +230,9 @@ void Shard::decode_node(NodeId node, NodeId* targets) const {
   const std::size_t block = local / kBlockNodes;
   const auto counts = block_counts(block);
   const std::size_t index = local % kBlockNodes;
-  decode_checked(block, counts.subspan(index, 1), targets, [&](std::span<const std::byte> bytes, NodeId most) {
-    decode_list(bytes, counts, index, most, targets);
-  });
+  decode_checked(
+      block, block_bytes(block), counts.subspan(index, 1), targets,
+      [&](std::span<const std::byte> bytes, NodeId most) { decode_list(bytes, counts, index, most, targets); });
 }
 
 void Shard::verify() const {

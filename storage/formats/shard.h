@@ -93,10 +93,20 @@ class Shard {
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will not be decoded soon.
   void forget(std::size_t first, std::size_t last) const noexcept;
+  /// Where blocks [first, last) lie in the file, for who reads them past the mapping, and whether their checksums have been
+  /// checked since the shard was opened.
+  struct Place {
+    const std::filesystem::path& file;
+    std::uint64_t offset = 0, bytes = 0;
+    bool is_checked = false;
+  };
+  [[nodiscard]] Place place(std::size_t first, std::size_t last) const noexcept;
   /// Bytes of all blocks.
   [[nodiscard]] std::uint64_t all_block_bytes() const noexcept { return offsets_.back(); }
   /// Decodes all lists of a block, concatenated. Throws FormatError.
-  void decode(std::size_t block, NodeId* targets) const;
+  void decode(std::size_t block, NodeId* targets) const { decode(block, block_bytes(block), targets); }
+  /// Likewise, from a copy of its bytes.
+  void decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const;
   /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.
   void decode_node(NodeId node, NodeId* targets) const;
   /// Checks checksums and decodes everything; throws FormatError.
@@ -105,8 +115,8 @@ class Shard {
  private:
   void read_counts(std::uint64_t at, std::uint64_t size);
   template <class Decode>
-  void decode_checked(std::size_t block, std::span<const std::uint32_t> counts, NodeId* targets,
-                      const Decode& decode) const;
+  void decode_checked(std::size_t block, std::span<const std::byte> bytes, std::span<const std::uint32_t> counts,
+                      NodeId* targets, const Decode& decode) const;
   [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;

@@ -55,6 +55,13 @@ File File::open_direct(const std::filesystem::path& path) {
   return {fd, path};
 }
 
+File File::open_direct_to_read(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+  if (fd < 0 && errno == EINVAL) return {};
+  if (fd < 0) throw_system_error("open", path, errno);
+  return {fd, path};
+}
+
 void require_disk_room(const std::filesystem::path& folder, std::uint64_t bytes, const std::string& what,
                        const std::string& otherwise) {
   std::error_code unknown;

@@ -36,6 +36,8 @@ class File {
   /// Opens an existing file for reads and writes past the page cache: offsets, lengths and memory are then multiples of
   /// 4,096. Returns a file that is not open where the file system refuses that.
   static File open_direct(const std::filesystem::path& path);
+  /// Likewise, for reads alone.
+  static File open_direct_to_read(const std::filesystem::path& path);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   File(const File&) = delete;

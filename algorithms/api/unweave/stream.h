@@ -77,7 +77,7 @@ struct BatchOutcome {
   std::uint64_t after = 0;           ///< requests that the store had acknowledged before it
   BatchReport batch;                 ///< statuses and counts of its requests, work on graph and sums
   double seconds = 0;                ///< from requests to sums, the model not counted
-  double seconds_predicted = 0;      ///< for the levels, and for the journal where the disk's rates are known
+  double seconds_predicted = 0;      ///< for journal and levels, by the pace of the session's batches before
   std::optional<StepReport> step{};  ///< step of the model that follows; the first one counts what it had missed before
   double seconds_unlearn = 0;
   std::optional<std::uint64_t> changes_entry{};  ///< number of the entry of the feed of changes that holds its rows

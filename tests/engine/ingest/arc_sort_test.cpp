@@ -157,8 +157,67 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("memory that is exactly full, or one edge more, loses nothing" * doctest::test_suite("slow")) {
-    for (std::size_t count = 42'000; count < 44'500; count += 499)
+    const double most = ArcSorter::expected_room(ArcSorter::kMinBudget, 8192, 1e9).memory_bytes;
+    const auto full = static_cast<std::size_t>(most / 2 / ArcKeys().packed_bytes(kMinBucketLog2, 8191));
+    REQUIRE(full > 50'000);
+    for (std::size_t count = full - 1200; count < full + 1300; count += 499)
       check_sort(random_edges(count, 8192, 4), {ArcSorter::kMinBudget, 997, false, 0});  // one bucket
+  }
+
+  TEST_CASE("what is expected to go to the file is what goes there, within an open chunk a bucket") {
+    for (const NodeId nodes : {NodeId{5'000}, NodeId{300'000}, NodeId{40'000'000}}) {
+      for (const std::size_t count : {std::size_t{20'000}, std::size_t{400'000}}) {
+        CAPTURE(nodes);
+        CAPTURE(count);
+        const TempDir dir;
+        ArcSorter sorter(dir.path(), ArcSorter::kMinBudget, nodes);
+        const std::vector<Edge> edges = random_edges(count, nodes, 8);
+        sorter.add(edges);
+        const auto spooled = static_cast<double>(sorter.finish()->counts().spooled_bytes);
+        const auto room = ArcSorter::expected_room(ArcSorter::kMinBudget, nodes, 2.0 * static_cast<double>(count));
+        CHECK(spooled == doctest::Approx(room.file_bytes).epsilon(0.01).scale(1 << 18));
+        CHECK((room.file_bytes > 0) == (count > 100'000));
+      }
+    }
+  }
+
+  TEST_CASE("packed arcs: every width of ids and weights comes back, whatever lies beside them") {
+    for (const std::uint32_t max_weight : {1U, 2U, 200U, kMostWeight}) {
+      const ArcKeys keys(max_weight);
+      std::mt19937_64 random(max_weight);
+      for (unsigned target_bits = 0; target_bits <= 31; ++target_bits) {
+        const NodeId largest = static_cast<NodeId>((std::uint64_t{1} << target_bits) - 1);
+        if (largest >= keys.id_limit()) break;
+        for (const std::size_t arcs : {std::size_t{1}, std::size_t{7}, std::size_t{64}}) {
+          const TempDir dir;
+          ChunkStore store(dir.path(), keys, 2 * ChunkStore::room_bytes(64) + 400, 64, 2);
+          std::vector<ArcChunk> chunks;
+          std::vector<std::vector<std::uint64_t>> expected;
+          for (int i = 0; i < 6; ++i) {  // some in memory, some in the file
+            ArcChunk chunk;
+            chunk.log2_width = std::min<std::uint8_t>(kMinBucketLog2, static_cast<std::uint8_t>(target_bits));
+            chunk.first_source =
+                static_cast<NodeId>(random() % (std::uint64_t{largest} + 1)) >> chunk.log2_width << chunk.log2_width;
+            chunk.low_bits = static_cast<std::uint8_t>(keys.bits_of_targets(largest));
+            chunk.key_bytes = static_cast<std::uint8_t>(keys.packed_bytes(chunk.log2_width, largest));
+            chunk.arcs = static_cast<std::uint32_t>(arcs);
+            std::uint64_t* const room = store.open();
+            for (std::size_t k = 0; k < arcs; ++k)
+              room[k] = keys.key(chunk.first_source + random() % (std::uint64_t{1} << chunk.log2_width),
+                                 static_cast<NodeId>(random() % (std::uint64_t{largest} + 1)),
+                                 static_cast<std::uint32_t>(1 + random() % max_weight));
+            expected.emplace_back(room, room + arcs);
+            store.close(room, chunk);
+            chunks.push_back(chunk);
+          }
+          std::vector<std::uint64_t> back(64 + 1);
+          for (std::size_t i = 0; i < chunks.size(); ++i) {
+            store.read(chunks[i], back.data());
+            REQUIRE(std::equal(expected[i].begin(), expected[i].end(), back.begin()));
+          }
+        }
+      }
+    }
   }
 
   TEST_CASE("one thread gives the same") {
