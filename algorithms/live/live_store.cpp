@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/live/tile_jobs.h"
 #include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
@@ -56,6 +57,7 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
     if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
     open_generation();
+    remove_stale_tiles(path_, contents_word(manifest_, sequence_));
     return;
   }
   // A writer may replace the generation between the reading of its manifest and the opening of its files.
@@ -345,6 +347,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   if (before_append_) before_append_();
   report.time = present_time();
   journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}, report.time});
+  remove_tiles(path_);
   const std::uint64_t before = std::exchange(sequence_, journal_->sequence());
   if (after_append_) after_append_();
   note_ids(requests, changes.statuses, before, report.time);
@@ -380,6 +383,7 @@ std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
   open_journal();  // before the first one; nothing can be applied meanwhile
   const std::scoped_lock lock(journal_mutex_);
   journal_->append(next.batch);
+  remove_tiles(path_);
   waiting_.push_back(std::move(next));
   waiting_requests_ += requests.size();
   return journal_->sequence();

@@ -82,6 +82,16 @@ SealedHeader seal(const SealedName& name, std::uint64_t payload_bytes, const Sea
   return sealed;
 }
 
+FileEntry sealed_entry(const std::filesystem::path& store, const std::string& path) {
+  const File file = File::open_read(store / path);
+  const std::uint64_t bytes = file.size();
+  if (bytes < kSealedHeaderBytes)
+    throw FormatError(store / path, "byte " + std::to_string(bytes), "the file is shorter than its header");
+  Header header{};
+  file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+  return {path, bytes, to_hex(header.root)};
+}
+
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry) {
   const std::filesystem::path target = name.store / entry.path;
   std::error_code ignored;
