@@ -16,6 +16,7 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/message.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -161,6 +162,7 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
     else
       info.bytes.emplace_back(folder, file.bytes);
   }
+  if (const std::uint64_t bytes = tile_bytes(path); bytes > 0) info.bytes.emplace_back(kTilesFolder, bytes);
   add_levels(info, store);
   info.models = models_of(models, store);
   if (with_digest) info.digest = content_digest(store);
@@ -237,8 +239,7 @@ void require_no_session(const LiveStore& store, bool in_session) {
   if (in_session) throw UsageError(store.path().string() + ": a stream session is open; close it first");
 }
 
-PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter,
-                                  const PropagateHow& how) {
+PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter, const PropagateHow& how) {
   require_no_session(state_->store, state_->in_session);
   const PropagationSpec spec = with_weights(wanted);
   LiveStore& store = state_->store;

@@ -180,41 +180,49 @@ void remove_tiles(const fs::path& store) noexcept {
 void remove_stale_tiles(const fs::path& store, const std::string& contents) {
   std::error_code ignored;
   for (const fs::path& folder : folders_of(store))
-    if (!folder.filename().string().starts_with(contents + "-") || fs::is_symlink(folder)) fs::remove_all(folder, ignored);
+    if (!folder.filename().string().starts_with(contents + "-") || fs::is_symlink(folder))
+      fs::remove_all(folder, ignored);
   fs::remove(store / kTilesFolder, ignored);  // where nothing is left in it
+}
+
+std::uint64_t tile_bytes(const fs::path& store) {
+  std::uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const auto& item : fs::recursive_directory_iterator(store / kTilesFolder, ignored))
+    if (item.is_regular_file(ignored)) bytes += item.file_size(ignored);
+  return bytes;
 }
 
 std::vector<KeptPart> check_tiles(const fs::path& store, NodeId nodes) {
   std::vector<KeptPart> parts;
+  const auto add = [&](const fs::path& path, const auto& check) {
+    KeptPart part{path, {}};
+    try {
+      check();
+    } catch (const DataError& error) {
+      if (!fs::exists(path)) return;  // joined meanwhile
+      part.damage = error.message();
+    }
+    parts.push_back(std::move(part));
+  };
   for (const fs::path& folder : folders_of(store)) {
     std::error_code missing;
-    for (const auto& item : fs::directory_iterator(folder, missing)) {
-      if (!parse_tile_name(item.path().filename().string())) continue;
-      KeptPart part{item.path(), {}};
-      try {
-        TileFile(item.path(), nodes).verify();
-      } catch (const DataError& error) {
-        part.damage = error.message();
-      }
-      parts.push_back(std::move(part));
-    }
-    for (const auto& item : fs::directory_iterator(folder / "state", missing)) {
-      if (item.path().extension() != ".sums") continue;
-      KeptPart part{item.path(), {}};
-      try {
-        SealedFile(folder, sealed_entry(folder, "state/" + item.path().filename().string()), "state").check_all();
-      } catch (const DataError& error) {
-        part.damage = error.message();
-      }
-      parts.push_back(std::move(part));
-    }
+    for (const auto& item : fs::directory_iterator(folder, missing))
+      if (parse_tile_name(item.path().filename().string()))
+        add(item.path(), [&] { TileFile(item.path(), nodes).verify(); });
+    for (const auto& item : fs::directory_iterator(folder / "state", missing))
+      if (item.path().extension() == ".sums")
+        add(item.path(), [&] {
+          SealedFile(folder, sealed_entry(folder, "state/" + item.path().filename().string()), "state").check_all();
+        });
   }
   std::sort(parts.begin(), parts.end(), [](const KeptPart& a, const KeptPart& b) { return a.path < b.path; });
   return parts;
 }
 
 TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs, std::uint32_t scale_bits) {
-  const std::uint64_t step = kLineBytes / (scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t));
+  const std::uint64_t step =
+      kLineBytes / (scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t));
   const std::uint64_t lines = (columns + step - 1) / step;
   const auto begin = [&](std::uint64_t job) {
     return jobs <= lines ? std::min<std::uint64_t>(columns, job * lines / jobs * step) : job * columns / jobs;
@@ -265,9 +273,9 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   require_folder();
   for (std::uint64_t index = first; index < last; ++index) {
     const TileColumns range = job_columns(columns, index, choice.jobs, spec.scale_bits);
-    const JobLock lock(folder.path() / (tile_name(0, static_cast<std::uint32_t>(range.first),
-                                                  static_cast<std::uint32_t>(range.count)) +
-                                        ".lock"));
+    const JobLock lock(
+        folder.path() /
+        (tile_name(0, static_cast<std::uint32_t>(range.first), static_cast<std::uint32_t>(range.count)) + ".lock"));
     if (missing_columns(folder.tiles(form), range).empty()) {
       ++report.there;
       continue;
@@ -286,9 +294,8 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
     for (std::size_t i = 0; i < form.levels.size(); ++i) bytes += form.shape(i, range).file_bytes();
     require_disk_room(store.path(), bytes, "the tiles", "keep fewer rows (" + option("rows", "labelled") + ")");
     const SweepResult result = naming_store(store.path(), [&] {
-      return spec.kept.has_sums()
-                 ? sum_tiles(folder, contents, job, {0, job.fill}, range, plan.state, budget, &norms)
-                 : row_tiles(folder, contents, spec, job, targets, range, plan.state, budget, &norms);
+      return spec.kept.has_sums() ? sum_tiles(folder, contents, job, {0, job.fill}, range, plan.state, budget, &norms)
+                                  : row_tiles(folder, contents, spec, job, targets, range, plan.state, budget, &norms);
     });
     require_folder();
     ++report.done;

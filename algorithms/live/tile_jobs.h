@@ -34,6 +34,9 @@ void remove_tiles(const std::filesystem::path& store) noexcept;
 /// Removes what is kept of other contents than these.
 void remove_stale_tiles(const std::filesystem::path& store, const std::string& contents);
 
+/// Bytes of all that is kept of propagations that are not finished.
+[[nodiscard]] std::uint64_t tile_bytes(const std::filesystem::path& store);
+
 /// A tile file, or a partition that was joined of some.
 struct KeptPart {
   std::filesystem::path path;
@@ -49,11 +52,11 @@ struct TileChoice {
 };
 
 struct TileReport {
-  std::uint64_t done = 0;   ///< jobs that this call has done
-  std::uint64_t there = 0;  ///< of those asked for, that were done before
-  std::uint64_t busy = 0;   ///< that others are at
-  std::uint64_t tiles = 0;  ///< column tiles written
-  std::uint64_t rows = 0;   ///< rows of each of them, over all levels
+  std::uint64_t done = 0;            ///< jobs that this call has done
+  std::uint64_t there = 0;           ///< of those asked for, that were done before
+  std::uint64_t busy = 0;            ///< that others are at
+  std::uint64_t tiles = 0;           ///< column tiles written
+  std::uint64_t rows = 0;            ///< rows of each of them, over all levels
   std::vector<TileColumns> columns;  ///< of the jobs that this call has done
   std::vector<TileColumns> missing;  ///< columns that no tile has yet
   double sweep_seconds = 0, fill_seconds = 0, cone_seconds = 0;

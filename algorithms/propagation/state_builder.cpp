@@ -109,8 +109,8 @@ void share_memory(const BlockSource& source, const PropagationOptions& options, 
 /// The check of sums of so many levels, the first of which has this number.
 SumCheck check_of(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                   std::uint32_t first_level, MemoryBudget& budget) {
-  return {contents.num_nodes(), job.columns, static_cast<std::uint32_t>(options.hops), options.wanted, budget,
-          first_level};
+  return {contents.num_nodes(), job.columns, static_cast<std::uint32_t>(options.hops),
+          options.wanted,       budget,      first_level};
 }
 SumCheck check_of(const Contents& contents, const SweepJob& job, MemoryBudget& budget) {
   return check_of(contents, job, options_of(job), job.first_level, budget);
@@ -326,13 +326,14 @@ void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles
   }
   is_gap |= covered < all.first + all.count;
   for (const TileColumns& gap : missing_columns(tiles, all))
-    missing += (missing.empty() ? "" : ", ") + std::to_string(gap.first) + " to " +
-               std::to_string(gap.first + gap.count - 1);
+    missing +=
+        (missing.empty() ? "" : ", ") + std::to_string(gap.first) + " to " + std::to_string(gap.first + gap.count - 1);
   if (is_gap)
     throw DataError(folder.path().string() + ": tiles of the columns " + missing +
                     " are missing; run the jobs that make them, then give the command again");
-  throw DataError(folder.path().string() + ": its tiles overlap, and none of them begins where another one ends, before the columns " +
-                  missing + "; run the jobs of one number of tiles again, or remove the tiles of another number");
+  throw DataError(folder.path().string() +
+                  ": its tiles overlap, and none of them begins where another one ends, before the columns " + missing +
+                  "; run the jobs of one number of tiles again, or remove the tiles of another number");
 }
 
 namespace {
@@ -374,7 +375,7 @@ struct StateBuild {
   const SweepJob& job;
   const StatePlan& plan;
   MemoryBudget& budget;
-  const TileFolder* folder;  ///< null: nothing is kept
+  const TileFolder* folder;                  ///< null: nothing is kept
   std::vector<std::vector<FileEntry>> kept;  ///< partitions that are there, by level and span
 
   [[nodiscard]] bool is_whole(std::size_t index) const {
@@ -412,22 +413,22 @@ struct StateBuild {
 SweepResult sum_partitions(StateBuild& build, std::size_t first, WriteBuffers& buffers) {
   const SweepJob& job = build.job;
   PropagationOptions options = options_of(job, first);
-  SumCheck check = check_of(build.contents, job, options, job.first_level + static_cast<std::uint32_t>(first),
-                            build.budget);
+  SumCheck check =
+      check_of(build.contents, job, options, job.first_level + static_cast<std::uint32_t>(first), build.budget);
   options.spare = [&](HugeBuffer freed) { buffers.add(std::move(freed)); };
   std::vector<std::unique_ptr<LevelImage>> images;
   for (std::size_t index = first; index < levels_of(job); ++index)
     images.push_back(build.image(index, buffers.queue()));
-  Moments moments;
+  PublishMoments moments;
   const LevelSink sink = [&](int level, TileColumns, const SumRows& rows) {
     images[static_cast<std::size_t>(level - 1)]->put(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
     if (build.folder == nullptr || !moments.passed()) return;
     for (std::size_t i = 0; i < static_cast<std::size_t>(level); ++i) images[i]->publish_written();
   };
-  SweepResult result = run_sweep(build.contents, job, options, check, build.plan.tiles, build.budget,
-                                 build.fill(first), 1, sink, [&] {
-                                   for (const auto& image : images) image->finish();
-                                 });
+  SweepResult result =
+      run_sweep(build.contents, job, options, check, build.plan.tiles, build.budget, build.fill(first), 1, sink, [&] {
+        for (const auto& image : images) image->finish();
+      });
   const Clock::time_point summed = Clock::now();
   for (std::size_t index = first; index < levels_of(job); ++index)
     build.finish(index, *images[index - first], buffers.queue());
@@ -453,7 +454,7 @@ bool sum_missing_rows(StateBuild& build, std::size_t index, WriteBuffers& buffer
   const std::unique_ptr<LevelImage> image = build.image(index, buffers.queue());
   SumCheck check = check_of(build.contents, build.job, options,
                             build.job.first_level + static_cast<std::uint32_t>(index), build.budget);
-  Moments moments;
+  PublishMoments moments;
   const SweepResult one = run_sweep(
       build.contents, build.job, options, check, tiles, build.budget, build.fill(index), 1,
       [&](int, TileColumns, const SumRows& rows) {
@@ -475,7 +476,8 @@ SweepResult build_partitions(StateBuild& build) {
   result.tiles = 1;
   result.tile_width = build.job.columns;
   std::size_t first = build.first();
-  if (first < levels_of(build.job) && !build.is_empty(first) && sum_missing_rows(build, first, buffers, result)) ++first;
+  if (first < levels_of(build.job) && !build.is_empty(first) && sum_missing_rows(build, first, buffers, result))
+    ++first;
   if (first == levels_of(build.job)) return result;
   const SweepResult rest = sum_partitions(build, first, buffers);
   result.rows += rest.rows;
@@ -502,7 +504,8 @@ void join_levels(StateBuild& build, const TileForm& form, std::span<const Finish
       for (std::size_t span = 0; span < spans; span += step) {
         const std::size_t last = std::min(spans, span + step);
         const auto& kept = build.kept[index];
-        if (std::all_of(kept.begin() + static_cast<std::ptrdiff_t>(span), kept.begin() + static_cast<std::ptrdiff_t>(last),
+        if (std::all_of(kept.begin() + static_cast<std::ptrdiff_t>(span),
+                        kept.begin() + static_cast<std::ptrdiff_t>(last),
                         [](const FileEntry& one) { return !one.path.empty(); }))
           continue;
         join.join(span, last, *image, build.budget);
@@ -558,8 +561,8 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   const std::size_t first = build.first();
   const TileForm form = sums_form(contents, job, first);
   SweepResult result;
-  const bool joins = use == TileUse::join || plan.tiles.tiles > 1 ||
-                     (tile_folder != nullptr && !tile_folder->tiles(form).empty());
+  const bool joins =
+      use == TileUse::join || plan.tiles.tiles > 1 || (tile_folder != nullptr && !tile_folder->tiles(form).empty());
   if (first < levels_of(job) && joins) {
     if (use == TileUse::sum)
       result = sum_tiles(*tile_folder, contents, job, {first, build.fill(first)}, all, plan, budget, norms);

@@ -123,7 +123,8 @@ std::vector<const FinishedTile*> exact_cover(std::span<const FinishedTile> tiles
   std::map<std::size_t, const FinishedTile*> begins;
   for (auto tile = tiles.rbegin(); tile != tiles.rend(); ++tile) {
     const std::size_t next = tile->columns.first + tile->columns.count;
-    if (tile->is_whole() && (next == end || (next < end && begins.contains(next)))) begins[tile->columns.first] = &*tile;
+    if (tile->is_whole() && (next == end || (next < end && begins.contains(next))))
+      begins[tile->columns.first] = &*tile;
   }
   std::vector<const FinishedTile*> cover;
   for (std::size_t at = range.first; at < end; at += cover.back()->columns.count) {
@@ -176,7 +177,7 @@ TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const Ro
   };
 }
 
-bool Moments::passed() noexcept {
+bool PublishMoments::passed() noexcept {
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
           .count();

@@ -29,8 +29,12 @@ struct TileForm {
   std::uint32_t blocks = 1;
   std::uint32_t value_bytes = 4;
   [[nodiscard]] TileShape shape(std::size_t index, TileColumns columns) const {
-    return {levels[index], static_cast<std::uint32_t>(columns.first), static_cast<std::uint32_t>(columns.count),
-            rows[index],   blocks,                                    value_bytes};
+    return {levels[index],
+            static_cast<std::uint32_t>(columns.first),
+            static_cast<std::uint32_t>(columns.count),
+            rows[index],
+            blocks,
+            value_bytes};
   }
 };
 
@@ -92,7 +96,7 @@ class TemporaryTiles {
 [[nodiscard]] TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted);
 
 /// Tells now and then, from any thread, that a moment has passed.
-class Moments {
+class PublishMoments {
  public:
   [[nodiscard]] bool passed() noexcept;
 
@@ -127,7 +131,7 @@ class TileWriter {
   std::map<std::size_t, std::unique_ptr<TileImage>> open_;
   std::mutex publishing_;  ///< guards the next
   std::vector<std::unique_ptr<TileImage>> finished_;
-  Moments moments_;
+  PublishMoments moments_;
 };
 
 }  // namespace unweave

@@ -77,7 +77,8 @@ struct StoreInfo {
   bool standardized = false;
   FeatureScale scale;
   FeatureLayout feature_layout;
-  /// How large the files of the present generation are, folder by folder, in the order of the manifest.
+  /// How large the files of the present generation are, folder by folder, in the order of the manifest; then those that are
+  /// kept of propagations that are not finished, where there are some.
   std::vector<std::pair<std::string, std::uint64_t>> bytes;
   std::vector<LevelInfo> levels;  ///< empty before a propagation
   std::vector<ModelInfo> models;
