@@ -344,10 +344,10 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   const Clock::time_point start = Clock::now();
   prepare(changes);
   open_journal();
+  remove_tiles(path_);
   if (before_append_) before_append_();
   report.time = present_time();
   journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}, report.time});
-  remove_tiles(path_);
   const std::uint64_t before = std::exchange(sequence_, journal_->sequence());
   if (after_append_) after_append_();
   note_ids(requests, changes.statuses, before, report.time);
@@ -382,8 +382,8 @@ std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
                budget_.reserve(requests.size() * kRequestBytes, "requests that wait to be applied")};
   open_journal();  // before the first one; nothing can be applied meanwhile
   const std::scoped_lock lock(journal_mutex_);
-  journal_->append(next.batch);
   remove_tiles(path_);
+  journal_->append(next.batch);
   waiting_.push_back(std::move(next));
   waiting_requests_ += requests.size();
   return journal_->sequence();

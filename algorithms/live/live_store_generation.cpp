@@ -74,7 +74,7 @@ void LiveStore::swap_manifest(Manifest next) {
   }
   commit_generation(path_, manifest_, next);
   manifest_ = std::move(next);
-  remove_tiles(path_);  // of the contents of before
+  remove_tiles(path_);  // those are sums of earlier contents
   if (!same_journal) journal_ = std::move(journal);
   flushed_ = false;
   unsaved_.clear();

@@ -53,11 +53,11 @@ struct TileChoice {
 
 struct TileReport {
   std::uint64_t done = 0;            ///< jobs that this call has done
-  std::uint64_t there = 0;           ///< of those asked for, that were done before
+  std::uint64_t there = 0;           ///< jobs asked for that were done before
   std::uint64_t busy = 0;            ///< that others are at
   std::uint64_t tiles = 0;           ///< column tiles written
   std::uint64_t rows = 0;            ///< rows of each of them, over all levels
-  std::vector<TileColumns> columns;  ///< of the jobs that this call has done
+  std::vector<TileColumns> columns;  ///< those of the jobs that this call has done
   std::vector<TileColumns> missing;  ///< columns that no tile has yet
   double sweep_seconds = 0, fill_seconds = 0, cone_seconds = 0;
 };

@@ -47,8 +47,8 @@ TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, 
   TilePlan plan{width, (options.features + width - 1) / width, 0, workers * sweep_worker_bytes(source, width)};
   plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
   if (options.hops > 1) plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
-  plan.worker_bytes +=
-      SumCheck::bytes(source.num_nodes, options.first_column + options.features, static_cast<std::uint32_t>(options.hops), options.wanted);
+  plan.worker_bytes += SumCheck::bytes(source.num_nodes, options.first_column + options.features,
+                                       static_cast<std::uint32_t>(options.hops), options.wanted);
   if (!options.wanted.empty()) plan.tile_bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
   return plan;
 }

@@ -27,9 +27,9 @@ struct TileColumns {
 };
 
 struct PropagationOptions {
-  std::size_t first_column = 0;  ///< of the features that are summed
+  std::size_t first_column = 0;  ///< the first one of those that are summed
   std::size_t features = 0;      ///< columns from there on
-  int hops = 2;  ///< L >= 0; without hops there is nothing to sum, and neither function is called
+  int hops = 2;                  ///< L >= 0; without hops there is nothing to sum, and neither function is called
   /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits they pass
   /// between levels in 16 bits, else in 32; the sums are the same.
   int scale_bits = 24;

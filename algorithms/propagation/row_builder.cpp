@@ -98,7 +98,8 @@ RowConverter::RowConverter(const std::filesystem::path& folder, const Contents& 
   is_single_ = spec.kept.keep == Keep::hops || (spec.levels > 0 && blocks_of_rows(spec) == 1 && !uses_others);
   if (waiting_levels(spec) == 0) return;
   if (targets != nullptr) ranks_.emplace(*targets);
-  const std::filesystem::path path = SealedName{folder, "state", "waiting-" + process_word(), "rows", ""}.make_temporary();
+  const std::filesystem::path path =
+      SealedName{folder, "state", "waiting-" + process_word(), "rows", ""}.make_temporary();
   spool_.emplace(File::create(path));
   std::filesystem::remove(path);
 }
@@ -452,7 +453,7 @@ void join_row_tiles(const std::filesystem::path& store, const Contents& contents
   const TileForm form = rows_form(contents, spec);
   const std::size_t columns = contents.features().columns();
   const auto row_width = static_cast<std::uint32_t>(form.blocks * columns);
-  RowQueue queue(spec, queue_segments(spec, columns, 0, budget.available() / 2), budget);
+  RowQueue queue(spec, queue_segments(spec, columns, 0, memory_shares::kWriteBuffers.of(budget.available())), budget);
   for (std::size_t i = 0; i < form.levels.size(); ++i) {
     std::vector<const TileFile*> tiles;
     for (const FinishedTile* tile : cover) tiles.push_back(tile->levels[i].get());
@@ -477,8 +478,7 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
       (use == TileUse::join || plan.tiles.tiles > 1 || !folder->tiles(rows_form(contents, spec)).empty())) {
     const TileColumns all{0, columns};
     SweepResult result;
-    if (use == TileUse::sum)
-      result = row_tiles(*folder, contents, spec, job, targets, all, plan, budget, norms);
+    if (use == TileUse::sum) result = row_tiles(*folder, contents, spec, job, targets, all, plan, budget, norms);
     const Clock::time_point summed = Clock::now();
     const std::vector<FinishedTile> tiles = folder->tiles(rows_form(contents, spec));
     require_tiles(*folder, tiles, all);
@@ -500,8 +500,8 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
   RowQueue queue(spec, plan.row_segments, budget);
   std::vector<std::unique_ptr<RowsLevelImage>> images;
   for (std::uint32_t l = first_level; l <= spec.levels; ++l)
-    images.push_back(std::make_unique<RowsLevelImage>(store, l, row_width, contents.num_nodes(), spec.kept, targets,
-                                                      queue.get()));
+    images.push_back(
+        std::make_unique<RowsLevelImage>(store, l, row_width, contents.num_nodes(), spec.kept, targets, queue.get()));
   const RowTaker put = [&](std::uint32_t level, TileColumns some, std::span<const NodeId> nodes, const float* values) {
     KeptBits bits(contents, spec.kept);
     images[level - first_level]->put(nodes, static_cast<std::uint32_t>(some.first),

@@ -25,7 +25,7 @@ namespace unweave {
 /// What all tiles of a propagation have alike.
 struct TileForm {
   std::vector<std::uint32_t> levels{};  ///< that have files, ascending
-  std::vector<std::uint64_t> rows{};    ///< of these levels
+  std::vector<std::uint64_t> rows{};    ///< rows at these levels
   std::uint32_t blocks = 1;
   std::uint32_t value_bytes = 4;
   [[nodiscard]] TileShape shape(std::size_t index, TileColumns columns) const {

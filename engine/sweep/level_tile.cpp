@@ -95,13 +95,24 @@ struct SumJoin::Tile {
 /// What one thread of a join works with.
 struct SumJoin::Buffers {
   Buffers(std::size_t most, std::span<const Tile> tiles, std::size_t columns)
-      : ids(most), weights(most), starts(most), rows(std::make_unique_for_overwrite<std::int32_t[]>(most * columns)) {
+      : ids(most),
+        weights(most),
+        starts(most),
+        rows(std::make_unique_for_overwrite<std::int32_t[]>(most * columns)),
+        piece(most * widest(tiles)) {
     for (const Tile& tile : tiles) sums.emplace_back(tile.file->shape().columns);
   }
   static std::uint64_t bytes(std::size_t most, std::span<const Tile> tiles, std::size_t columns) {
-    std::uint64_t bytes =
-        most * (sizeof(NodeId) + sizeof(const std::int32_t*) + (columns + 1) * sizeof(std::int32_t));
+    std::uint64_t bytes = most * (sizeof(NodeId) + sizeof(const std::int32_t*) + (columns + 1) * sizeof(std::int32_t)) +
+                          TilePiece::memory_bytes(most * widest(tiles));
     for (const Tile& tile : tiles) bytes += sizeof(ColumnTotals) + ColumnTotals::bytes(tile.file->shape().columns);
+    return bytes;
+  }
+
+  /// Bytes of a row of the widest tile.
+  static std::size_t widest(std::span<const Tile> tiles) {
+    std::size_t bytes = 0;
+    for (const Tile& tile : tiles) bytes = std::max<std::size_t>(bytes, tile.file->shape().row_bytes());
     return bytes;
   }
 
@@ -110,6 +121,7 @@ struct SumJoin::Buffers {
   std::vector<const std::int32_t*> starts;
   std::vector<ColumnTotals> sums;
   std::unique_ptr<std::int32_t[]> rows;
+  TilePiece piece;
 };
 
 SumJoin::SumJoin(std::span<const TileFile* const> tiles, NodeId nodes, const RowMask* wanted, MemoryBudget& budget)
@@ -152,11 +164,10 @@ void SumJoin::join_range(NodeRange range, Buffers& buffers, LevelImage& image) {
   if (count == 0) return;
   const std::span<const NodeId> ids(buffers.ids.data(), count);
   const std::uint64_t first = ranks_.before(range.first);
-  for (const Tile& tile : tiles_) tile.file->read_ahead(first, count);
   std::size_t column = 0;
   for (const Tile& tile : tiles_) {
     const std::size_t width = tile.file->shape().columns;
-    const std::byte* const piece = tile.file->rows(0, first, count).data();
+    const std::byte* const piece = tile.file->rows(0, first, count, buffers.piece).data();
     for (std::size_t r = 0; r < count; ++r)
       std::memcpy(&buffers.rows[r * columns_ + column], piece + r * width * sizeof(std::int32_t),
                   width * sizeof(std::int32_t));
@@ -226,29 +237,35 @@ void join_rows(std::span<const TileFile* const> tiles, NodeId nodes, const RowMa
   struct Buffers {
     std::vector<NodeId> ids;
     std::vector<std::byte> rows;
+    TilePiece piece;
   };
   const std::size_t blocks = tiles.front()->shape().blocks, value_bytes = tiles.front()->shape().value_bytes;
-  std::size_t columns = 0;
-  for (const TileFile* tile : tiles) columns += tile->shape().columns;
+  std::size_t columns = 0, widest = 0;
+  for (const TileFile* tile : tiles) {
+    columns += tile->shape().columns;
+    widest = std::max<std::size_t>(widest, tile->shape().row_bytes());
+  }
   const std::size_t row_bytes = blocks * columns * value_bytes;
   const std::size_t step = range_nodes(row_bytes);
-  const std::uint64_t worker_bytes = step * (sizeof(NodeId) + row_bytes);
+  const std::uint64_t worker_bytes = step * (sizeof(NodeId) + row_bytes) + TilePiece::memory_bytes(step * widest);
   const auto workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, active_threads());
   const Reservation reservation = budget.reserve(workers * worker_bytes, "rows being put together");
   const WantedRanks ranks(nodes, wanted);
   run_ranges(
       {0, nodes}, step, workers,
-      [&] { return Buffers{std::vector<NodeId>(step), std::vector<std::byte>(step * row_bytes)}; },
+      [&] {
+        return Buffers{std::vector<NodeId>(step), std::vector<std::byte>(step * row_bytes), TilePiece(step * widest)};
+      },
       [&](NodeRange range, Buffers& buffers) {
         const std::size_t count = wanted_nodes(range, wanted, buffers.ids);
         if (count == 0) return;
         const std::uint64_t first = ranks.before(range.first);
-        for (const TileFile* tile : tiles) tile->read_ahead(first, count);
         std::size_t column = 0;
         for (const TileFile* tile : tiles) {
           const std::size_t bytes = tile->shape().columns * value_bytes;
           for (std::size_t b = 0; b < blocks; ++b) {
-            const std::byte* const piece = tile->rows(static_cast<std::uint32_t>(b), first, count).data();
+            const std::byte* const piece =
+                tile->rows(static_cast<std::uint32_t>(b), first, count, buffers.piece).data();
             for (std::size_t r = 0; r < count; ++r)
               std::memcpy(&buffers.rows[r * row_bytes + (b * columns + column) * value_bytes], piece + r * bytes,
                           bytes);

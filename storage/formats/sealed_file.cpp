@@ -321,11 +321,15 @@ void SealedFile::check_all() const {
 }
 
 void SealedFile::check_chunk(std::uint64_t chunk) const {
+  check_read(chunk, data() + sealed_chunk_begin(chunk));
+}
+
+void SealedFile::check_read(std::uint64_t chunk, const std::byte* bytes) const {
   const std::uint64_t first = sealed_chunk_begin(chunk);
   const std::uint64_t length = std::min(size_, sealed_chunk_begin(chunk + 1)) - first;
   std::uint64_t wanted = 0;
   std::memcpy(&wanted, table_ + 8 * chunk, sizeof wanted);
-  if (checksum64({data() + first, static_cast<std::size_t>(length)}) != wanted)
+  if (checksum64({bytes, static_cast<std::size_t>(length)}) != wanted)
     fail(first, "checksum: these " + std::to_string(length) + " bytes are damaged");
 }
 

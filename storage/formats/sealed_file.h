@@ -154,6 +154,9 @@ class SealedFile {
   /// Payload bytes without a check, for loops that called check() on the range before.
   [[nodiscard]] const std::byte* data() const noexcept { return map_ + kSealedHeaderBytes; }
   void check(std::uint64_t offset, std::uint64_t length) const;
+  /// The bytes of a chunk that came another way than by the map, such as past the page cache. Throws FormatError where they are
+  /// damaged.
+  void check_read(std::uint64_t chunk, const std::byte* bytes) const;
   /// Checks every chunk that was not checked since the file was mapped; for `verify`.
   void check_all() const;
   /// Throws FormatError at this payload offset.

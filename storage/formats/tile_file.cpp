@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <new>
 #include <utility>
 
 #include "storage/io/error.h"
@@ -54,6 +55,15 @@ decltype(auto) with_remedy(const std::filesystem::path& file, const Read& read) 
     return read();
   } catch (const FormatError& error) {
     throw_damaged(file, error.fault);
+  }
+}
+
+/// Who may not write the file reads it through the page cache.
+File open_past_cache(const std::filesystem::path& path) {
+  try {
+    return File::open_direct(path);
+  } catch (const Error&) {
+    return {};
   }
 }
 
@@ -146,10 +156,12 @@ void TileImage::publish() {
 }
 
 TileFile::TileFile(const std::filesystem::path& path, NodeId nodes)
-    : file_(with_remedy(path, [&] {
-        const std::filesystem::path folder = path.parent_path();
-        return SealedFile(folder, sealed_entry(folder, path.filename().string()), kTileKind);
-      })) {
+    : file_(with_remedy(path,
+                        [&] {
+                          const std::filesystem::path folder = path.parent_path();
+                          return SealedFile(folder, sealed_entry(folder, path.filename().string()), kTileKind);
+                        })),
+      direct_(open_past_cache(path)) {
   with_remedy(path, [&] { read_header(nodes); });
 }
 
@@ -202,6 +214,32 @@ std::span<const std::byte> TileFile::rows(std::uint32_t block, std::uint64_t fir
   });
 }
 
+TilePiece::TilePiece(std::size_t bytes)
+    : memory_(static_cast<std::byte*>(std::aligned_alloc(kSealedChunkBytes, memory_bytes(bytes)))) {
+  if (!memory_) throw std::bad_alloc();
+}
+
+std::uint64_t TilePiece::memory_bytes(std::size_t bytes) noexcept {
+  return (bytes / kSealedChunkBytes + 3) * kSealedChunkBytes;
+}
+
+std::span<const std::byte> TileFile::rows(std::uint32_t block, std::uint64_t first, std::uint64_t count,
+                                          TilePiece& piece) const {
+  if (!direct_.is_open()) return rows(block, first, count);
+  // Chunks are the blocks of the file, of which whole ones are read; the file may end within the last one.
+  const std::uint64_t at = rows_at_ + block * shape_.block_bytes() + first * shape_.row_bytes();
+  const std::uint64_t bytes = count * shape_.row_bytes();
+  if (bytes == 0) return {};
+  const std::uint64_t chunk = sealed_chunk(at), last = sealed_chunk(at + bytes - 1);
+  const std::uint64_t from = chunk * kSealedChunkBytes, to = (last + 1) * kSealedChunkBytes;
+  const std::uint64_t least = std::min(to, kSealedHeaderBytes + file_.size()) - from;
+  return with_remedy(file_.path(), [&] {
+    direct_.read_some_at(from, {piece.get(), to - from}, least);
+    for (std::uint64_t c = chunk; c <= last; ++c) file_.check_read(c, piece.get() + (c - chunk) * kSealedChunkBytes);
+    return std::span<const std::byte>(piece.get() + (kSealedHeaderBytes + at - from), bytes);
+  });
+}
+
 void TileFile::read_ahead(std::uint64_t first, std::uint64_t count) const noexcept {
   for (std::uint32_t block = 0; block < shape_.blocks; ++block)
     file_.read_ahead(rows_at_ + block * shape_.block_bytes() + first * shape_.row_bytes(), count * shape_.row_bytes());
@@ -218,9 +256,8 @@ std::span<const std::byte> TileFile::norms() const {
 }
 
 std::span<const std::byte> TileFile::proof() const {
-  return with_remedy(file_.path(), [&] {
-    return file_.bytes(norms_at() + shape_.columns * kTileNormBytes, proof_bytes_);
-  });
+  return with_remedy(file_.path(),
+                     [&] { return file_.bytes(norms_at() + shape_.columns * kTileNormBytes, proof_bytes_); });
 }
 
 void TileFile::verify() const {

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -30,10 +32,10 @@ namespace unweave {
 /// Which part of a propagation a tile holds, and in which form.
 struct TileShape {
   std::uint32_t level = 1;
-  std::uint32_t first_column = 0, columns = 0;  ///< of the features
+  std::uint32_t first_column = 0, columns = 0;  ///< those of the features
   std::uint64_t rows = 0;
   std::uint32_t blocks = 1;       ///< a row of a filter has several, side by side
-  std::uint32_t value_bytes = 4;  ///< of a sum 4, of a kept value 2 or 4
+  std::uint32_t value_bytes = 4;  ///< a sum has 4, a kept value 2 or 4
 
   [[nodiscard]] std::uint64_t row_bytes() const noexcept { return std::uint64_t{columns} * value_bytes; }
   [[nodiscard]] std::uint64_t block_bytes() const noexcept { return rows * row_bytes(); }
@@ -42,7 +44,7 @@ struct TileShape {
   friend bool operator==(const TileShape&, const TileShape&) = default;
 };
 
-inline constexpr std::size_t kTileNormBytes = 32;  ///< of a column
+inline constexpr std::size_t kTileNormBytes = 32;  ///< for each column
 
 /// The name of a tile in its folder.
 [[nodiscard]] std::string tile_name(std::uint32_t level, std::uint32_t first_column, std::uint32_t columns);
@@ -82,6 +84,21 @@ class TileImage {
   std::map<NodeId, std::vector<std::int64_t>> wide_;
 };
 
+/// Memory for rows of tiles that come past the page cache.
+class TilePiece {
+ public:
+  /// For so many bytes of rows at a time.
+  explicit TilePiece(std::size_t bytes);
+  [[nodiscard]] static std::uint64_t memory_bytes(std::size_t bytes) noexcept;
+  [[nodiscard]] std::byte* get() noexcept { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
 /// A tile that somebody has finished. Const members may run on any number of threads at once. Errors are DataError with
 /// file, place and remedy.
 class TileFile {
@@ -95,7 +112,10 @@ class TileFile {
 
   /// Rows [first, first + count) of a block, checked.
   [[nodiscard]] std::span<const std::byte> rows(std::uint32_t block, std::uint64_t first, std::uint64_t count) const;
-  /// They will be read soon.
+  /// As above, past the page cache where the file system can; they lie in the piece until the next call.
+  [[nodiscard]] std::span<const std::byte> rows(std::uint32_t block, std::uint64_t first, std::uint64_t count,
+                                                TilePiece& piece) const;
+  /// They will be read soon, by the first of these.
   void read_ahead(std::uint64_t first, std::uint64_t count) const noexcept;
   /// Nodes of wide rows, ascending, and the row of the one at `index`.
   [[nodiscard]] std::span<const NodeId> wide_nodes() const noexcept { return wide_nodes_; }
@@ -114,6 +134,7 @@ class TileFile {
   void read_header(NodeId nodes);
 
   SealedFile file_;
+  File direct_;  ///< not open where the file system refuses that
   TileShape shape_;
   std::uint64_t rows_at_ = 0, wide_ = 0, proof_bytes_ = 0;
   std::string_view text_;

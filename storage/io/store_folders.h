@@ -9,7 +9,7 @@ namespace unweave {
 inline constexpr const char* kJournalFolder = "journal";
 inline constexpr const char* kCertificatesFolder = "certificates";
 inline constexpr const char* kModelsFolder = "models";
-/// Of propagations that are not finished; no manifest names a file of it.
+/// What is kept of propagations that are not finished; no manifest names a file of it.
 inline constexpr const char* kTilesFolder = "tiles";
 inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",      "splits",
                                                 "names", "state",    kJournalFolder};

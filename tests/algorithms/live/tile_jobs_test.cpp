@@ -202,9 +202,12 @@ TEST_SUITE("unit") {
     run_job(store, spec, 0, 2);  // 0 and 1
     run_job(store, spec, 1, 3);  // 1 and 2
     run_job(store, spec, 2, 3);  // 3 and 4
-    run_job(store, spec, 2, 4);  // 2
-    CHECK(run_job(store, spec, {}, 2).done == 1);
-    CHECK(run_all(store, spec, kAssemble).tiles == 2);
+    const std::string error = error_of([&] { run_all(store, spec, kAssemble); });
+    CAPTURE(error);
+    CHECK(error.find("overlap") != std::string::npos);
+    CHECK(error.find("columns 2 to 2") != std::string::npos);
+    CHECK(run_job(store, spec, 1, 2).tiles == 1);  // 2, which is what is missing between tiles
+    CHECK(run_all(store, spec, kAssemble).tiles == 3);
   }
 
   TEST_CASE("other options, more jobs than columns and numbers that are none are refused") {
