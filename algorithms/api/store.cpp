@@ -16,6 +16,7 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/message.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -110,6 +111,14 @@ PropagationSpec with_weights(PropagationSpec spec) {
   return spec;
 }
 
+/// Tells the meter of the resources how far the sums have come.
+PropagateMeter meter_of(Resources& resources) {
+  return [&resources, started = false, told = std::uint64_t{0}](const PropagateProgress& progress) mutable {
+    if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
+    resources.meter().advance(progress.done - std::exchange(told, progress.done));
+  };
+}
+
 }  // namespace
 
 StoreInfo describe_store(const std::filesystem::path& path, Resources& resources, bool with_digest) {
@@ -153,6 +162,7 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
     else
       info.bytes.emplace_back(folder, file.bytes);
   }
+  if (const std::uint64_t bytes = tile_bytes(path); bytes > 0) info.bytes.emplace_back(kTilesFolder, bytes);
   add_levels(info, store);
   info.models = models_of(models, store);
   if (with_digest) info.digest = content_digest(store);
@@ -229,7 +239,7 @@ void require_no_session(const LiveStore& store, bool in_session) {
   if (in_session) throw UsageError(store.path().string() + ": a stream session is open; close it first");
 }
 
-PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter) {
+PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter, const PropagateHow& how) {
   require_no_session(state_->store, state_->in_session);
   const PropagationSpec spec = with_weights(wanted);
   LiveStore& store = state_->store;
@@ -239,16 +249,15 @@ PropagateReport Writer::propagate(const PropagationSpec& wanted, const Propagate
   const std::optional<MachineProfile> machine =
       machine_profile(store.path(), resources.memory(), profile_use_for(bytes));
   const MachineProfile* const rates = machine ? &*machine : nullptr;
-  if (meter) return unweave::propagate(store, spec, resources.memory(), meter, rates);
-  bool started = false;
-  std::uint64_t told = 0;
-  return unweave::propagate(
-      store, spec, resources.memory(),
-      [&](const PropagateProgress& progress) {
-        if (!std::exchange(started, true)) resources.meter().start("propagate", progress.total, "rows");
-        resources.meter().advance(progress.done - std::exchange(told, progress.done));
-      },
-      rates);
+  if (meter) return unweave::propagate(store, spec, resources.memory(), meter, rates, how);
+  return unweave::propagate(store, spec, resources.memory(), meter_of(resources), rates, how);
+}
+
+TileReport propagate_tiles(const Reader& reader, const PropagationSpec& spec, const TileChoice& choice,
+                           const PropagateMeter& meter) {
+  Resources& resources = Internals::resources(reader);
+  return unweave::propagate_tiles(Internals::store(reader), with_weights(spec), choice, resources.memory(),
+                                  meter ? meter : meter_of(resources));
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

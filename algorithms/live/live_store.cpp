@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/live/tile_jobs.h"
 #include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
@@ -56,6 +57,7 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
     if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
     open_generation();
+    remove_stale_tiles(path_, contents_word(manifest_, sequence_));
     return;
   }
   // A writer may replace the generation between the reading of its manifest and the opening of its files.
@@ -342,6 +344,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   const Clock::time_point start = Clock::now();
   prepare(changes);
   open_journal();
+  remove_tiles(path_);
   if (before_append_) before_append_();
   report.time = present_time();
   journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}, report.time});
@@ -379,6 +382,7 @@ std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
                budget_.reserve(requests.size() * kRequestBytes, "requests that wait to be applied")};
   open_journal();  // before the first one; nothing can be applied meanwhile
   const std::scoped_lock lock(journal_mutex_);
+  remove_tiles(path_);
   journal_->append(next.batch);
   waiting_.push_back(std::move(next));
   waiting_requests_ += requests.size();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/tile_jobs.h"
 #include "engine/ingest/compaction.h"
 #include "engine/ingest/shard_builder.h"
 #include "storage/formats/level_files.h"
@@ -73,6 +74,7 @@ void LiveStore::swap_manifest(Manifest next) {
   }
   commit_generation(path_, manifest_, next);
   manifest_ = std::move(next);
+  remove_tiles(path_);  // those are sums of earlier contents
   if (!same_journal) journal_ = std::move(journal);
   flushed_ = false;
   unsaved_.clear();

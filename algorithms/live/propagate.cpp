@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/row_builder.h"
 #include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_indexes.h"
@@ -21,9 +23,7 @@
 #include "storage/io/error.h"
 
 namespace unweave {
-namespace {
-
-void check(const LiveStore& store, const PropagationSpec& spec) {
+void check_propagation_spec(const LiveStore& store, const PropagationSpec& spec) {
   if (store.manifest().features == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
   if (!(spec.rho >= 0 && spec.rho <= 1)) throw UsageError(option("rho") + " must lie between 0 and 1");
@@ -41,6 +41,8 @@ void check(const LiveStore& store, const PropagationSpec& spec) {
   if (kept.exponent < -kMostKeptExponent || kept.exponent > kMostKeptExponent)
     throw UsageError(option("keep-exponent") + " must lie between -64 and 64");
 }
+
+namespace {
 
 /// The lists of the targets, where they are kept apart: who takes them from there need not read the graph for them.
 class LastLists {
@@ -77,7 +79,7 @@ PropagationSeconds PropagationForecaster::seconds(const PropagationPlan& plan) c
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
                                      PropagateReport& report, ColumnNorms* norms,
-                                     const PropagationForecaster* forecast) {
+                                     const PropagationForecaster* forecast, const PropagationParts& parts) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return files;
   const Clock::time_point start = Clock::now();
@@ -102,10 +104,22 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
     job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
       progress({done += rows, rows_in_all * tiles, static_cast<double>(arcs_in_all) * job.columns});
     };
+  const TileFolder* folder = spec.levels > 0 ? parts.tiles : nullptr;
+  const bool cuts = plan.state.tiles.tiles > 1;
+  if (folder != nullptr && !parts.how.assemble && !cuts && !std::filesystem::exists(folder->path()) &&
+      !(spec.kept.has_sums() && plan.state.state_bytes >= parts.how.least_kept_bytes))
+    folder = nullptr;
+  std::optional<TemporaryTiles> own;
+  if (folder != nullptr)
+    folder->prepare();
+  else if (cuts && !spec.kept.has_sums())
+    folder = &own.emplace(store, contents.num_nodes()).folder();
+  const TileUse use = parts.how.assemble ? TileUse::join : TileUse::sum;
   SweepResult result = spec.kept.has_sums()
-                           ? build_state(store, contents, job, plan.state, budget)
+                           ? build_state(store, contents, job, plan.state, budget, folder, use, norms)
                            : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(),
-                                        plan.state, budget, files);
+                                        plan.state, budget, files, folder, use, norms);
+  if (norms != nullptr && !result.has_norms) measure_columns(contents, *norms);
   for (std::uint32_t l = 1; spec.kept.has_sums() && l <= spec.levels; ++l)
     files[l].partitions = std::move(result.partitions[l - 1]);
   report.rows = result.rows;
@@ -122,9 +136,11 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
 
 std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
                                            PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
-                                           PropagateReport& report, const PropagationForecaster* forecast) {
+                                           PropagateReport& report, const PropagationForecaster* forecast,
+                                           const PropagationParts& parts) {
   ColumnNorms norms(contents.features().columns());
-  std::vector<LevelFiles> files = build_levels(store, contents, spec, budget, progress, report, &norms, forecast);
+  std::vector<LevelFiles> files =
+      build_levels(store, contents, spec, budget, progress, report, &norms, forecast, parts);
   if (spec.levels > 0)
     norms.finish(spec);
   else
@@ -133,8 +149,14 @@ std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, c
 }
 
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
-                          const MachineProfile* machine) {
-  check(store, spec);
+                          const MachineProfile* machine, const PropagateHow& how) {
+  check_propagation_spec(store, spec);
+  const TileFolder tiles = tile_folder(store, spec);
+  if (how.restart)
+    remove_tiles(store.path());
+  else
+    require_no_other_tiles(store, tiles);
+  if (how.assemble) require_tile_folder(store, spec, tiles);
   store.begin_propagation();
   std::optional<PropagationForecaster> forecast;
   if (machine != nullptr && spec.levels > 0)
@@ -143,7 +165,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
   PropagateReport report;
   std::vector<LevelFiles> files = naming_store(store.path(), [&] {
     return build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
-                              forecast ? &*forecast : nullptr);
+                              forecast ? &*forecast : nullptr, {&tiles, how});
   });
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));

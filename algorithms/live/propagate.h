@@ -16,6 +16,7 @@ namespace unweave {
 class ColumnNorms;
 class Contents;
 class LiveStore;
+class TileFolder;
 
 /// How far the sums have come.
 struct PropagateProgress {
@@ -49,6 +50,20 @@ struct PropagationForecaster {
   [[nodiscard]] PropagationSeconds seconds(const PropagationPlan& plan) const;
 };
 
+/// What a propagation does with parts of it that are finished.
+struct PropagateHow {
+  bool restart = false;   ///< drops all of them, those of other options too
+  bool assemble = false;  ///< all tiles are there, and nothing is summed
+  /// Partitions are kept from so many bytes of sums on, where all columns pass in one tile: below, a propagation takes moments.
+  std::uint64_t least_kept_bytes = std::uint64_t{256} << 20;
+};
+
+/// Where parts of a propagation are kept, and how; `tiles` null: nowhere.
+struct PropagationParts {
+  const TileFolder* tiles = nullptr;
+  PropagateHow how{};
+};
+
 /// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes their files, not yet
 /// durable. `report` has everything but the last sync of a commit; its prediction where `forecast` is given. `norms` gets all
 /// features as they are read; it may be null, and without levels nothing is read. Throws ResourceError (memory, disk),
@@ -57,18 +72,24 @@ struct PropagationForecaster {
                                                    const PropagationSpec& spec, MemoryBudget& budget,
                                                    const PropagateMeter& progress, PropagateReport& report,
                                                    ColumnNorms* norms = nullptr,
-                                                   const PropagationForecaster* forecast = nullptr);
+                                                   const PropagationForecaster* forecast = nullptr,
+                                                   const PropagationParts& parts = {});
 
 /// build_levels() for a propagation that begins: it fills in the norms of `spec`, too.
 [[nodiscard]] std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
                                                          PropagationSpec& spec, MemoryBudget& budget,
                                                          const PropagateMeter& progress, PropagateReport& report,
-                                                         const PropagationForecaster* forecast = nullptr);
+                                                         const PropagationForecaster* forecast = nullptr,
+                                                         const PropagationParts& parts = {});
 
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
-/// The time is predicted where the rates of the machine are given. Throws UsageError (no features, a parameter out of
-/// range), ResourceError (memory, disk), DataError.
+/// The time is predicted where the rates of the machine are given. Goes on with the parts that an earlier call of the same
+/// contents and options has finished. Throws UsageError (no features, a parameter out of range, parts of other options),
+/// ResourceError (memory, disk), DataError.
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
-                          const MachineProfile* machine = nullptr);
+                          const MachineProfile* machine = nullptr, const PropagateHow& how = {});
+
+/// Throws UsageError, DataError where the store's contents cannot be propagated so.
+void check_propagation_spec(const LiveStore& store, const PropagationSpec& spec);
 
 }  // namespace unweave

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
@@ -177,6 +178,7 @@ class StoreRepair {
     }
     if (fs::exists(store_ / kRequestLog)) forget_requests_after(damage.last);
     Manifest after = manifest_;
+    remove_tiles(store_);  // another journal may come to as many requests
     if (manifest_.journal) after.journal = cut_journal(store_, *manifest_.journal, manifest_.sequence, damage);
     drop_models_after(damage.last, std::move(after));
     remedies_[file] =

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <vector>
 
 #include "algorithms/propagation/density.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/tile_file.h"
 
 namespace unweave {
 namespace {
@@ -72,6 +74,27 @@ void ColumnNorms::add(const Contents& contents, TileColumns tile, NodeRange rows
   }
 }
 
+std::vector<std::byte> ColumnNorms::bytes(TileColumns tile) const {
+  const std::scoped_lock lock(sums_->mutex);
+  std::vector<std::byte> bytes(tile.count * kTileNormBytes);
+  for (std::size_t c = 0; c < tile.count; ++c) {
+    const Int128 both[2] = {sums_->by_degree[tile.first + c], sums_->plain[tile.first + c]};
+    static_assert(sizeof both == kTileNormBytes);
+    std::memcpy(&bytes[c * kTileNormBytes], both, sizeof both);
+  }
+  return bytes;
+}
+
+void ColumnNorms::set(TileColumns tile, std::span<const std::byte> bytes) {
+  const std::scoped_lock lock(sums_->mutex);
+  for (std::size_t c = 0; c < tile.count; ++c) {
+    Int128 both[2];
+    std::memcpy(both, &bytes[c * kTileNormBytes], sizeof both);
+    sums_->by_degree[tile.first + c] = both[0];
+    sums_->plain[tile.first + c] = both[1];
+  }
+}
+
 void ColumnNorms::finish(PropagationSpec& spec) const {
   const auto value = [](Int128 sum) { return std::ldexp(static_cast<double>(sum), -kNormBits); };
   spec.column_norms.clear();
@@ -80,11 +103,22 @@ void ColumnNorms::finish(PropagationSpec& spec) const {
                    static_cast<double>(sums_->plain.size());
 }
 
-void measure_columns(const Contents& contents, PropagationSpec& spec) {
-  ColumnNorms norms(contents.features().columns());
+void ColumnNorms::clear() {
+  const std::scoped_lock lock(sums_->mutex);
+  std::fill(sums_->by_degree.begin(), sums_->by_degree.end(), 0);
+  std::fill(sums_->plain.begin(), sums_->plain.end(), 0);
+}
+
+void measure_columns(const Contents& contents, ColumnNorms& norms) {
+  norms.clear();
   parallel_ranges(0, contents.num_nodes(), ColumnNorms::kMostRows, [&](std::size_t first, std::size_t last) {
     read_norms(contents, {static_cast<NodeId>(first), static_cast<NodeId>(last)}, norms);
   });
+}
+
+void measure_columns(const Contents& contents, PropagationSpec& spec) {
+  ColumnNorms norms(contents.features().columns());
+  measure_columns(contents, norms);
   norms.finish(spec);
 }
 

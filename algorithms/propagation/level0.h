@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/graph/contents.h"
@@ -25,6 +26,11 @@ class ColumnNorms {
   ColumnNorms& operator=(const ColumnNorms&) = delete;
   /// Columns `tile` of the nodes of `rows`, at most kMostRows, row-major; each value once.
   void add(const Contents& contents, TileColumns tile, NodeRange rows, const float* x);
+  /// What was added of these columns, all of whose rows were: kTileNormBytes each, for set().
+  [[nodiscard]] std::vector<std::byte> bytes(TileColumns tile) const;
+  /// The columns as another process has added them, in the place of what was added here.
+  void set(TileColumns tile, std::span<const std::byte> bytes);
+  void clear();
   /// Fills in spec.column_norms and spec.code_norm.
   void finish(PropagationSpec& spec) const;
 
@@ -33,6 +39,8 @@ class ColumnNorms {
   std::unique_ptr<Sums> sums_;
 };
 
+/// Measures the features anew: one pass over them.
+void measure_columns(const Contents& contents, ColumnNorms& norms);
 /// Fills in spec.column_norms and spec.code_norm: one pass over the features. A propagation needs none, since level0_fill()
 /// measures what it reads.
 void measure_columns(const Contents& contents, PropagationSpec& spec);

@@ -47,8 +47,8 @@ TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, 
   TilePlan plan{width, (options.features + width - 1) / width, 0, workers * sweep_worker_bytes(source, width)};
   plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
   if (options.hops > 1) plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
-  plan.worker_bytes +=
-      SumCheck::bytes(source.num_nodes, options.features, static_cast<std::uint32_t>(options.hops), options.wanted);
+  plan.worker_bytes += SumCheck::bytes(source.num_nodes, options.first_column + options.features,
+                                       static_cast<std::uint32_t>(options.hops), options.wanted);
   if (!options.wanted.empty()) plan.tile_bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
   return plan;
 }
@@ -165,9 +165,10 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
   if (source.forget) source.forget(0, source.num_blocks);
   larger.commit();
   smaller.commit();
-  for (std::size_t first = 0; first < options.features; first += plan.width) {
-    const TileColumns columns{first, std::min(plan.width, options.features - first)};
-    if (first > 0) begin_fill = Clock::now();
+  const std::size_t end = options.first_column + options.features;
+  for (std::size_t first = options.first_column; first < end; first += plan.width) {
+    const TileColumns columns{first, std::min(plan.width, end - first)};
+    if (first > options.first_column) begin_fill = Clock::now();
     const auto check_of = [&](int level) {
       return options.check == nullptr ? LevelCheck{} : options.check->level(static_cast<std::uint32_t>(level), first);
     };
@@ -192,7 +193,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
     HugeBuffer* current = &larger;
     HugeBuffer* next = &smaller;
     for (int level = 1; level <= options.hops; ++level) {
-      const bool is_last = level == options.hops && first + columns.count == options.features;
+      const bool is_last = level == options.hops && first + columns.count == end;
       if (is_last && options.hops > 1 && options.spare) options.spare(std::exchange(*next, {}));
       SweepTile<T> tile;
       tile.input = {current->as<T>(), columns.count, options.scale_bits};
@@ -208,6 +209,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       if (const auto number = static_cast<std::uint32_t>(level);
           options.check != nullptr && !options.check->holds(number))
         throw WrongSums(blame_level(source, job, *options.check, number));
+      if (options.level_done) options.level_done(level, columns);
       if (level < options.hops) std::swap(current, next);
     }
     if (options.check != nullptr) options.check->close_tile();

@@ -27,20 +27,24 @@ struct TileColumns {
 };
 
 struct PropagationOptions {
-  std::size_t features = 0;
-  int hops = 2;  ///< L >= 0; without hops there is nothing to sum, and neither function is called
+  std::size_t first_column = 0;  ///< the first one of those that are summed
+  std::size_t features = 0;      ///< columns from there on
+  int hops = 2;                  ///< L >= 0; without hops there is nothing to sum, and neither function is called
   /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits they pass
   /// between levels in 16 bits, else in 32; the sums are the same.
   int scale_bits = 24;
   /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a receptive field: u
   /// wanted at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
   std::span<const RowMask> wanted;
-  /// What each level's sums are checked with as they are formed, one of the graph's nodes, `features` and `hops`; null: nothing
+  /// What each level's sums are checked with as they are formed, one of the graph's nodes, all columns and `hops`; null: nothing
   /// is checked, as benchmarks of bare sums want it.
   SumCheck* check = nullptr;
   /// Lists of the rows that the last level wants, which takes them from here and not from the graph; null: from the graph.
   const BlockSource* last_lists = nullptr;
   std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit. Read by plan_tiles() alone
+  /// Is told that all rows of a level of a tile were handed over, and are the sums of their terms; may be empty. The check has
+  /// the residues of the tile until it returns.
+  std::function<void(int level, TileColumns columns)> level_done;
   /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
   std::function<void(HugeBuffer)> spare;
 };

@@ -12,7 +12,9 @@
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
+#include "engine/state/level_image.h"
 #include "engine/state/rows_level.h"
+#include "engine/sweep/level_tile.h"
 #include "storage/formats/rows_image.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
@@ -82,15 +84,13 @@ struct RowConverter::Loan {
 };
 
 RowConverter::RowConverter(const std::filesystem::path& folder, const Contents& contents, const PropagationSpec& spec,
-                           const RowMask* targets, std::size_t tile_width, std::size_t batch, RowTaker take,
-                           std::function<void()> begin)
+                           const RowMask* targets, std::size_t tile_width, std::size_t batch, RowTaker take)
     : contents_(contents),
       spec_(spec),
       targets_(targets),
       tile_width_(tile_width),
       batch_(batch),
       take_(std::move(take)),
-      begin_(std::move(begin)),
       power_(spec.rho),
       features_(level0_rows(contents, spec)),
       used_(levels_in_use(spec)) {
@@ -98,7 +98,8 @@ RowConverter::RowConverter(const std::filesystem::path& folder, const Contents& 
   is_single_ = spec.kept.keep == Keep::hops || (spec.levels > 0 && blocks_of_rows(spec) == 1 && !uses_others);
   if (waiting_levels(spec) == 0) return;
   if (targets != nullptr) ranks_.emplace(*targets);
-  const std::filesystem::path path = SealedName{folder, "state", "waiting", "rows", ""}.make_temporary();
+  const std::filesystem::path path =
+      SealedName{folder, "state", "waiting-" + process_word(), "rows", ""}.make_temporary();
   spool_.emplace(File::create(path));
   std::filesystem::remove(path);
 }
@@ -117,16 +118,6 @@ std::uint64_t RowConverter::rank_bytes(const PropagationSpec& spec, NodeId nodes
 
 std::uint64_t RowConverter::spool_bytes(const PropagationSpec& spec, std::uint64_t rows, std::size_t width) {
   return waiting_levels(spec) * rows * width * sizeof(std::int32_t);
-}
-
-/// Levels and tiles come one after another, so that the first rows of one find nobody at work on those before.
-void RowConverter::start(int level, TileColumns columns) {
-  const std::uint64_t now = static_cast<std::uint64_t>(columns.first) << 16U | static_cast<std::uint64_t>(level);
-  if (present_.load() == now) return;
-  const std::scoped_lock lock(mutex_);
-  if (present_.load() == now) return;
-  if (begin_) begin_();
-  present_ = now;
 }
 
 /// Fills the work with the next targets among the rows, as many as fit.
@@ -149,7 +140,6 @@ void RowConverter::put(int level, TileColumns columns, const SumRows& rows) {
   const auto l = static_cast<std::uint32_t>(level);
   const bool is_embedding = spec_.kept.keep == Keep::embedding;
   if (is_embedding && l < spec_.levels && !used_[l]) return;
-  start(level, columns);
   Loan loan(*this);
   Work& w = loan.get();
   for (std::size_t at = 0; at < rows.nodes.size();) {
@@ -246,19 +236,11 @@ void RowConverter::combine(int level, TileColumns columns, Work& w) const {
 
 namespace {
 
-/// More pieces than the threads of a sweep can have partly filled at a time: each is at work on rows of two chunks at
-/// most, and what none has begun yet lies in one more.
-std::uint64_t least_pieces(const PropagationSpec& spec, std::size_t width, std::size_t columns) {
-  const std::size_t blocks = blocks_of_rows(spec);
-  const std::size_t strips = width == columns ? (blocks * columns + kStripColumns - 1) / kStripColumns
-                                              : blocks * ((width + kStripColumns - 1) / kStripColumns);
+/// More pieces than the threads that put whole rows can have partly filled at a time: each is at work on rows of two chunks
+/// at most, and what none has begun yet lies in one more.
+std::uint64_t least_pieces(const PropagationSpec& spec, std::size_t columns) {
+  const std::size_t strips = (blocks_of_rows(spec) * columns + kStripColumns - 1) / kStripColumns;
   return (2 * active_threads() + 4) * strips + active_threads();
-}
-
-/// Whether tiles of this width cut no strip.
-bool cuts_no_strip(const PropagationSpec& spec, std::size_t width, std::size_t columns) {
-  return width == columns ||
-         (width % kStripColumns == 0 && (blocks_of_rows(spec) == 1 || columns % kStripColumns == 0));
 }
 
 std::uint64_t queue_bytes(const KeptForm& kept, std::uint64_t segments) {
@@ -289,6 +271,69 @@ std::uint64_t kept_rows_of(const Contents& contents, const PropagationSpec& spec
   return spec.all_rows || spec.levels == 0 ? contents.num_nodes() : contents.num_labelled();
 }
 
+TileForm rows_form(const Contents& contents, const PropagationSpec& spec) {
+  TileForm form;
+  const std::uint32_t first = spec.kept.keep == Keep::embedding ? spec.levels : 1;
+  for (std::uint32_t level = first; level <= spec.levels; ++level) {
+    form.levels.push_back(level);
+    form.rows.push_back(kept_rows_of(contents, spec));
+  }
+  form.blocks = static_cast<std::uint32_t>(blocks_of_rows(spec));
+  form.value_bytes = static_cast<std::uint32_t>(value_bytes(spec.kept.type));
+  return form;
+}
+
+namespace {
+
+/// Segments of a queue that takes pieces of whole rows: as many as suit what is written, or none where there is no room.
+std::uint64_t queue_segments(const PropagationSpec& spec, std::size_t columns, std::uint64_t written,
+                             std::uint64_t room) {
+  const std::uint64_t segment = RowsImage::segment_bytes(spec.kept.type), least = least_pieces(spec, columns);
+  const std::uint64_t most = (room - std::min(room, kHugePage)) / segment;
+  if (least > most || queue_bytes(spec.kept, least) > room) return 0;
+  return std::clamp(written / 4 / segment, least, most);
+}
+
+/// The queue of the files of whole rows.
+struct RowQueue {
+  RowQueue(const PropagationSpec& spec, std::uint64_t segments, MemoryBudget& budget) {
+    if (segments == 0) return;
+    const std::size_t segment = RowsImage::segment_bytes(spec.kept.type);
+    memory = HugeBuffer(segments * segment, budget, "buffers of writes");
+    queue.emplace(std::span(memory.data(), memory.size()), segment);
+  }
+  [[nodiscard]] WriteBehind* get() noexcept { return queue ? &*queue : nullptr; }
+  HugeBuffer memory;
+  std::optional<WriteBehind> queue;
+};
+
+/// Values in the bits in which they are kept.
+class KeptBits {
+ public:
+  KeptBits(const Contents& contents, const KeptForm& kept) : contents_(contents), kept_(kept) {}
+  /// Throws DataError for a value that 16 bits do not hold.
+  std::span<const std::byte> of(std::uint32_t level, TileColumns some, std::span<const NodeId> nodes,
+                                std::span<const float> values) {
+    if (kept_.type == FeatureType::f32) return std::as_bytes(values);
+    halves_.resize(values.size());
+    const std::size_t at = round_to_halves(values, kept_.exponent, halves_.data());
+    if (at < values.size())
+      throw DataError("level " + std::to_string(level) + ", " + contents_.order().text(nodes[at / some.count]) +
+                      ", column " + std::to_string(some.first + at % some.count) + ": the value " +
+                      value_text(values[at]) + " times 2^" + std::to_string(kept_.exponent) +
+                      " is more than 16 bits hold, at most 65504; give a smaller " + option("keep-exponent") + ", or " +
+                      option("keep-type", "f32"));
+    return std::as_bytes(std::span<const Half>(halves_));
+  }
+
+ private:
+  const Contents& contents_;
+  const KeptForm& kept_;
+  std::vector<Half> halves_;
+};
+
+}  // namespace
+
 StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const SweepJob& job, const RowMask* targets,
                     std::uint64_t available) {
   StatePlan plan;
@@ -299,83 +344,180 @@ StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const
   plan.state_bytes = levels * rows_level_bytes(contents.num_nodes(), row_width, spec.kept.type, targets);
   plan.row_batch = batch_rows(spec, columns, available);
   const std::uint64_t converter = converter_bytes(contents, spec, columns, plan.row_batch);
-  const auto tiles_beside = [&](std::uint64_t bytes) {
-    return plan_tiles_of(contents, job, available - std::min(available, bytes));
+  const auto try_beside = [&](std::uint64_t bytes) {
+    try {
+      plan.tiles = plan_tiles_of(contents, job, available - std::min(available, bytes));
+    } catch (const ResourceError&) {
+      return false;
+    }
+    return plan.tiles.tiles == 1;
   };
   const std::uint64_t share = memory_shares::kWriteBuffers.of(available);
-  const std::uint64_t segment = RowsImage::segment_bytes(spec.kept.type);
-  const auto try_queue = [&](std::uint64_t segments) {
-    if (segments == 0 || queue_bytes(spec.kept, segments) > share) return;
-    try {
-      const TilePlan tiles = tiles_beside(queue_bytes(spec.kept, segments) + converter);
-      if (!cuts_no_strip(spec, tiles.width, columns) || least_pieces(spec, tiles.width, columns) > segments) return;
-      if (plan.row_segments > 0 && tiles.tiles > plan.tiles.tiles) return;
-      plan.row_segments = segments;
-      plan.tiles = tiles;
-    } catch (const ResourceError&) {
-      // With fewer segments, or without a queue.
-    }
-  };
+  plan.row_bytes = converter;
   if (spec.levels > 0) {
-    const std::uint64_t least = least_pieces(spec, columns, columns);
-    const std::uint64_t most = (share - std::min(share, kHugePage)) / segment;
-    try_queue(least);
-    // Room for a quarter of all, as for sums, where that does not make tiles narrower: a sweep waits less often then.
-    if (const std::uint64_t ample = std::min(most, plan.state_bytes / 4 / segment); ample > least) try_queue(ample);
-    if (plan.row_segments == 0) try_queue(most);
-    if (plan.row_segments == 0) plan.tiles = tiles_beside(converter);
+    // Room for a quarter of all, as for sums, where columns are not cut for it: a sweep waits less often then.
+    const std::uint64_t ample = queue_segments(spec, columns, plan.state_bytes, share);
+    const std::uint64_t least = queue_segments(spec, columns, 0, share);
+    for (const std::uint64_t segments : {ample, least}) {
+      if (plan.row_segments > 0 || segments == 0) continue;
+      if (try_beside(converter + queue_bytes(spec.kept, segments))) plan.row_segments = segments;
+    }
+    plan.row_bytes += queue_bytes(spec.kept, plan.row_segments);
+    if (plan.row_segments == 0 && !try_beside(converter)) {
+      constexpr std::uint64_t kSmall = std::uint64_t{256} << 20;
+      plan.write_buffers = WriteBuffers::size_for(std::min(plan.state_bytes, kSmall), available);
+      const std::uint64_t beside = converter + WriteBuffers::charge(plan.write_buffers);
+      plan.tiles = plan_tiles_of(contents, job, available - std::min(available, beside));
+    }
   }
-  plan.row_bytes = queue_bytes(spec.kept, plan.row_segments) + converter;
   const std::uint64_t rows = kept_rows_of(contents, spec);
-  plan.disk_bytes = plan.state_bytes + RowConverter::spool_bytes(spec, rows, plan.tiles.width);
-  plan.spooled_bytes = RowConverter::spool_bytes(spec, rows, spec.levels > 0 ? columns : 0);
+  const bool has_tiles = plan.tiles.tiles > 1;
+  const std::uint64_t tile_bytes = has_tiles ? plan.state_bytes : 0;
+  plan.disk_bytes = plan.state_bytes + tile_bytes + RowConverter::spool_bytes(spec, rows, plan.tiles.width);
+  plan.spooled_bytes = tile_bytes + RowConverter::spool_bytes(spec, rows, spec.levels > 0 ? columns : 0);
   return plan;
 }
 
+SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const PropagationSpec& spec,
+                      const SweepJob& job, const RowMask* targets, TileColumns range, const StatePlan& plan,
+                      MemoryBudget& budget, ColumnNorms* norms) {
+  const TileForm form = rows_form(contents, spec);
+  const std::vector<FinishedTile> tiles = folder.tiles(form);
+  SweepResult result;
+  for (const FinishedTile& tile : tiles)
+    if (norms != nullptr && tile.is_whole()) norms->set(tile.columns, tile.levels[0]->norms());
+  const std::size_t all = contents.features().columns(), blocks = form.blocks;
+  const std::uint64_t written = std::max(plan.write_buffers, WriteBuffers::size_for(0, budget.available()));
+  const std::uint64_t converter = converter_bytes(contents, spec, all, plan.row_batch);
+  const std::uint64_t beside = converter + WriteBuffers::charge(written);
+  const std::vector<TileRun> runs = plan_runs(contents, job, {0, job.fill}, tiles, range, plan.tiles,
+                                              budget.available() - std::min(budget.available(), beside));
+  if (runs.empty()) return result;
+  std::uint64_t all_tiles = 0;
+  for (const TileRun& run : runs) all_tiles += run.tiles.tiles;
+  const Reservation converting = budget.reserve(converter, "rows of values");
+  WriteBuffers buffers(written, budget);
+  const WantedRanks ranks(contents.num_nodes(), targets);
+  TileWriter writer(folder, form, buffers.queue(), [&](TileColumns columns) {
+    return norms != nullptr ? norms->bytes(columns) : std::vector<std::byte>(columns.count * kTileNormBytes);
+  });
+  for (const TileRun& run : runs) {
+    const RowTaker put = [&](std::uint32_t level, TileColumns some, std::span<const NodeId> nodes,
+                             const float* values) {
+      KeptBits bits(contents, spec.kept);
+      const std::uint64_t rank = ranks.before(nodes.front());
+      const std::size_t index = level - form.levels.front();
+      if (blocks == 1 || some.count < blocks * all) {
+        const TileColumns columns{some.first % all, some.count};
+        writer.at(index, columns)
+            .put(static_cast<std::uint32_t>(some.first / all), rank,
+                 bits.of(level, some, nodes, {values, nodes.size() * some.count}));
+        return;
+      }
+      std::vector<float> block(nodes.size() * all);
+      for (std::size_t b = 0; b < blocks; ++b) {
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+          std::copy_n(values + (i * blocks + b) * all, all, &block[i * all]);
+        writer.at(index, {0, all})
+            .put(static_cast<std::uint32_t>(b), rank, bits.of(level, {b * all, all}, nodes, block));
+      }
+    };
+    RowConverter converter_of_run(folder.path(), contents, spec, targets, run.tiles.width, plan.row_batch, put);
+    const SweepResult one = sweep_columns(
+        contents, job, run, all_tiles, budget,
+        [&](int level, TileColumns tile, const SumRows& rows) {
+          converter_of_run.put(level, tile, rows);
+          writer.publish_written();
+        },
+        [&](int level, TileColumns columns, SumCheck&) {
+          if (static_cast<std::uint32_t>(level) >= form.levels.front())
+            writer.finish(static_cast<std::uint32_t>(level) - form.levels.front(), columns, {});
+        });
+    result.tiles += one.tiles;
+    result.tile_width = std::max(result.tile_width, one.tile_width);
+    result.seconds += one.seconds;
+    result.fill_seconds += one.fill_seconds;
+  }
+  const Clock::time_point summed = Clock::now();
+  writer.publish_all();
+  result.seconds += seconds_since(summed);
+  return result;
+}
+
+namespace {
+
+/// Joins the tiles of all levels into the files that the store keeps.
+void join_row_tiles(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
+                    const RowMask* targets, std::span<const FinishedTile* const> cover, MemoryBudget& budget,
+                    std::vector<LevelFiles>& levels) {
+  const TileForm form = rows_form(contents, spec);
+  const std::size_t columns = contents.features().columns();
+  const auto row_width = static_cast<std::uint32_t>(form.blocks * columns);
+  RowQueue queue(spec, queue_segments(spec, columns, 0, memory_shares::kWriteBuffers.of(budget.available())), budget);
+  for (std::size_t i = 0; i < form.levels.size(); ++i) {
+    std::vector<const TileFile*> tiles;
+    for (const FinishedTile* tile : cover) tiles.push_back(tile->levels[i].get());
+    RowsLevelImage image(store, form.levels[i], row_width, contents.num_nodes(), spec.kept, targets, queue.get());
+    join_rows(tiles, contents.num_nodes(), targets, image, budget);
+    if (queue.queue) queue.queue->drain();
+    levels[form.levels[i]].rows = image.publish();
+  }
+}
+
+}  // namespace
+
 SweepResult build_rows(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
                        const SweepJob& job, const RowMask* targets, const StatePlan& plan, MemoryBudget& budget,
-                       std::vector<LevelFiles>& levels) {
+                       std::vector<LevelFiles>& levels, const TileFolder* folder, TileUse use, ColumnNorms* norms) {
   const bool is_embedding = spec.kept.keep == Keep::embedding;
   const std::uint32_t columns = contents.features().columns(), first_level = is_embedding ? spec.levels : 1;
+  const std::uint64_t kept_levels = spec.levels + std::uint64_t{1} - first_level;
   const auto row_width = static_cast<std::uint32_t>(blocks_of_rows(spec) * columns);
-  const std::size_t width = spec.levels > 0 ? plan.tiles.width : columns;
   require_disk_room(store, plan.disk_bytes, "the rows", "keep fewer rows (" + option("rows", "labelled") + ")");
+  if (folder != nullptr &&
+      (use == TileUse::join || plan.tiles.tiles > 1 || !folder->tiles(rows_form(contents, spec)).empty())) {
+    const TileColumns all{0, columns};
+    SweepResult result;
+    if (use == TileUse::sum) result = row_tiles(*folder, contents, spec, job, targets, all, plan, budget, norms);
+    const Clock::time_point summed = Clock::now();
+    const std::vector<FinishedTile> tiles = folder->tiles(rows_form(contents, spec));
+    require_tiles(*folder, tiles, all);
+    const std::vector<const FinishedTile*> cover = exact_cover(tiles, all);
+    result.tile_width = 0;
+    for (const FinishedTile* tile : cover) {
+      if (norms != nullptr) norms->set(tile->columns, tile->levels[0]->norms());
+      result.tile_width = std::max(result.tile_width, tile->columns.count);
+    }
+    join_row_tiles(store, contents, spec, targets, cover, budget, levels);
+    result.tiles = cover.size();
+    result.rows = kept_rows_of(contents, spec) * kept_levels;
+    result.seconds += seconds_since(summed);
+    return result;
+  }
+  const std::size_t width = spec.levels > 0 ? plan.tiles.width : columns;
   const Reservation converting =
       budget.reserve(plan.row_bytes - queue_bytes(spec.kept, plan.row_segments), "rows of values");
-  HugeBuffer memory;
-  std::optional<WriteBehind> queue;
-  if (plan.row_segments > 0) {
-    const std::size_t segment = RowsImage::segment_bytes(spec.kept.type);
-    memory = HugeBuffer(plan.row_segments * segment, budget, "buffers of writes");
-    queue.emplace(std::span(memory.data(), memory.size()), segment);
-  }
+  RowQueue queue(spec, plan.row_segments, budget);
   std::vector<std::unique_ptr<RowsLevelImage>> images;
   for (std::uint32_t l = first_level; l <= spec.levels; ++l)
-    images.push_back(std::make_unique<RowsLevelImage>(store, l, row_width, contents.num_nodes(), spec.kept, targets,
-                                                      queue ? &*queue : nullptr));
-  const auto put = [&](std::uint32_t level, TileColumns some, std::span<const NodeId> nodes, const float* values) {
-    RowsLevelImage& image = *images[level - first_level];
-    const auto first = static_cast<std::uint32_t>(some.first), count = static_cast<std::uint32_t>(some.count);
-    const std::span<const float> all(values, nodes.size() * some.count);
-    if (spec.kept.type == FeatureType::f32) return image.put(nodes, first, count, std::as_bytes(all).data());
-    std::vector<Half> halves(all.size());
-    const std::size_t at = round_to_halves(all, spec.kept.exponent, halves.data());
-    if (at < all.size())
-      throw DataError("level " + std::to_string(level) + ", " + contents.order().text(nodes[at / some.count]) +
-                      ", column " + std::to_string(some.first + at % some.count) + ": the value " +
-                      value_text(all[at]) + " times 2^" + std::to_string(spec.kept.exponent) +
-                      " is more than 16 bits hold, at most 65504; give a smaller " + option("keep-exponent") + ", or " +
-                      option("keep-type", "f32"));
-    image.put(nodes, first, count, std::as_bytes(std::span<const Half>(halves)).data());
+    images.push_back(
+        std::make_unique<RowsLevelImage>(store, l, row_width, contents.num_nodes(), spec.kept, targets, queue.get()));
+  const RowTaker put = [&](std::uint32_t level, TileColumns some, std::span<const NodeId> nodes, const float* values) {
+    KeptBits bits(contents, spec.kept);
+    images[level - first_level]->put(nodes, static_cast<std::uint32_t>(some.first),
+                                     static_cast<std::uint32_t>(some.count),
+                                     bits.of(level, some, nodes, {values, nodes.size() * some.count}).data());
   };
-  RowConverter converter(store, contents, spec, targets, width, plan.row_batch, put, [&] {
-    for (const auto& image : images) image->rest();
-  });
+  RowConverter converter(store, contents, spec, targets, width, plan.row_batch, put);
   SweepResult result;
   if (spec.levels > 0) {
-    result = sweep_levels(
-        contents, job, plan.tiles, budget,
-        [&](int level, TileColumns tile, const SumRows& rows) { converter.put(level, tile, rows); }, [] {});
+    result = sweep_columns(
+        contents, job, {{0, columns}, plan.tiles, 0, job.fill}, 1, budget,
+        [&](int level, TileColumns tile, const SumRows& rows) { converter.put(level, tile, rows); },
+        [&](int level, TileColumns, SumCheck&) {
+          if (static_cast<std::uint32_t>(level) >= first_level)
+            images[static_cast<std::uint32_t>(level) - first_level]->rest();
+        });
   } else {
     const NodeId nodes = contents.num_nodes(), span = span_nodes(nodes);
     parallel_ranges(0, nodes, kMinSpanNodes / 16, [&](std::size_t begin, std::size_t end) {
@@ -389,7 +531,7 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
     result.tile_width = columns;
   }
   const Clock::time_point summed = Clock::now();
-  if (queue) queue->drain();
+  if (queue.queue) queue.queue->drain();
   for (std::size_t i = 0; i < images.size(); ++i) levels[first_level + i].rows = images[i]->publish();
   result.drain_seconds = seconds_since(summed);
   result.rows = kept_rows_of(contents, spec) * images.size();

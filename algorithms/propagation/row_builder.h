@@ -2,7 +2,6 @@
 // sum is written.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 
 #include "algorithms/propagation/density.h"
 #include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/tile_folder.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
@@ -36,11 +36,9 @@ using RowTaker =
 class RowConverter {
  public:
   /// `targets`: the rows that are kept, or null for all. `batch`: rows that a thread converts at a time, of `workers`
-  /// threads at most. `begin` is called before the first rows of every level and tile, and may be empty. References
-  /// must outlive this object.
+  /// threads at most. References must outlive this object.
   RowConverter(const std::filesystem::path& folder, const Contents& contents, const PropagationSpec& spec,
-               const RowMask* targets, std::size_t tile_width, std::size_t batch, RowTaker take,
-               std::function<void()> begin = {});
+               const RowMask* targets, std::size_t tile_width, std::size_t batch, RowTaker take);
   ~RowConverter();
   RowConverter(const RowConverter&) = delete;
   RowConverter& operator=(const RowConverter&) = delete;
@@ -60,7 +58,6 @@ class RowConverter {
  private:
   struct Work;
   struct Loan;
-  void start(int level, TileColumns columns);
   void load_targets(const SumRows& rows, std::size_t& at, Work& w) const;
   void spool(int level, TileColumns columns, Work& w) const;
   void combine(int level, TileColumns columns, Work& w) const;
@@ -72,32 +69,40 @@ class RowConverter {
   const RowMask* targets_;
   std::size_t tile_width_, batch_;
   RowTaker take_;
-  std::function<void()> begin_;
   DegreePower power_;
   TileFill features_;
   std::vector<bool> used_;
   bool is_single_ = false;  ///< a row has one level, that of the sums
   std::optional<RowRanks> ranks_;
   std::optional<File> spool_;
-  std::mutex mutex_;                                       ///< guards all below
-  std::atomic<std::uint64_t> present_{~std::uint64_t{0}};  ///< level and tile, and may be read by anybody
+  std::mutex mutex_;  ///< guards the next
   std::vector<std::unique_ptr<Work>> idle_;
 };
 
 /// The rows that a store keeps beside labels: those of all nodes, or of those with a label.
 [[nodiscard]] std::uint64_t kept_rows_of(const Contents& contents, const PropagationSpec& spec);
 
+/// The form of the tiles of a propagation's kept rows.
+[[nodiscard]] TileForm rows_form(const Contents& contents, const PropagationSpec& spec);
+
 /// What build_rows() is going to take. `targets` as there. `job.fill` may be empty. Throws ResourceError when a single
 /// column does not fit `available` bytes of memory.
 [[nodiscard]] StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const SweepJob& job,
                                   const RowMask* targets, std::uint64_t available);
 
+/// Computes the kept rows of the columns of a range that are not there yet, and writes them as tiles of the folder, as sum_tiles() does
+/// with sums.
+SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const PropagationSpec& spec,
+                      const SweepJob& job, const RowMask* targets, TileColumns range, const StatePlan& plan,
+                      MemoryBudget& budget, ColumnNorms* norms);
+
 /// Computes the rows that spec.kept asks for and writes them as files of `store`, not yet durable, which `levels`, 0 ..
-/// L, get. The result has no partitions. `targets`: the rows to keep, or null for all. Throws ResourceError (budget; a
-/// disk that has not the room, before anything is computed), DataError, which names node, level and column of a value
-/// that 16 bits do not hold.
+/// L, get. The result has no partitions. `targets`: the rows to keep, or null for all. With more than one column tile, or where the
+/// folder, which may be null where the plan has one tile, has tiles, these are written to it and joined. Throws
+/// ResourceError (budget; a disk that has not the room, before anything is computed), DataError, which names node, level
+/// and column of a value that 16 bits do not hold.
 SweepResult build_rows(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
                        const SweepJob& job, const RowMask* targets, const StatePlan& plan, MemoryBudget& budget,
-                       std::vector<LevelFiles>& levels);
+                       std::vector<LevelFiles>& levels, const TileFolder* folder, TileUse use, ColumnNorms* norms);
 
 }  // namespace unweave

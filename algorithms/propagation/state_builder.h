@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation_sweep.h"
+#include "algorithms/propagation/tile_folder.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/resident_rows.h"
 #include "engine/resources/memory.h"
@@ -37,6 +39,7 @@ struct SweepResult {
   double seconds = 0;          ///< from the first normalised sums to the last sum
   double fill_seconds = 0;     ///< making room for tiles and filling them
   double drain_seconds = 0;    ///< what was left to write after the last sum
+  bool has_norms = true;       ///< features of all columns were read, or their norms were found beside tiles
 };
 
 /// The tiles of build_state_in_memory(), with the memory that they take beside the rows. Throws ResourceError when a single
@@ -75,11 +78,56 @@ struct StatePlan {
                                        MemoryBudget& budget, const LevelSink& sink,
                                        const std::function<void()>& finish);
 
+/// Levels of a job that are there for all columns, and the normalised sums of the last one of them.
+struct TileStart {
+  std::size_t skip = 0;
+  TileFill fill;
+};
+
+/// Columns that are summed in one go, as tiles of a plan of their own, without the first `skip` levels of the job.
+struct TileRun {
+  TileColumns columns;
+  TilePlan tiles;
+  std::size_t skip = 0;
+  TileFill fill;  ///< normalised sums of the level before
+};
+
+/// Sums columns of a job and hands them over, as sweep_levels() does. `done`: see PropagationOptions::level_done; it gets the
+/// check, too. Levels are counted from the job's first one, as 1. `all_tiles`: what progress is told of as tiles.
+[[nodiscard]] SweepResult sweep_columns(const Contents& contents, const SweepJob& job, const TileRun& run,
+                                        std::uint64_t all_tiles, MemoryBudget& budget, const LevelSink& sink,
+                                        const std::function<void(int level, TileColumns, SumCheck&)>& done);
+
+/// Which columns of a range are still to be summed, and how: those of tiles of which some levels are there, then the gaps
+/// between tiles. `whole` is the plan for all columns, which is followed where nothing is there. Throws ResourceError.
+[[nodiscard]] std::vector<TileRun> plan_runs(const Contents& contents, const SweepJob& job, const TileStart& start,
+                                             std::span<const FinishedTile> tiles, TileColumns range,
+                                             const TilePlan& whole, std::uint64_t available);
+
+/// The form of the tiles of a job's sums, without the first `skip` levels.
+[[nodiscard]] TileForm sums_form(const Contents& contents, const SweepJob& job, std::size_t skip = 0);
+
+/// Sums the columns of a range that are not there yet and writes them as tiles of the folder. Norms of columns whose tiles
+/// were found go into `norms`, which may be null. The buffers of writes are those of the plan. Throws ResourceError, DataError.
+SweepResult sum_tiles(const TileFolder& folder, const Contents& contents, const SweepJob& job, const TileStart& start,
+                      TileColumns range, const StatePlan& plan, MemoryBudget& budget, ColumnNorms* norms);
+
+/// What to do with what is there of a propagation.
+enum class TileUse {
+  sum,   ///< what is missing is summed
+  join,  ///< all is there, else DataError tells which columns are missing
+};
+
+/// Throws DataError, which names the columns that no tile has, or tiles of which none ends where the next begins.
+void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles, TileColumns all);
+
 /// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, in tiles and
-/// through buffers as planned. With more than one column tile, tiles are spooled to unlinked files in the store and put
-/// together partition by partition.
+/// through buffers as planned. With more than one column tile, or where the folder has tiles, these are joined partition by
+/// partition. Parts are kept in `folder` where there is one, and taken from there where they are; what of them goes into the
+/// generation is linked from there. Without one, tiles are temporary files.
 /// Throws ResourceError (budget; a disk that has not the room, before anything is computed), DataError.
 [[nodiscard]] SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
-                                      const StatePlan& plan, MemoryBudget& budget);
+                                      const StatePlan& plan, MemoryBudget& budget, const TileFolder* folder = nullptr,
+                                      TileUse use = TileUse::sum, ColumnNorms* norms = nullptr);
 
 }  // namespace unweave

@@ -8,6 +8,7 @@
 
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
 #include "storage/io/error.h"
@@ -104,6 +105,10 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
     report.findings.insert(report.findings.begin() + files_end, found.findings.begin(), found.findings.end());
   }
   if (failure) std::rethrow_exception(failure);
+  for (KeptPart& part : check_tiles(store, manifest.nodes)) {
+    ++report.unfinished_parts;
+    if (!part.damage.empty()) report.findings.push_back({true, std::move(part.damage), part.path.string()});
+  }
 }
 
 /// Whether a writer has replaced the generation meanwhile: what was found may then be files that it removed.

@@ -51,21 +51,22 @@ struct Finding {
 };
 
 struct VerifyReport {
-  std::uint64_t files = 0;          ///< files read in full
-  std::uint64_t bytes = 0;          ///< bytes of these files
-  std::uint64_t arcs = 0;           ///< arcs whose reverse was looked for
-  std::uint64_t rows = 0;           ///< rows of sums, computed again
-  std::uint64_t proved = 0;         ///< rows of all levels, whose sums were proved together
-  std::uint64_t rebuilt = 0;        ///< how many of these by a propagation of all contents
-  std::uint64_t rebuild_tiles = 0;  ///< column tiles of that propagation
-  std::uint64_t rebuild_bytes = 0;  ///< memory that it was planned with
-  std::uint64_t counts = 0;         ///< counts of readers, counted again
-  std::uint64_t models = 0;         ///< models whose release was computed again
-  std::uint64_t outdated = 0;       ///< models that have not absorbed all requests, or stand on another propagation
-  std::uint64_t certificates = 0;   ///< certificates whose chain and signature were checked
-  std::uint64_t receipts = 0;       ///< receipts that a certificate covers
-  std::uint64_t applied = 0;        ///< receipts that say that their request was applied
-  std::uint64_t rejected = 0;       ///< receipts that say that it was rejected; old ones say neither
+  std::uint64_t files = 0;             ///< files read in full
+  std::uint64_t bytes = 0;             ///< bytes of these files
+  std::uint64_t unfinished_parts = 0;  ///< tiles and partitions of propagations that are not finished, read in full
+  std::uint64_t arcs = 0;              ///< arcs whose reverse was looked for
+  std::uint64_t rows = 0;              ///< rows of sums, computed again
+  std::uint64_t proved = 0;            ///< rows of all levels, whose sums were proved together
+  std::uint64_t rebuilt = 0;           ///< how many of these by a propagation of all contents
+  std::uint64_t rebuild_tiles = 0;     ///< column tiles of that propagation
+  std::uint64_t rebuild_bytes = 0;     ///< memory that it was planned with
+  std::uint64_t counts = 0;            ///< counts of readers, counted again
+  std::uint64_t models = 0;            ///< models whose release was computed again
+  std::uint64_t outdated = 0;          ///< models that have not absorbed all requests, or stand on another propagation
+  std::uint64_t certificates = 0;      ///< certificates whose chain and signature were checked
+  std::uint64_t receipts = 0;          ///< receipts that a certificate covers
+  std::uint64_t applied = 0;           ///< receipts that say that their request was applied
+  std::uint64_t rejected = 0;          ///< receipts that say that it was rejected; old ones say neither
   std::vector<Finding> findings;
   std::vector<std::string> remarks;  ///< messages: unusual, but not wrong
 

@@ -127,6 +127,7 @@ std::uint64_t commit_purge(const fs::path& store, const Manifest& before, const 
 
 std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   std::vector<fs::path> doomed = strays_of(store, manifest);
+  doomed.push_back(store / kTilesFolder);
   doomed.push_back(store / kJournalFolder);  // a purged manifest names none
   for (const fs::path& file : forgotten_models(store, manifest)) doomed.push_back(file);
   for (const fs::path& file : private_certificates(store)) doomed.push_back(file);

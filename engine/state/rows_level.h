@@ -32,7 +32,7 @@ class RowsLevelImage {
 
   /// See RowsImage::put(): consecutive wanted nodes of one span.
   void put(std::span<const NodeId> nodes, std::uint32_t first_column, std::uint32_t width, const std::byte* values);
-  /// Closes the files between two tiles, of which there may be more than a process may open. No call of put() is under
+  /// Closes the files between two levels, of which there may be more than a process may open. No call of put() is under
   /// way.
   void rest();
   /// Finishes and names the files, after the queue was drained; they are not yet durable.

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <system_error>
 
@@ -67,6 +68,53 @@ FingerprintKey::FingerprintKey(NodeId nodes, std::size_t columns)
       upper_(draw_numbers<std::uint32_t>((nodes >> shift_) + std::size_t{1}, kHalfBits)),
       lower_(draw_numbers<std::uint64_t>(mask_ + std::size_t{1}, kHalfBits)),
       factors_(draw_numbers<std::int32_t>(columns, kFactorBits, kFactorPadding)) {}
+
+FingerprintKey::FingerprintKey(const Modulus& modulus, NodeId nodes)
+    : modulus_(modulus), shift_(shift_for(nodes)), mask_((NodeId{1} << shift_) - 1) {}
+
+std::uint64_t FingerprintKey::written_bytes(NodeId nodes, std::size_t columns) noexcept {
+  const unsigned shift = shift_for(nodes);
+  return 8 * (1 + (std::uint64_t{1} << shift) + ((nodes >> shift) + 2) / 2 + (columns + std::uint64_t{1}) / 2);
+}
+
+void FingerprintKey::write(std::size_t first, std::size_t columns, std::vector<std::byte>& out) const {
+  const auto append = [&](std::span<const std::byte> bytes) {
+    out.insert(out.end(), bytes.begin(), bytes.end());
+    out.resize((out.size() + 7) / 8 * 8);
+  };
+  const std::uint64_t prime = modulus_.prime();
+  append(std::as_bytes(std::span(&prime, 1)));
+  append(std::as_bytes(std::span(lower_)));
+  append(std::as_bytes(std::span(upper_)));
+  append(std::as_bytes(std::span(factors_).subspan(first, columns)));
+}
+
+std::optional<FingerprintKey> FingerprintKey::read(NodeId nodes, std::size_t columns,
+                                                   std::span<const std::byte> bytes) {
+  if (bytes.size() != written_bytes(nodes, columns)) return std::nullopt;
+  std::size_t at = 0;
+  const auto take = [&](auto& numbers, std::size_t count) {
+    const std::size_t size = count * sizeof(numbers[0]);
+    numbers.resize(count);
+    std::memcpy(numbers.data(), bytes.data() + at, size);
+    at += (size + 7) / 8 * 8;
+    return std::all_of(numbers.begin(), numbers.end(), [](auto number) {
+      return number >= 1 && static_cast<std::uint64_t>(number) <= std::uint64_t{1} << kHalfBits;
+    });
+  };
+  std::uint64_t prime = 0;
+  std::memcpy(&prime, bytes.data(), sizeof prime);
+  at = sizeof prime;
+  if (prime < Modulus::kLeast || prime >= 2 * std::uint64_t{Modulus::kLeast} || prime % 2 == 0 ||
+      !is_prime(static_cast<std::uint32_t>(prime)))
+    return std::nullopt;
+  FingerprintKey key(Modulus(static_cast<std::uint32_t>(prime)), nodes);
+  if (!take(key.lower_, key.mask_ + std::size_t{1}) || !take(key.upper_, (nodes >> key.shift_) + std::size_t{1}) ||
+      !take(key.factors_, columns))
+    return std::nullopt;
+  key.factors_.resize(columns + kFactorPadding);
+  return key;
+}
 
 std::uint64_t FingerprintKey::bytes(NodeId nodes, std::size_t columns) noexcept {
   const unsigned shift = shift_for(nodes);

@@ -11,7 +11,8 @@
 // since u lies in N(v) where v lies in N(u). The other way round, sums that differ anywhere from those of their terms pass
 // with a chance below 2^-25 where all fit 32 bits, and below 2^-24 otherwise, whatever the difference, as long as it does
 // not depend on the key; a single flipped bit of a sum never does. The proof is in algorithms/propagation/PROPAGATION.md. The key,
-// which has the prime, is drawn from the system's generator, and it never leaves the process.
+// which has the prime, is drawn from the system's generator, by each process anew. Tiles of a propagation that is not finished
+// have it beside their residues, so that whoever joins them can tell whether they are the sums that were formed.
 //
 // Both sides are summed up over rows before they are over columns: sum_c q_c (sum_u r_u S(u, c)). The sums in brackets are
 // exact integers of the products of two numbers of 32 bits, and what is done modulo p is little.
@@ -20,6 +21,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,6 +45,13 @@ class FingerprintKey {
  public:
   /// Draws a key. Throws ResourceError where the system has no random numbers.
   FingerprintKey(NodeId nodes, std::size_t columns);
+  /// Bytes of write().
+  [[nodiscard]] static std::uint64_t written_bytes(NodeId nodes, std::size_t columns) noexcept;
+  /// The key for some of the columns as bytes, a multiple of 8: prime, both tables, factors.
+  void write(std::size_t first, std::size_t columns, std::vector<std::byte>& out) const;
+  /// The key that was written so, for these columns alone; nothing where the bytes are none.
+  [[nodiscard]] static std::optional<FingerprintKey> read(NodeId nodes, std::size_t columns,
+                                                          std::span<const std::byte> bytes);
   /// Memory of a key.
   [[nodiscard]] static std::uint64_t bytes(NodeId nodes, std::size_t columns) noexcept;
 
@@ -60,6 +69,7 @@ class FingerprintKey {
                                          const RowMask& rows) const noexcept;
 
  private:
+  FingerprintKey(const Modulus& modulus, NodeId nodes);
   // r_u is a product of two random numbers 1 .. 2^29, of the upper and of the lower half of the node's number: two small
   // tables, which stay in a cache while lists pass by, stand for one of all nodes.
   [[nodiscard]] std::uint64_t product(NodeId node) const noexcept {

@@ -38,6 +38,11 @@ class PartitionSums {
   /// The first partition where the two differ; how many there are, when they are equal.
   [[nodiscard]] std::size_t mismatch(const PartitionSums& other) const;
   [[nodiscard]] std::size_t size() const noexcept { return residues_.size(); }
+  /// Those of all partitions.
+  [[nodiscard]] std::vector<std::uint64_t> residues() const {
+    const std::scoped_lock lock(mutex_);
+    return residues_;
+  }
   [[nodiscard]] std::size_t partition(NodeId node) const noexcept { return node / span_; }
 
  private:

@@ -82,6 +82,16 @@ SealedHeader seal(const SealedName& name, std::uint64_t payload_bytes, const Sea
   return sealed;
 }
 
+FileEntry sealed_entry(const std::filesystem::path& store, const std::string& path) {
+  const File file = File::open_read(store / path);
+  const std::uint64_t bytes = file.size();
+  if (bytes < kSealedHeaderBytes)
+    throw FormatError(store / path, "byte " + std::to_string(bytes), "the file is shorter than its header");
+  Header header{};
+  file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
+  return {path, bytes, to_hex(header.root)};
+}
+
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry) {
   const std::filesystem::path target = name.store / entry.path;
   std::error_code ignored;
@@ -318,11 +328,15 @@ void SealedFile::check_all() const {
 }
 
 void SealedFile::check_chunk(std::uint64_t chunk) const {
+  check_read(chunk, data() + sealed_chunk_begin(chunk));
+}
+
+void SealedFile::check_read(std::uint64_t chunk, const std::byte* bytes) const {
   const std::uint64_t first = sealed_chunk_begin(chunk);
   const std::uint64_t length = std::min(size_, sealed_chunk_begin(chunk + 1)) - first;
   std::uint64_t wanted = 0;
   std::memcpy(&wanted, table_ + 8 * chunk, sizeof wanted);
-  if (checksum64({data() + first, static_cast<std::size_t>(length)}) != wanted)
+  if (checksum64({bytes, static_cast<std::size_t>(length)}) != wanted)
     fail(first, "checksum: these " + std::to_string(length) + " bytes are damaged");
 }
 

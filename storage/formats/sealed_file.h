@@ -82,6 +82,9 @@ struct SealedHeader {
 [[nodiscard]] constexpr std::uint64_t sealed_file_bytes(std::uint64_t payload_bytes) noexcept {
   return sealed_table_offset(payload_bytes) + sizeof(std::uint64_t) * sealed_chunks(payload_bytes);
 }
+/// What a manifest would say of the sealed file `path`, relative to `store`, that none names: its length, and the root that its
+/// header tells. Throws DataError; FormatError where that is no header.
+[[nodiscard]] FileEntry sealed_entry(const std::filesystem::path& store, const std::string& path);
 /// Gives a complete file its final name. A file of that name has the same content and may be what a manifest counts on:
 /// it is replaced only by one that is as durable.
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry);
@@ -153,6 +156,9 @@ class SealedFile {
   void check(std::uint64_t offset, std::uint64_t length) const;
   /// Whether the chunks of payload bytes [offset, offset + length) were checked since the file was mapped.
   [[nodiscard]] bool is_checked(std::uint64_t offset, std::uint64_t length) const noexcept;
+  /// The bytes of a chunk that came another way than by the map, such as past the page cache. Throws FormatError where they are
+  /// damaged.
+  void check_read(std::uint64_t chunk, const std::byte* bytes) const;
   /// Checks every chunk that was not checked since the file was mapped; for `verify`.
   void check_all() const;
   /// Throws FormatError at this payload offset.

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "storage/io/checksum.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 
@@ -91,6 +94,7 @@ void SealedImage::finish(std::uint64_t payload_bytes, const SealedParameters& pa
   out_->put(table_at, std::as_bytes(std::span(table_)));
   out_->put(0, header.bytes);
   out_->finish();
+  written_ = out_->watch();
   out_.reset();  // the queue closes the file after its last write
   table_ = {};
   entry_ = header.entry;
@@ -101,6 +105,14 @@ FileEntry SealedImage::publish() {
   publish_sealed(name_, temporary_, entry_);
   temporary_.clear();
   return entry_;
+}
+
+void SealedImage::publish_as(const std::filesystem::path& path) {
+  assert(is_written());
+  File::open_read(temporary_).sync();
+  if (::rename(temporary_.c_str(), path.c_str()) != 0) throw_system_error("rename", temporary_, errno);
+  temporary_.clear();
+  sync_directory(path.parent_path());
 }
 
 }  // namespace unweave

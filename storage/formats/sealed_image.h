@@ -33,6 +33,13 @@ class SealedImage {
   void finish(std::uint64_t payload_bytes, const SealedParameters& parameters);
   /// Gives the file its name, after finish() and after the queue was drained. It is not yet durable: see sync_files().
   FileEntry publish();
+  /// Whether the queue has done with the file, or failed, which it tells; after finish().
+  [[nodiscard]] bool is_written() const noexcept { return out_ == nullptr && written_.expired(); }
+  /// Makes the file durable, after is_written(), and only then gives it this name in its folder, in the place of another
+  /// file of the same contents.
+  void publish_as(const std::filesystem::path& path);
+  /// What publish() will tell, after finish().
+  [[nodiscard]] const FileEntry& entry() const noexcept { return entry_; }
 
  private:
   struct Chunk {
@@ -46,6 +53,7 @@ class SealedImage {
   std::filesystem::path temporary_;
   FileEntry entry_;
   std::unique_ptr<ScatteredWriter> out_;
+  std::weak_ptr<const File> written_;  ///< lives until the queue has written the last part
   std::mutex mutex_;  ///< guards all below
   std::map<std::uint64_t, Chunk> open_;
   std::vector<std::unique_ptr<std::byte[]>> spare_;

@@ -28,6 +28,8 @@ class ScatteredWriter {
   void put(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Hands what is left to the queue, after all puts. The file is complete when the queue is drained.
   void finish();
+  /// Is gone once this object and all that the queue had of it are.
+  [[nodiscard]] std::weak_ptr<const File> watch() const noexcept { return buffered_; }
   /// For reading, after the queue was drained: whole blocks of WriteBehind::kAlignment, as it may be opened past the page
   /// cache.
   [[nodiscard]] const File& file() const noexcept { return direct_ ? *direct_ : *buffered_; }

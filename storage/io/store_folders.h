@@ -9,6 +9,8 @@ namespace unweave {
 inline constexpr const char* kJournalFolder = "journal";
 inline constexpr const char* kCertificatesFolder = "certificates";
 inline constexpr const char* kModelsFolder = "models";
+/// What is kept of propagations that are not finished; no manifest names a file of it.
+inline constexpr const char* kTilesFolder = "tiles";
 inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",      "splits",
                                                 "names", "state",    kJournalFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};

@@ -59,6 +59,11 @@ void WriteBehind::write(std::shared_ptr<const File> direct, std::shared_ptr<cons
   given_.notify_one();
 }
 
+void WriteBehind::require_written() {
+  const std::scoped_lock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
 void WriteBehind::drain() {
   std::unique_lock lock(mutex_);
   freed_.wait(lock, [&] { return failure_ || (waiting_.empty() && under_way_ == 0); });

@@ -39,6 +39,8 @@ class WriteBehind {
   /// whole blocks of kAlignment through `direct`, if there is such a file, and the rest through `buffered`.
   void write(std::shared_ptr<const File> direct, std::shared_ptr<const File> buffered, std::uint64_t offset,
              std::byte* segment, std::size_t bytes);
+  /// Throws the first error of a write, if there was one.
+  void require_written();
   /// Returns when all that was given is written. Throws the first error of a write: ResourceError (full disk), DataError.
   void drain();
 

@@ -1,5 +1,10 @@
 // tools/commands/propagate.cpp - `unweave propagate`: the initial embedding of a store.
+#include <algorithm>
+#include <charconv>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/bench/measure.h"
 #include "tools/bench/measure_limit.h"
@@ -12,6 +17,97 @@
 
 namespace unweave {
 
+namespace {
+
+/// A meter of the sums that begins with the first of them.
+class SumMeter {
+ public:
+  SumMeter(CommandLine& line, double limit_per_second) : line_(line), limit_per_second_(limit_per_second) {}
+  [[nodiscard]] PropagateMeter meter() {
+    return [this](const PropagateProgress& progress) {
+      if (!meter_) {
+        const double work_of_row = progress.total_arc_features / static_cast<double>(progress.total);
+        meter_.emplace(line_.error(), line_.shows_progress(), "propagate", progress.total, "rows",
+                       limit_per_second_ / work_of_row);
+      }
+      meter_->advance(progress.done - shown_);
+      shown_ = progress.done;
+    };
+  }
+
+ private:
+  CommandLine& line_;
+  double limit_per_second_;  ///< 0: not measured
+  std::optional<Progress> meter_;
+  std::uint64_t shown_ = 0;
+};
+
+std::uint64_t whole_number(const std::string& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    throw UsageError("--tile takes i/N, such as 0/8: the number of a job, from 0, and how many there are");
+  return number;
+}
+
+TileChoice read_tile_choice(const CommandLine& line) {
+  if (line.has("tile") && line.has("tiles")) throw UsageError("--tile and --tiles exclude each other");
+  if (line.has("tiles")) return {std::nullopt, line.get<Count>("tiles").value};
+  const auto& text = line.get<std::string>("tile");
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  return {whole_number(text.substr(0, slash)), whole_number(text.substr(std::min(text.size(), slash + 1)))};
+}
+
+nlohmann::ordered_json columns_of(const std::vector<TileColumns>& all) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const TileColumns& some : all) json.push_back({some.first, some.first + some.count - 1});
+  return json;
+}
+
+std::string columns_text(const std::vector<TileColumns>& all) {
+  std::string text;
+  for (const TileColumns& some : all)
+    text += (text.empty() ? "" : ", ") + std::to_string(some.first) + " to " +
+            std::to_string(some.first + some.count - 1);
+  return text.empty() ? "none" : text;
+}
+
+/// Sums the columns of one job, or of several, and leaves the store as it is.
+void run_tiles(CommandLine& line, Resources& resources) {
+  for (const char* const option : {"assemble", "restart", "measure-limit"})
+    if (line.get<bool>(option))
+      throw UsageError("--" + std::string(option) + " does not go with --tile and --tiles, which only add tiles");
+  line.on_interrupt("the store is as before; tiles that are finished are kept: run the command again");
+  const TileChoice choice = read_tile_choice(line);
+  Measure measure;
+  const Reader reader(line.positional(0), resources);
+  const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
+  TileReport report;
+  {
+    SumMeter meter(line, 0);
+    report = propagate_tiles(reader, spec, choice, meter.meter());
+  }
+  Figures figures{.table = Table({"tiles", ""})};
+  figures.table.add_row({"columns summed", columns_text(report.columns)});
+  figures.json["columns"] = columns_of(report.columns);
+  figures.count("jobs_done", "jobs done", report.done);
+  figures.count("jobs_there", "jobs done before", report.there);
+  figures.count("jobs_busy", "jobs that others are at", report.busy);
+  figures.count("tiles", "column tiles", report.tiles);
+  figures.count("rows", "rows of each", report.rows);
+  figures.table.add_row({"columns without a tile", columns_text(report.missing)});
+  figures.json["missing"] = columns_of(report.missing);
+  figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);
+  figures.json["cone_seconds"] = report.cone_seconds;
+  figures.json["fill_seconds"] = report.fill_seconds;
+  measure.report(figures.json);
+  figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});
+  figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
+  figures.print(line.out(), line.common().json);
+}
+
+}  // namespace
+
 void run_propagate(CommandLine& line) {
   line.describe(
       "Computes the embedding anew from the store's present contents: Z = sum of w_l P^l X, l = 0 .. L, with\n"
@@ -23,10 +119,23 @@ void run_propagate(CommandLine& line) {
   line.options().add_options()("measure-limit", po::bool_switch(),
                                "first measure the machine's gather limit on an R-MAT graph of this size "
                                "(2^16 to 2^22 nodes, or fewer if these do not fit the memory)");
+  line.options().add_options()("tile", po::value<std::string>()->value_name("i/N"),
+                               "sum the columns of job i of N, 0 to N-1, and keep them as tiles in the store; several "
+                               "jobs may run at a time, and each may be given again");
+  line.options().add_options()("tiles", po::value<Count>()->value_name("N"),
+                               "sum, one after the other, the jobs of N that nobody has done or is at");
+  line.options().add_options()("assemble", po::bool_switch(), "join the tiles of all columns; sums nothing");
+  line.options().add_options()("restart", po::bool_switch(),
+                               "drop what is kept of propagations that were not finished; without it the command goes "
+                               "on from there");
   if (!line.parse()) return;
-  line.on_interrupt("the store is whole, with its embedding of before or the new one; run the command again");
-
   Resources resources({line.common().memory_bytes});
+  if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
+  line.on_interrupt(
+      "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "
+      "what is kept");
+  const PropagateHow how{line.get<bool>("restart"), line.get<bool>("assemble")};
+  if (how.restart && how.assemble) throw UsageError("--restart and --assemble exclude each other");
   std::optional<GatherBench> limit;
   if (line.get<bool>("measure-limit")) {
     const Manifest manifest = [&] {
@@ -42,17 +151,8 @@ void run_propagate(CommandLine& line) {
   note_replaced_propagation(line, writer, spec);
   PropagateReport report;
   {
-    std::optional<Progress> meter;
-    std::uint64_t shown = 0;
-    report = writer.propagate(spec, [&](const PropagateProgress& progress) {
-      if (!meter) {
-        const double work_of_row = progress.total_arc_features / static_cast<double>(progress.total);
-        meter.emplace(line.error(), line.shows_progress(), "propagate", progress.total, "rows",
-                      limit ? limit->limit_per_second / work_of_row : 0);
-      }
-      meter->advance(progress.done - shown);
-      shown = progress.done;
-    });
+    SumMeter meter(line, limit ? limit->limit_per_second : 0);
+    report = writer.propagate(spec, meter.meter(), how);
   }
   const std::uint64_t without_row = writer.nodes() - report.targets;
   if (without_row > 0 && !line.has("rows"))

@@ -42,6 +42,8 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   for (const std::string& remark : report.remarks) figures.json["remarks"].push_back(command_text(remark));
   figures.count("files", "files", report.files);
   figures.bytes("bytes", "bytes", report.bytes);
+  if (report.unfinished_parts > 0)
+    figures.count("unfinished_parts", "parts of unfinished propagations", report.unfinished_parts);
   figures.count("arcs", "arcs", report.arcs);
   figures.count("rows", "rows", report.rows);
   if (report.proved > 0) figures.count("proved_rows", "rows proved together", report.proved);

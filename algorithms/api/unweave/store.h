@@ -22,6 +22,7 @@
 #include "algorithms/evaluation/accuracies.h"
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/node_names.h"
 #include "storage/formats/manifest.h"
@@ -76,7 +77,8 @@ struct StoreInfo {
   bool standardized = false;
   FeatureScale scale;
   FeatureLayout feature_layout;
-  /// How large the files of the present generation are, folder by folder, in the order of the manifest.
+  /// How large the files of the present generation are, folder by folder, in the order of the manifest; then those that are
+  /// kept of propagations that are not finished, where there are some.
   std::vector<std::pair<std::string, std::uint64_t>> bytes;
   std::vector<LevelInfo> levels;  ///< empty before a propagation
   std::vector<ModelInfo> models;
@@ -108,6 +110,11 @@ class Reader {
   Resources* resources_;
   std::unique_ptr<LiveStore> store_;
 };
+
+/// Sums some columns of a propagation and keeps their tiles in the store, which stays as it is; Writer::propagate() joins them.
+/// Any number of processes may do so at a time. `meter` as there. Throws UsageError, ResourceError, DataError.
+TileReport propagate_tiles(const Reader& store, const PropagationSpec& spec, const TileChoice& choice,
+                           const PropagateMeter& meter = {});
 
 /// Where lambda comes from.
 enum class LambdaChoice {
@@ -162,8 +169,10 @@ class Writer {
 
   /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md). Weights follow from the scheme;
   /// without a scheme they are those given, or where there are none sgc's. `meter` is told of rows in the place of the meter of the
-  /// resources. Throws UsageError (no features, a parameter out of range), ResourceError.
-  PropagateReport propagate(const PropagationSpec& spec, const PropagateMeter& meter = {});
+  /// resources. `how`: what becomes of parts that an earlier call, or propagate_tiles(), has finished. Throws UsageError (no
+  /// features, a parameter out of range, parts of other options), ResourceError, DataError (tiles that are missing or damaged).
+  PropagateReport propagate(const PropagationSpec& spec, const PropagateMeter& meter = {},
+                            const PropagateHow& how = {});
 
   /// The readable models that stand on the present propagation, and would not on this one.
   [[nodiscard]] std::vector<std::string> models_lost_by(const PropagationSpec& next) const;

@@ -66,12 +66,24 @@ py::dict info(Machine& machine, const py::object& progress, const Path& store, b
 }
 
 py::dict propagate(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  if (const std::optional<TileChoice> choice = tile_choice(options)) {
+    std::optional<Reader> reader;
+    run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
+    const PropagationSpec spec = propagation_spec(options, reader->has_labels());
+    TileReport report;
+    run(machine, progress, [&] {
+      report = propagate_tiles(*reader, spec, *choice);
+      reader.reset();
+    });
+    return dict_of(report);
+  }
   std::optional<Writer> writer;
   run_whole(machine, [&] { writer.emplace(store, machine.resources()); });
   const PropagationSpec spec = propagation_spec(options, writer->has_labels());
+  const PropagateHow how = propagate_how(options);
   PropagateReport report;
   run(machine, progress, [&] {
-    report = writer->propagate(spec);
+    report = writer->propagate(spec, {}, how);
     writer.reset();
   });
   return dict_of(report);

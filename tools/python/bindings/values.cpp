@@ -161,6 +161,28 @@ PropagationSpec propagation_spec(const py::dict& options, bool has_labels) {
   return spec;
 }
 
+std::optional<TileChoice> tile_choice(const py::dict& options) {
+  const auto tile = taken<std::pair<std::uint64_t, std::uint64_t>>(options, "tile");
+  const auto tiles = taken<std::uint64_t>(options, "tiles");
+  if (!tile && !tiles) return std::nullopt;
+  if (tile && tiles) throw UsageError(option("tile") + " and " + option("tiles") + " exclude each other");
+  const PropagateHow how = propagate_how(options);
+  if (how.assemble || how.restart)
+    throw UsageError(option(how.assemble ? "assemble" : "restart") + " does not go with " + option("tile") + " and " +
+                     option("tiles") + ", which only add tiles");
+  if (tiles) return TileChoice{std::nullopt, *tiles};
+  return TileChoice{tile->first, tile->second};
+}
+
+PropagateHow propagate_how(const py::dict& options) {
+  PropagateHow how;
+  how.restart = taken_or(options, "restart", false);
+  how.assemble = taken_or(options, "assemble", false);
+  if (how.restart && how.assemble)
+    throw UsageError(option("restart") + " and " + option("assemble") + " exclude each other");
+  return how;
+}
+
 TrainOptions train_options(const py::dict& options) {
   TrainOptions out;
   out.solver = taken_or<std::string>(options, "solver", std::string(all_solver_infos().front().name));
@@ -318,6 +340,24 @@ py::dict dict_of(const PropagateReport& report) {
   out["sweep_seconds"] = report.sweep_seconds;
   out["sync_seconds"] = report.sync_seconds;
   out["arc_features_per_second"] = report.arc_features_per_second;
+  return out;
+}
+
+py::dict dict_of(const TileReport& report) {
+  const auto columns_of = [](const std::vector<TileColumns>& all) {
+    py::list out;
+    for (const TileColumns& some : all) out.append(py::make_tuple(some.first, some.first + some.count - 1));
+    return out;
+  };
+  py::dict out;
+  out["columns"] = columns_of(report.columns);
+  out["jobs_done"] = report.done;
+  out["jobs_there"] = report.there;
+  out["jobs_busy"] = report.busy;
+  out["tiles"] = report.tiles;
+  out["rows"] = report.rows;
+  out["missing"] = columns_of(report.missing);
+  out["sweep_seconds"] = report.sweep_seconds;
   return out;
 }
 

@@ -43,6 +43,9 @@ template <class T>
 [[nodiscard]] ImportOptions import_options(const py::dict& options);
 [[nodiscard]] GenerateOptions generate_options(const py::dict& options);
 [[nodiscard]] PropagationSpec propagation_spec(const py::dict& options, bool has_labels);
+/// The jobs that are asked for; none where all is to be propagated.
+[[nodiscard]] std::optional<TileChoice> tile_choice(const py::dict& options);
+[[nodiscard]] PropagateHow propagate_how(const py::dict& options);
 [[nodiscard]] TrainOptions train_options(const py::dict& options);
 [[nodiscard]] AttackOptions attack_options(const py::dict& options);
 [[nodiscard]] ModelSelection model_selection(const py::dict& options);
@@ -51,6 +54,7 @@ template <class T>
 [[nodiscard]] py::dict dict_of(const ImportReport& report);
 [[nodiscard]] py::dict dict_of(const StoreInfo& info);
 [[nodiscard]] py::dict dict_of(const PropagateReport& report);
+[[nodiscard]] py::dict dict_of(const TileReport& report);
 [[nodiscard]] py::dict dict_of(const Accuracies& accuracies);
 [[nodiscard]] py::dict dict_of(const StepReport& report);
 [[nodiscard]] py::dict dict_of(const TrainedModel& model);

@@ -105,16 +105,23 @@ class Store:
 
     def propagate(self, hops: int = 2, *, weights: Sequence[float] | None = None, scheme: str | None = None, rho: float = 0.5,
                   scale_bits: int | None = None, rows: str | None = None, keep: str | None = None, keep_type: str | None = None,
-                  keep_exponent: int | None = None) -> Record:
+                  keep_exponent: int | None = None, tile: tuple[int, int] | None = None, tiles: int | None = None,
+                  assemble: bool = False, restart: bool = False) -> Record:
         """Computes the embedding Z = sum of w_l P^l X, l = 0 .. hops, with P = D^-rho A D^(rho-1).
 
         ``weights``: hops + 1 numbers; without them those of ``scheme`` ("sgc", "ppr:0.1", "heat:3", "chebyshev"), w_L = 1 by default.
         ``rows``: "all", or "labelled", which is the default where there are labels: only what these nodes read is computed.
         ``keep``: "state", the sums of all levels, which streams need, by default; else "embedding", the rows of Z alone, or "hops", P^l X
         for l = 1 .. hops. These are kept as ``keep_type``: "f32", or "f16" of the values times 2^``keep_exponent``, -64 to 64.
+
+        Where an earlier call of the same options was cut short, this one goes on with what it had finished; ``restart=True`` begins anew,
+        and other options are an error. ``tile=(i, N)`` sums the columns of job i of N alone, which it keeps in the store; any number of
+        processes may do so at a time. ``tiles=N`` does the jobs of N that nobody has done or is at. ``assemble=True`` joins the tiles of all
+        columns, with the other options of the jobs.
         """
         options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
-                   "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent}
+                   "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent,
+                   "tile": None if tile is None else (int(tile[0]), int(tile[1])), "tiles": tiles, "assemble": assemble, "restart": restart}
         return Record.of(_native.propagate(self._machine, self._watcher(), self.path, options))
 
     def embedded(self) -> np.ndarray:

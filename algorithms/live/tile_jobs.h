@@ -1,0 +1,75 @@
+// algorithms/live/tile_jobs.h - a propagation in jobs: each sums some columns of a store that it only reads, and writes
+// their tiles; propagate() joins them. And what becomes of tiles when contents change.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/live/propagate.h"
+#include "algorithms/propagation/tile_folder.h"
+#include "engine/resources/memory.h"
+#include "storage/formats/manifest.h"
+
+namespace unweave {
+
+class LiveStore;
+
+/// A word for the contents of a store with so many acknowledged requests: what its sums follow from. Embedding, models and
+/// journal are not part of it.
+[[nodiscard]] std::string contents_word(const Manifest& manifest, std::uint64_t sequence);
+
+/// Where parts of this propagation of the store's present contents are kept.
+[[nodiscard]] TileFolder tile_folder(const LiveStore& store, const PropagationSpec& spec);
+
+/// Throws UsageError where parts of a propagation with other options are kept, which names both ways to go on.
+void require_no_other_tiles(const LiveStore& store, const TileFolder& tiles);
+/// Throws UsageError where nothing of this propagation is there to be joined.
+void require_tile_folder(const LiveStore& store, const PropagationSpec& spec, const TileFolder& tiles);
+
+/// Removes all that is kept of propagations that are not finished.
+void remove_tiles(const std::filesystem::path& store) noexcept;
+/// Removes what is kept of other contents than these.
+void remove_stale_tiles(const std::filesystem::path& store, const std::string& contents);
+
+/// Bytes of all that is kept of propagations that are not finished.
+[[nodiscard]] std::uint64_t tile_bytes(const std::filesystem::path& store);
+
+/// A tile file, or a partition that was joined of some.
+struct KeptPart {
+  std::filesystem::path path;
+  std::string damage;  ///< what is wrong with it; empty: nothing
+};
+/// All parts that are kept of a store with so many nodes, by name, after every byte of them was read.
+[[nodiscard]] std::vector<KeptPart> check_tiles(const std::filesystem::path& store, NodeId nodes);
+
+/// Which jobs one call does: that of `index`, or, without one, one after another of those that nobody has done or is at.
+struct TileChoice {
+  std::optional<std::uint64_t> index{};
+  std::uint64_t jobs = 1;
+};
+
+struct TileReport {
+  std::uint64_t done = 0;            ///< jobs that this call has done
+  std::uint64_t there = 0;           ///< jobs asked for that were done before
+  std::uint64_t busy = 0;            ///< that others are at
+  std::uint64_t tiles = 0;           ///< column tiles written
+  std::uint64_t rows = 0;            ///< rows of each of them, over all levels
+  std::vector<TileColumns> columns;  ///< those of the jobs that this call has done
+  std::vector<TileColumns> missing;  ///< columns that no tile has yet
+  double sweep_seconds = 0, fill_seconds = 0, cone_seconds = 0;
+};
+
+/// The columns of one of `jobs` jobs, which are all about as wide; where there are enough of them, whole cache lines.
+[[nodiscard]] TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs,
+                                      std::uint32_t scale_bits);
+
+/// Sums columns of a store that is open for reading, and writes their tiles, durable. Any number of processes may do so at a
+/// time, also for the same columns, and each may be killed and begun again. Throws UsageError (options; more jobs than
+/// columns; parts of other options), ResourceError (memory, disk), DataError; also where the contents change meanwhile.
+TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
+                           MemoryBudget& budget, const PropagateMeter& progress);
+
+}  // namespace unweave

@@ -1,0 +1,137 @@
+// algorithms/propagation/tile_folder.h - what is finished of a propagation that is not: tiles of columns, and partitions
+// that were joined of them, in a folder of the store that names contents and options.
+//
+// The folder is tiles/CONTENTS-OPTIONS of the store. Whatever lies there is durable, and whole, once it has its name.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/propagation/propagation_sweep.h"
+#include "engine/graph/contents.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/tile_file.h"
+
+namespace unweave {
+
+/// What all tiles of a propagation have alike.
+struct TileForm {
+  std::vector<std::uint32_t> levels{};  ///< that have files, ascending
+  std::vector<std::uint64_t> rows{};    ///< rows at these levels
+  std::uint32_t blocks = 1;
+  std::uint32_t value_bytes = 4;
+  [[nodiscard]] TileShape shape(std::size_t index, TileColumns columns) const {
+    return {levels[index],
+            static_cast<std::uint32_t>(columns.first),
+            static_cast<std::uint32_t>(columns.count),
+            rows[index],
+            blocks,
+            value_bytes};
+  }
+};
+
+/// Some columns, and the files of the form's levels; null where there is none yet.
+struct FinishedTile {
+  TileColumns columns;
+  std::vector<std::unique_ptr<TileFile>> levels;
+  [[nodiscard]] bool is_whole() const;
+  /// How many of the first levels are there.
+  [[nodiscard]] std::size_t first_levels() const;
+};
+
+class TileFolder {
+ public:
+  /// `text`: contents and options, line by line; `nodes` of the store. Where `kept` is false nobody goes on with what a killed process
+  /// leaves there, and nothing is made durable.
+  TileFolder(std::filesystem::path path, std::string text, NodeId nodes, bool kept = true)
+      : path_(std::move(path)), text_(std::move(text)), nodes_(nodes), kept_(kept) {}
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] bool kept() const noexcept { return kept_; }
+  /// Makes the folder, its name durable, and removes what killed processes of this machine have not finished there.
+  void prepare() const;
+  /// All tiles of which some level is there, by columns. Throws DataError for a file that is damaged, or of other contents or
+  /// options, or of another form.
+  [[nodiscard]] std::vector<FinishedTile> tiles(const TileForm& form) const;
+  /// The partitions of a level, one entry a span; an empty path where there is none, or a damaged one, which is removed.
+  [[nodiscard]] std::vector<FileEntry> partitions(std::uint32_t level, std::uint32_t columns) const;
+
+ private:
+  std::filesystem::path path_;
+  std::string text_;
+  NodeId nodes_;
+  bool kept_;
+};
+
+/// A folder for tiles that nobody goes on with: where a process is killed, the next one that writes the store removes it.
+class TemporaryTiles {
+ public:
+  TemporaryTiles(const std::filesystem::path& store, NodeId nodes);
+  ~TemporaryTiles();
+  TemporaryTiles(const TemporaryTiles&) = delete;
+  TemporaryTiles& operator=(const TemporaryTiles&) = delete;
+  [[nodiscard]] const TileFolder& folder() const noexcept { return folder_; }
+
+ private:
+  TileFolder folder_;
+};
+
+/// Whole tiles that cover the columns of a range exactly once, in ascending order; none where there are none such.
+[[nodiscard]] std::vector<const FinishedTile*> exact_cover(std::span<const FinishedTile> tiles, TileColumns range);
+/// What is missing to that: columns of the range that no whole tile covers that begins where another one, or the range,
+/// leaves off.
+[[nodiscard]] std::vector<TileColumns> missing_columns(std::span<const FinishedTile> tiles, TileColumns range);
+
+/// The normalised sums of a level from its tile, for columns within that one's. `wanted`: rows of the level, or null for
+/// all; others get zeros. References must outlive it.
+[[nodiscard]] TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted);
+
+/// Tells now and then, from any thread, that a moment has passed.
+class PublishMoments {
+ public:
+  [[nodiscard]] bool passed() noexcept;
+
+ private:
+  std::atomic<std::int64_t> next_ = 0;
+};
+
+/// Writes the tiles of a sweep, level after level of each, and names them as soon as they are written. From any thread.
+class TileWriter {
+ public:
+  /// `norms` gives the sums of features of a tile's columns, kTileNormBytes each. References must outlive this object.
+  TileWriter(const TileFolder& folder, const TileForm& form, WriteBehind& queue,
+             std::function<std::vector<std::byte>(TileColumns)> norms)
+      : folder_(folder), form_(form), queue_(queue), norms_(std::move(norms)) {}
+
+  /// The image of the level at `index` of the form.
+  [[nodiscard]] TileImage& at(std::size_t index, TileColumns columns);
+  /// All rows of the level were put.
+  void finish(std::size_t index, TileColumns columns, std::span<const std::byte> proof);
+  /// Names what is written by now, where a moment has passed since the last call; cheap.
+  void publish_written();
+  /// Waits until all is written, and names it.
+  void publish_all();
+
+ private:
+  void publish(bool all);
+  const TileFolder& folder_;
+  const TileForm& form_;
+  WriteBehind& queue_;
+  std::function<std::vector<std::byte>(TileColumns)> norms_;
+  std::mutex mutex_;  ///< guards the next
+  std::map<std::size_t, std::unique_ptr<TileImage>> open_;
+  std::mutex publishing_;  ///< guards the next
+  std::vector<std::unique_ptr<TileImage>> finished_;
+  PublishMoments moments_;
+};
+
+}  // namespace unweave
