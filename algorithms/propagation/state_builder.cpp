@@ -121,7 +121,9 @@ SumCheck check_of(const Contents& contents, const SweepJob& job, MemoryBudget& b
 /// has gone through if the budget has no room for that.
 BlockSource graph_source(const Contents& contents, const TilePlan& plan, MemoryBudget& budget) {
   const Graph& graph = contents.graph();
-  if (plan.memory_bytes() + graph.file_bytes() <= system_memory()) return block_source(graph);
+  // Features and what is written pass through the page cache beside it.
+  const std::uint64_t taken = budget.limit() - budget.available() + plan.memory_bytes();
+  if (taken + graph.file_bytes() <= system_memory() / 8 * 7) return block_source(graph);
   if (plan.memory_bytes() + GraphStream::bytes(graph) <= budget.available()) return streamed_source(graph, budget);
   BlockSource source = block_source(graph);
   source.forget = [&graph](std::size_t first, std::size_t last) { graph.forget(first, last); };
