@@ -67,8 +67,8 @@ nlohmann::ordered_json columns_of(const std::vector<TileColumns>& all) {
 std::string columns_text(const std::vector<TileColumns>& all) {
   std::string text;
   for (const TileColumns& some : all)
-    text += (text.empty() ? "" : ", ") + std::to_string(some.first) + " to " +
-            std::to_string(some.first + some.count - 1);
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(some.first) + " to " + std::to_string(some.first + some.count - 1);
   return text.empty() ? "none" : text;
 }
 
