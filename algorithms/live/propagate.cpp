@@ -78,8 +78,8 @@ PropagationSeconds PropagationForecaster::seconds(const PropagationPlan& plan) c
 
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
-                                     PropagateReport& report, ColumnNorms* norms,
-                                     const PropagationForecaster* forecast, const PropagationParts& parts) {
+                                     PropagateReport& report, ColumnNorms* norms, const PropagationForecaster* forecast,
+                                     const PropagationParts& parts) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return files;
   const Clock::time_point start = Clock::now();

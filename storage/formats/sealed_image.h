@@ -54,7 +54,7 @@ class SealedImage {
   FileEntry entry_;
   std::unique_ptr<ScatteredWriter> out_;
   std::weak_ptr<const File> written_;  ///< lives until the queue has written the last part
-  std::mutex mutex_;  ///< guards all below
+  std::mutex mutex_;                   ///< guards all below
   std::map<std::uint64_t, Chunk> open_;
   std::vector<std::unique_ptr<std::byte[]>> spare_;
   std::vector<std::uint64_t> table_;  ///< until finish(); charged to no budget, see SealedWriter

@@ -28,7 +28,8 @@ class GraphOnDisk {
   GraphOnDisk() {
     std::mt19937 random(5);
     std::vector<Edge> edges(400'000);
-    for (Edge& edge : edges) edge = {static_cast<NodeId>(random() % kStreamedNodes), static_cast<NodeId>(random() % kStreamedNodes)};
+    for (Edge& edge : edges)
+      edge = {static_cast<NodeId>(random() % kStreamedNodes), static_cast<NodeId>(random() % kStreamedNodes)};
     for (NodeId v = 1; v < 100'000; ++v) edges.push_back({90'000, v});  // a hub
     ArcSorter sorter(dir_.path(), std::size_t{64} << 20, kStreamedNodes);
     sorter.add(edges);
