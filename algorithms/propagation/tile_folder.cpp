@@ -79,6 +79,7 @@ std::vector<FinishedTile> TileFolder::tiles(const TileForm& form) const {
     tile.levels[index] = std::move(file);
   }
   std::vector<FinishedTile> tiles;
+  tiles.reserve(found.size());
   for (auto& [columns, tile] : found) tiles.push_back(std::move(tile));
   return tiles;
 }

@@ -31,7 +31,7 @@ class PartitionImage {
   [[nodiscard]] bool is_written() const noexcept { return is_complete_.load() && image_.is_written(); }
   /// Makes the file durable, after is_written(), and only then gives it its name.
   FileEntry publish_durable() {
-    const FileEntry entry = image_.entry();
+    FileEntry entry = image_.entry();
     image_.publish_as(store_ / entry.path);
     return entry;
   }

@@ -284,7 +284,7 @@ TEST_SUITE("unit") {
     }
     const std::vector<fs::path> tiles = tiles_of(store);
     REQUIRE(tiles.size() == 4);
-    const fs::path tile = tiles[1];
+    const fs::path& tile = tiles[1];
     const std::string whole = testing::read_all(tile);
     const auto check = [&](const std::string& bytes) {
       testing::write_file(tile, bytes);
