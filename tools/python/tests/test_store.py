@@ -2,6 +2,7 @@
 import datetime
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -345,8 +346,24 @@ def test_ctrl_c_ends_long_work_and_leaves_the_store_whole(tmp_path):
     timer.join()
     assert time.monotonic() - started < 60 and threading.active_count() <= before
     assert store.info().hops is None
-    store.propagate(hops=1, rows="all")
+    with pytest.raises(unweave.UsageError, match="restart"):  # what was finished is kept for the same options
+        store.propagate(hops=1, rows="all")
+    store.propagate(hops=1, rows="all", restart=True)
     assert store.verify().ok
+
+
+def test_jobs_give_what_one_process_does(store, tmp_path):
+    shutil.copytree(store.path, tmp_path / "jobs")
+    jobs = unweave.Store(tmp_path / "jobs")
+    store.propagate(hops=2)
+    first = jobs.propagate(hops=2, tile=(0, 2))
+    assert first.jobs_done == 1 and len(first.columns) == 1 and len(first.missing) == 1
+    assert jobs.propagate(hops=2, tiles=2).missing == []
+    assert jobs.propagate(hops=2, assemble=True).tiles == 2
+    assert jobs.info(digest=True).digest == store.info(digest=True).digest
+    for wrong in ({"tile": (2, 2)}, {"tiles": 0}, {"tile": (0, 2), "tiles": 2}, {"tile": (0, 2), "assemble": True}):
+        with pytest.raises(unweave.UsageError):
+            jobs.propagate(hops=2, **wrong)
 
 
 def test_another_thread_runs_meanwhile(tmp_path):
