@@ -239,8 +239,12 @@ class EdgeSink {
     for (std::size_t first = 0; first < edges.size(); first += kChunkRows) {
       const auto some = edges.subspan(first, std::min(kChunkRows, edges.size() - first));
       if (pair_writer_) {
-        pairs_.clear();
-        for (const Edge& edge : some) pairs_.insert(pairs_.end(), {edge.u, edge.v});
+        pairs_.resize(2 * some.size());
+        std::int64_t* out = pairs_.data();
+        for (const Edge& edge : some) {
+          *out++ = edge.u;
+          *out++ = edge.v;
+        }
         pair_writer_->append(std::span<const std::int64_t>(pairs_));
       }
       if (!weight_writer_) continue;

@@ -13,6 +13,7 @@
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_record.h"
@@ -105,6 +106,7 @@ class Purge {
     keep_models();
     before_ = live_->manifest();
     log_certificates(store_, before_);
+    require_purge_room(*live_, options_);
     try {
       begin_purge(store_);
       build();

@@ -13,6 +13,7 @@
 #include "engine/generations/store_purge.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/file.h"
 
 namespace unweave {
 namespace {
@@ -91,18 +92,10 @@ void plan_models(const LiveStore& store, bool certifies_rest, MemoryBudget& budg
   }
 }
 
-}  // namespace
-
-PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget) {
+/// The files of graph, features, labels and sums. `all`: of every span, in another order or with new nodes.
+std::uint64_t content_bytes(const LiveStore& store, bool all) {
   const Manifest& manifest = store.manifest();
   const Graph& graph = store.contents().graph();
-  PurgePlan plan;
-  const bool certifies_rest = has_nothing_to_forget(store, options);
-  if (store.propagated()) plan_models(store, certifies_rest, budget, plan);
-  if (certifies_rest) return plan;
-  plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
-  const bool all =
-      plan.computes_order || options.nodes.value_or(manifest.nodes) != manifest.nodes;  // new nodes take few bytes
   const std::vector<NodeId> cleared = store.contents().cleared().sorted();
   const std::vector<NodeId> set = store.contents().features().set_nodes().sorted();
   const auto has_new_rows = [&](NodeRange span) {
@@ -112,18 +105,44 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
     };
     return lies_in(cleared) || lies_in(set);
   };
-  const std::uint64_t new_arcs = kArcBytes * graph.num_changed_arcs();
-  plan.written_bytes +=
-      new_arcs +
-      bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
-      bytes_where(manifest.feature_files, manifest.nodes, [&](NodeRange span) { return all || has_new_rows(span); }) +
-      (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +
-      (all ? bytes_of(manifest.order_file) : 0) +
-      (manifest.names && !cleared.empty() ? manifest.names->names.bytes + manifest.names->index.bytes : 0) +
-      state_bytes(store, all);
+  return kArcBytes * graph.num_changed_arcs() +
+         bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
+         bytes_where(manifest.feature_files, manifest.nodes,
+                     [&](NodeRange span) { return all || has_new_rows(span); }) +
+         (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +
+         (all ? bytes_of(manifest.order_file) : 0) +
+         (manifest.names && !cleared.empty() ? manifest.names->names.bytes + manifest.names->index.bytes : 0) +
+         state_bytes(store, all);
+}
+
+/// Whether every file is written anew.
+bool writes_all(const LiveStore& store, const PurgeOptions& options) {
+  const Manifest& manifest = store.manifest();
+  return (manifest.order_file && !options.keep_order) || options.nodes.value_or(manifest.nodes) != manifest.nodes;
+}
+
+}  // namespace
+
+void require_purge_room(const LiveStore& store, const PurgeOptions& options) {
+  if (writes_all(store, options) || (store.propagated() && store.embedding().stale_rows() > 0)) return;
+  require_disk_room(store.path(), content_bytes(store, false), "the files of the purged store",
+                    "move the store to a larger disk");
+}
+
+PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget) {
+  const Manifest& manifest = store.manifest();
+  const Graph& graph = store.contents().graph();
+  PurgePlan plan;
+  const bool certifies_rest = has_nothing_to_forget(store, options);
+  if (store.propagated()) plan_models(store, certifies_rest, budget, plan);
+  if (certifies_rest) return plan;
+  plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
+  const bool all = writes_all(store, options);  // new nodes take few bytes
+  plan.written_bytes += content_bytes(store, all);
   if (all) {
     // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on their way.
-    const std::uint64_t graph_bytes = bytes_of(manifest.shards) + new_arcs + kArcBytes * graph.num_arcs();
+    const std::uint64_t graph_bytes =
+        bytes_of(manifest.shards) + kArcBytes * (graph.num_changed_arcs() + graph.num_arcs());
     const std::uint64_t feature_bytes =
         bytes_of(manifest.feature_files) * (manifest.feature_layout.type == FeatureType::f16 ? 2 : 1);
     plan.temporary_bytes = std::max({graph_bytes, feature_bytes, state_bytes(store, all)});

@@ -25,6 +25,10 @@ struct PurgePlan {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
 };
 
+/// Throws ResourceError where the disk has not the room for the files that this purge writes, as far as that is known before:
+/// not of another order or with new nodes, nor before stale rows are published.
+void require_purge_room(const LiveStore& store, const PurgeOptions& options);
+
 /// Reads the training rows where there are such models. Throws ResourceError where a training would for want of memory.
 [[nodiscard]] PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget);
 

@@ -236,11 +236,19 @@ void RowConverter::combine(int level, TileColumns columns, Work& w) const {
 
 namespace {
 
-/// More pieces than the threads that put whole rows can have partly filled at a time: each is at work on rows of two chunks
-/// at most, and what none has begun yet lies in one more.
-std::uint64_t least_pieces(const PropagationSpec& spec, std::size_t columns) {
-  const std::size_t strips = (blocks_of_rows(spec) * columns + kStripColumns - 1) / kStripColumns;
+/// More pieces than the threads of a sweep can have partly filled at a time: each is at work on rows of two chunks at
+/// most, and what none has begun yet lies in one more.
+std::uint64_t least_pieces(const PropagationSpec& spec, std::size_t width, std::size_t columns) {
+  const std::size_t blocks = blocks_of_rows(spec);
+  const std::size_t strips = width == columns ? (blocks * columns + kStripColumns - 1) / kStripColumns
+                                              : blocks * ((width + kStripColumns - 1) / kStripColumns);
   return (2 * active_threads() + 4) * strips + active_threads();
+}
+
+/// Whether tiles of this width cut no strip.
+bool cuts_no_strip(const PropagationSpec& spec, std::size_t width, std::size_t columns) {
+  return width == columns ||
+         (width % kStripColumns == 0 && (blocks_of_rows(spec) == 1 || columns % kStripColumns == 0));
 }
 
 std::uint64_t queue_bytes(const KeptForm& kept, std::uint64_t segments) {
@@ -288,7 +296,7 @@ namespace {
 /// Segments of a queue that takes pieces of whole rows: as many as suit what is written, or none where there is no room.
 std::uint64_t queue_segments(const PropagationSpec& spec, std::size_t columns, std::uint64_t written,
                              std::uint64_t room) {
-  const std::uint64_t segment = RowsImage::segment_bytes(spec.kept.type), least = least_pieces(spec, columns);
+  const std::uint64_t segment = RowsImage::segment_bytes(spec.kept.type), least = least_pieces(spec, columns, columns);
   const std::uint64_t most = (room - std::min(room, kHugePage)) / segment;
   if (least > most || queue_bytes(spec.kept, least) > room) return 0;
   return std::clamp(written / 4 / segment, least, most);
@@ -344,37 +352,36 @@ StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const
   plan.state_bytes = levels * rows_level_bytes(contents.num_nodes(), row_width, spec.kept.type, targets);
   plan.row_batch = batch_rows(spec, columns, available);
   const std::uint64_t converter = converter_bytes(contents, spec, columns, plan.row_batch);
-  const auto try_beside = [&](std::uint64_t bytes) {
-    try {
-      plan.tiles = plan_tiles_of(contents, job, available - std::min(available, bytes));
-    } catch (const ResourceError&) {
-      return false;
-    }
-    return plan.tiles.tiles == 1;
+  const auto tiles_beside = [&](std::uint64_t bytes) {
+    return plan_tiles_of(contents, job, available - std::min(available, bytes));
   };
   const std::uint64_t share = memory_shares::kWriteBuffers.of(available);
-  plan.row_bytes = converter;
+  const std::uint64_t segment = RowsImage::segment_bytes(spec.kept.type);
+  const auto try_queue = [&](std::uint64_t segments) {
+    if (segments == 0 || queue_bytes(spec.kept, segments) > share) return;
+    try {
+      const TilePlan tiles = tiles_beside(queue_bytes(spec.kept, segments) + converter);
+      if (!cuts_no_strip(spec, tiles.width, columns) || least_pieces(spec, tiles.width, columns) > segments) return;
+      if (plan.row_segments > 0 && tiles.tiles > plan.tiles.tiles) return;
+      plan.row_segments = segments;
+      plan.tiles = tiles;
+    } catch (const ResourceError&) {
+      // With fewer segments, or without a queue.
+    }
+  };
   if (spec.levels > 0) {
-    // Room for a quarter of all, as for sums, where columns are not cut for it: a sweep waits less often then.
-    const std::uint64_t ample = queue_segments(spec, columns, plan.state_bytes, share);
-    const std::uint64_t least = queue_segments(spec, columns, 0, share);
-    for (const std::uint64_t segments : {ample, least}) {
-      if (plan.row_segments > 0 || segments == 0) continue;
-      if (try_beside(converter + queue_bytes(spec.kept, segments))) plan.row_segments = segments;
-    }
-    plan.row_bytes += queue_bytes(spec.kept, plan.row_segments);
-    if (plan.row_segments == 0 && !try_beside(converter)) {
-      constexpr std::uint64_t kSmall = std::uint64_t{256} << 20;
-      plan.write_buffers = WriteBuffers::size_for(std::min(plan.state_bytes, kSmall), available);
-      const std::uint64_t beside = converter + WriteBuffers::charge(plan.write_buffers);
-      plan.tiles = plan_tiles_of(contents, job, available - std::min(available, beside));
-    }
+    const std::uint64_t least = least_pieces(spec, columns, columns);
+    const std::uint64_t most = (share - std::min(share, kHugePage)) / segment;
+    try_queue(least);
+    // Room for a quarter of all, as for sums, where that does not make tiles narrower: a sweep waits less often then.
+    if (const std::uint64_t ample = std::min(most, plan.state_bytes / 4 / segment); ample > least) try_queue(ample);
+    if (plan.row_segments == 0) try_queue(most);
+    if (plan.row_segments == 0) plan.tiles = tiles_beside(converter);
   }
+  plan.row_bytes = queue_bytes(spec.kept, plan.row_segments) + converter;
   const std::uint64_t rows = kept_rows_of(contents, spec);
-  const bool has_tiles = plan.tiles.tiles > 1;
-  const std::uint64_t tile_bytes = has_tiles ? plan.state_bytes : 0;
-  plan.disk_bytes = plan.state_bytes + tile_bytes + RowConverter::spool_bytes(spec, rows, plan.tiles.width);
-  plan.spooled_bytes = tile_bytes + RowConverter::spool_bytes(spec, rows, spec.levels > 0 ? columns : 0);
+  plan.disk_bytes = plan.state_bytes + RowConverter::spool_bytes(spec, rows, plan.tiles.width);
+  plan.spooled_bytes = RowConverter::spool_bytes(spec, rows, spec.levels > 0 ? columns : 0);
   return plan;
 }
 
@@ -387,11 +394,13 @@ SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const 
   for (const FinishedTile& tile : tiles)
     if (norms != nullptr && tile.is_whole()) norms->set(tile.columns, tile.levels[0]->norms());
   const std::size_t all = contents.features().columns(), blocks = form.blocks;
-  const std::uint64_t written = std::max(plan.write_buffers, WriteBuffers::size_for(0, budget.available()));
+  constexpr std::uint64_t kSmall = std::uint64_t{256} << 20;
+  const std::uint64_t written = WriteBuffers::size_for(std::min(plan.state_bytes, kSmall), budget.available());
   const std::uint64_t converter = converter_bytes(contents, spec, all, plan.row_batch);
   const std::uint64_t beside = converter + WriteBuffers::charge(written);
-  const std::vector<TileRun> runs = plan_runs(contents, job, {0, job.fill}, tiles, range, plan.tiles,
-                                              budget.available() - std::min(budget.available(), beside));
+  const std::uint64_t room = budget.available() - std::min(budget.available(), beside);
+  const std::vector<TileRun> runs =
+      plan_runs(contents, job, {0, job.fill}, tiles, range, plan_tiles_of(contents, job, room), room);
   if (runs.empty()) return result;
   std::uint64_t all_tiles = 0;
   for (const TileRun& run : runs) all_tiles += run.tiles.tiles;
@@ -473,10 +482,17 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
   const std::uint32_t columns = contents.features().columns(), first_level = is_embedding ? spec.levels : 1;
   const std::uint64_t kept_levels = spec.levels + std::uint64_t{1} - first_level;
   const auto row_width = static_cast<std::uint32_t>(blocks_of_rows(spec) * columns);
-  require_disk_room(store, plan.disk_bytes, "the rows", "keep fewer rows (" + option("rows", "labelled") + ")");
-  if (folder != nullptr &&
-      (use == TileUse::join || plan.tiles.tiles > 1 || !folder->tiles(rows_form(contents, spec)).empty())) {
-    const TileColumns all{0, columns};
+  const TileColumns all{0, columns};
+  const bool has_tiles = folder != nullptr && !folder->tiles(rows_form(contents, spec)).empty();
+  std::uint64_t missing = 0;  // bytes of tiles that are not there
+  if (has_tiles)
+    for (const TileColumns& gap : missing_columns(folder->tiles(rows_form(contents, spec)), all))
+      missing += plan.state_bytes / columns * gap.count;
+  require_disk_room(store, plan.disk_bytes + missing, "the rows",
+                    "keep fewer rows (" + option("rows", "labelled") + ")");
+  // Without tiles that jobs have left, rows of every tile go to their place at once: a tile of its own would be written and
+  // read once more, and take as much disk again.
+  if (folder != nullptr && (use == TileUse::join || has_tiles)) {
     SweepResult result;
     if (use == TileUse::sum) result = row_tiles(*folder, contents, spec, job, targets, all, plan, budget, norms);
     const Clock::time_point summed = Clock::now();
@@ -512,7 +528,7 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
   SweepResult result;
   if (spec.levels > 0) {
     result = sweep_columns(
-        contents, job, {{0, columns}, plan.tiles, 0, job.fill}, 1, budget,
+        contents, job, {all, plan.tiles, 0, job.fill}, plan.tiles.tiles, budget,
         [&](int level, TileColumns tile, const SumRows& rows) { converter.put(level, tile, rows); },
         [&](int level, TileColumns, SumCheck&) {
           if (static_cast<std::uint32_t>(level) >= first_level)

@@ -97,8 +97,8 @@ SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const 
                       MemoryBudget& budget, ColumnNorms* norms);
 
 /// Computes the rows that spec.kept asks for and writes them as files of `store`, not yet durable, which `levels`, 0 ..
-/// L, get. The result has no partitions. `targets`: the rows to keep, or null for all. With more than one column tile, or where the
-/// folder, which may be null where the plan has one tile, has tiles, these are written to it and joined. Throws
+/// L, get. The result has no partitions. `targets`: the rows to keep, or null for all. Where the folder, which may be null, has tiles,
+/// the others are written to it, too, and all are joined; else rows go to their place at once. Throws
 /// ResourceError (budget; a disk that has not the room, before anything is computed), DataError, which names node, level
 /// and column of a value that 16 bits do not hold.
 SweepResult build_rows(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
