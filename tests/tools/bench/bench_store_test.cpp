@@ -84,10 +84,10 @@ TEST_SUITE("unit") {
       const TempDir folder;
       MemoryBudget budget((little ? std::uint64_t{8} : std::uint64_t{512}) << 20);
       WorkMeter nobody;
-      const ImportBench bench = run_bench_import(folder.path(), {14, 16, 1, 5}, budget, nobody);
-      CHECK(bench.nodes == 1 << 14);
-      CHECK(bench.edges_read == 16 << 14);
-      CHECK(bench.arcs == 2 * rmat_edges(14, 16, 5).size());
+      const ImportBench bench = run_bench_import(folder.path(), {15, 16, 1, 5}, budget, nobody);
+      CHECK(bench.nodes == 1 << 15);
+      CHECK(bench.edges_read == 16 << 15);
+      CHECK(bench.arcs == 2 * rmat_edges(15, 16, 5).size());
       CHECK(bench.threads == 2);
       CHECK(bench.input_bytes > 8 * bench.edges_read);
       CHECK(bench.input_bytes < 8 * bench.edges_read + 256);
