@@ -10,9 +10,9 @@
 #include <string>
 
 #include "algorithms/live/live_store.h"
+#include "engine/graph/edge_pieces.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/row_sorter.h"
-#include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "engine/resources/watcher.h"
@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::size_t kChunkRows = 8192;
 constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t kArcsAPiece = std::uint64_t{1} << 15;  // but for a block that has more
 
 /// A store is never written to by readers.
 std::filesystem::path folder_beside(const LiveStore& store, const NpyTarget& target) {
@@ -40,7 +39,7 @@ struct RowChunk {
 /// Rows of Z, a chunk at a time; of a node without an embedding NaN.
 class RowReader {
  public:
-  /// So many chunks are in memory at a time.
+  /// `chunks`: how many of them are in memory at a time.
   RowReader(const LiveStore& store, std::span<const double> weights, std::size_t chunks)
       : embedding_(store.embedding()), weights_(weights), width_(embedding_.row_width(weights)) {
     const std::uint64_t row = std::max<std::uint64_t>(1, width_ * sizeof(float));
@@ -174,48 +173,12 @@ void write_sorted_rows(const LiveStore& store, const RowReader& reader, bool all
   });
 }
 
-/// Edges of consecutive blocks, as positions u < v in their order.
-struct EdgePiece {
-  std::size_t first_block = 0, last_block = 0;
-  Graph::BlockBuffer buffer;
-  std::vector<Edge> edges;
-  std::vector<std::uint32_t> weights;  ///< empty where edges have none
-};
-
-std::uint64_t arcs_of_block(const Graph& graph, std::size_t block) {
-  std::uint64_t arcs = 0;
-  const std::size_t last = std::min<std::size_t>((block + 1) * kBlockNodes, graph.num_nodes());
-  for (std::size_t node = block * kBlockNodes; node < last; ++node) arcs += graph.degree(static_cast<NodeId>(node));
-  return arcs;
-}
-
 /// Calls use(piece) for all edges in their order. What comes next is decoded meanwhile.
 template <class Use>
 void for_all_edges(const Graph& graph, const Use& use) {
   const WatchedStep watched("edges", graph.num_blocks(), "blocks");
-  std::size_t next = 0;
-  run_pipeline<EdgePiece>(
-      [&](EdgePiece& piece) {
-        piece.first_block = next;
-        for (std::uint64_t arcs = 0; next < graph.num_blocks() && arcs < kArcsAPiece; ++next) {
-          read_ahead_of(graph, next);
-          arcs += arcs_of_block(graph, next);
-        }
-        piece.last_block = next;
-        return piece.first_block < piece.last_block;
-      },
-      [&](EdgePiece& piece) {
-        piece.edges.clear();
-        piece.weights.clear();
-        DecodedBlock block;
-        for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
-          graph.decode(b, piece.buffer, block);
-          for_edges(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
-            piece.edges.push_back({u, v});
-            if (graph.max_weight() > 1) piece.weights.push_back(weight);
-          });
-        }
-      },
+  for_edge_pieces(
+      graph, [](const EdgePiece&) {},
       [&](EdgePiece& piece) {
         use(piece);
         watched.advance(piece.last_block - piece.first_block);

@@ -442,10 +442,7 @@ SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const 
           if (static_cast<std::uint32_t>(level) >= form.levels.front())
             writer.finish(static_cast<std::uint32_t>(level) - form.levels.front(), columns, {});
         });
-    result.tiles += one.tiles;
-    result.tile_width = std::max(result.tile_width, one.tile_width);
-    result.seconds += one.seconds;
-    result.fill_seconds += one.fill_seconds;
+    result.add_run(one);
   }
   const Clock::time_point summed = Clock::now();
   writer.publish_all();
@@ -483,11 +480,14 @@ SweepResult build_rows(const std::filesystem::path& store, const Contents& conte
   const std::uint64_t kept_levels = spec.levels + std::uint64_t{1} - first_level;
   const auto row_width = static_cast<std::uint32_t>(blocks_of_rows(spec) * columns);
   const TileColumns all{0, columns};
-  const bool has_tiles = folder != nullptr && !folder->tiles(rows_form(contents, spec)).empty();
   std::uint64_t missing = 0;  // bytes of tiles that are not there
-  if (has_tiles)
-    for (const TileColumns& gap : missing_columns(folder->tiles(rows_form(contents, spec)), all))
-      missing += plan.state_bytes / columns * gap.count;
+  bool has_tiles = false;
+  if (folder != nullptr) {
+    const std::vector<FinishedTile> there = folder->tiles(rows_form(contents, spec));
+    has_tiles = !there.empty();
+    for (const TileColumns& gap : missing_columns(there, all))
+      missing += has_tiles && use == TileUse::sum ? plan.state_bytes / columns * gap.count : 0;
+  }
   require_disk_room(store, plan.disk_bytes + missing, "the rows",
                     "keep fewer rows (" + option("rows", "labelled") + ")");
   // Without tiles that jobs have left, rows of every tile go to their place at once: a tile of its own would be written and

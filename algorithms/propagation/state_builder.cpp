@@ -308,10 +308,7 @@ SweepResult sum_tiles(const TileFolder& folder, const Contents& contents, const 
           const PartitionSums& residues = check.sums(static_cast<std::uint32_t>(index + 1 - run.skip));
           writer.finish(index - start.skip, columns, proof_of(check.key(), columns.first, columns.count, residues));
         });
-    result.tiles += one.tiles;
-    result.tile_width = std::max(result.tile_width, one.tile_width);
-    result.seconds += one.seconds;
-    result.fill_seconds += one.fill_seconds;
+    result.add_run(one);
   }
   const Clock::time_point summed = Clock::now();
   writer.publish_all();

@@ -2,6 +2,7 @@
 // the sums of all levels above it, used by `propagate` and by updates that would cost more than a sweep.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -39,7 +40,15 @@ struct SweepResult {
   double seconds = 0;          ///< from the first normalised sums to the last sum
   double fill_seconds = 0;     ///< making room for tiles and filling them
   double drain_seconds = 0;    ///< what was left to write after the last sum
-  bool has_norms = true;       ///< features of all columns were read, or their norms were found beside tiles
+
+  /// Counts the tiles of one run more, and its time.
+  void add_run(const SweepResult& run) {
+    tiles += run.tiles;
+    tile_width = std::max(tile_width, run.tile_width);
+    seconds += run.seconds;
+    fill_seconds += run.fill_seconds;
+  }
+  bool has_norms = true;  ///< features of all columns were read, or their norms were found beside tiles
 };
 
 /// The tiles of build_state_in_memory(), with the memory that they take beside the rows. Throws ResourceError when a single

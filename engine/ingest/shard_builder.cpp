@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/graph/edge_pieces.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/shard.h"
@@ -31,14 +32,6 @@ struct ChangedPiece {
   std::vector<NodeId> targets;
   EncodedLists encoded;
 };
-
-std::uint64_t block_arcs(const Graph& graph, std::size_t block) {
-  const auto first = static_cast<NodeId>(block * kBlockNodes);
-  const NodeId last = first + std::min<NodeId>(kBlockNodes, graph.num_nodes() - first);
-  std::uint64_t arcs = 0;
-  for (NodeId node = first; node < last; ++node) arcs += graph.degree(node) - 1;  // the self loop is in no list
-  return arcs;
-}
 
 void encode(const Graph& graph, ChangedPiece& piece) {
   piece.counts.clear();

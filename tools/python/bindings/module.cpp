@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "bindings/array_stream.h"
+#include "bindings/options.h"
+#include "bindings/reports.h"
 #include "bindings/stream.h"
-#include "bindings/values.h"
 #include "bindings/work.h"
 #include "unweave/unweave.h"
 

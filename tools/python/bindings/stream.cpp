@@ -11,7 +11,8 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/values.h"
+#include "bindings/options.h"
+#include "bindings/reports.h"
 #include "bindings/work.h"
 
 namespace unweave::python {

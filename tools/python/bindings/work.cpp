@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "bindings/values.h"
+#include "bindings/reports.h"
 
 namespace unweave::python {
 namespace {

@@ -34,7 +34,7 @@ class MissingRowsWarning(UserWarning):
     """Nodes without a row of Z are left out of what was asked for without naming nodes."""
 
 
-# The library marks the options and operations that its messages name (storage/io/message.h); bindings/values.cpp hands over these marks.
+# The library marks the options and operations that its messages name (storage/io/message.h); bindings/reports.cpp hands over these marks.
 _OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x03]*))?\x03")
 _OPERATION = re.compile("\x04([^\x05]*)\x05")
 _ARGUMENTS = {"lambda": "lam", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False"}

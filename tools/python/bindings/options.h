@@ -1,6 +1,4 @@
-// tools/python/bindings/values.h - options out of dictionaries, reports into them.
-//
-// The keys are the fields of `--json` (tools/guide/reference/outputs.md), wherever a command prints the same fact.
+// tools/python/bindings/options.h - options out of dictionaries.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -49,26 +47,5 @@ template <class T>
 [[nodiscard]] TrainOptions train_options(const py::dict& options);
 [[nodiscard]] AttackOptions attack_options(const py::dict& options);
 [[nodiscard]] ModelSelection model_selection(const py::dict& options);
-
-[[nodiscard]] py::dict dict_of(const BuildReport& report);
-[[nodiscard]] py::dict dict_of(const ImportReport& report);
-[[nodiscard]] py::dict dict_of(const StoreInfo& info);
-[[nodiscard]] py::dict dict_of(const PropagateReport& report);
-[[nodiscard]] py::dict dict_of(const TileReport& report);
-[[nodiscard]] py::dict dict_of(const Accuracies& accuracies);
-[[nodiscard]] py::dict dict_of(const StepReport& report);
-[[nodiscard]] py::dict dict_of(const TrainedModel& model);
-[[nodiscard]] py::dict dict_of(const CertifiedModel& model);
-[[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
-[[nodiscard]] py::dict dict_of(const PropagationForecast& forecast);
-[[nodiscard]] py::dict dict_of(const StreamForecast& forecast, std::uint64_t batches);
-[[nodiscard]] py::dict dict_of(const PurgeForecast& forecast);
-[[nodiscard]] py::dict dict_of(const BatchOutcome& outcome);
-[[nodiscard]] py::dict dict_of(const VerifyReport& report);
-[[nodiscard]] py::dict dict_of(const PurgeReport& report);
-[[nodiscard]] py::dict dict_of(const ModelEvaluation& evaluation);
-
-/// The text of a message, as errors have it.
-[[nodiscard]] std::string text_of(const std::string& message);
 
 }  // namespace unweave::python
