@@ -286,8 +286,7 @@ TEST_SUITE("unit") {
     REQUIRE(tiles.size() == 4);
     const fs::path& tile = tiles[1];
     const std::string whole = testing::read_all(tile);
-    const auto check = [&](const std::string& bytes) {
-      testing::write_file(tile, bytes);
+    const auto check_refused = [&] {
       for (const PropagateHow& how : {kAssemble, PropagateHow{}}) {
         const std::string error = error_of([&] { run_all(store, spec, how); });
         CAPTURE(error);
@@ -296,6 +295,14 @@ TEST_SUITE("unit") {
         CHECK_FALSE(read_manifest(store).propagation.has_value());
       }
     };
+    const auto check = [&](const std::string& bytes) {
+      testing::write_file(tile, bytes);
+      check_refused();
+    };
+    fs::remove(tile);
+    fs::create_directory(tile);
+    check_refused();
+    fs::remove(tile);
     for (const std::size_t size :
          {std::size_t{0}, std::size_t{100}, std::size_t{128}, whole.size() / 2, whole.size() - 1})
       check(whole.substr(0, size));
