@@ -247,7 +247,8 @@ PropagateReport Writer::propagate(const PropagationSpec& wanted, const Propagate
   LiveStore& store = state_->store;
   Resources& resources = state_->resources;
   if (Ranks& job = Ranks::world(); !job.alone())
-    return propagate_over_ranks(store, spec, resources.memory(), meter ? meter : meter_of(resources), how, job);
+    return propagate_over_ranks(store, spec, resources.memory(), meter ? meter : meter_of(resources), how.restart,
+                                how.by_rows ? RankCut::rows : RankCut::columns, job);
   // A small store does not wait for a measurement that takes longer than its propagation.
   const std::uint64_t bytes = bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files);
   const std::optional<MachineProfile> machine =
@@ -264,8 +265,9 @@ TileReport propagate_tiles(const Reader& reader, const PropagationSpec& spec, co
                                   meter ? meter : meter_of(resources));
 }
 
-void follow_propagation(const Reader& reader, const PropagationSpec& spec) {
-  propagate_part(Internals::store(reader), with_weights(spec), Internals::resources(reader).memory(), Ranks::world());
+void follow_propagation(const Reader& reader, const PropagationSpec& spec, bool by_rows) {
+  propagate_part(Internals::store(reader), with_weights(spec), Internals::resources(reader).memory(),
+                 by_rows ? RankCut::rows : RankCut::columns, Ranks::world());
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

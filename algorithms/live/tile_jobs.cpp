@@ -311,14 +311,14 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
     report.fill_seconds += result.fill_seconds;
   }
   report.rows = std::accumulate(form.rows.begin(), form.rows.end(), std::uint64_t{0});
+  if (ranks != nullptr) ranks->barrier();
+  report.missing = missing_columns(folder.tiles(form), {0, columns});
   if (ranks != nullptr) {
-    ranks->barrier();
     const RankShare spans = share_of(num_spans(contents.num_nodes()), ranks->rank(), ranks->size());
     if (spec.kept.has_sums() && spans.begin < spans.end)
-      join_spans(folder, contents, job, plan.state, spans.begin, spans.end, budget);
-    ranks->barrier();
+      join_spans(folder, contents, job, plan.state, spans, budget);
+    ranks->barrier();  // from here on rank 0 removes tiles
   }
-  report.missing = missing_columns(folder.tiles(form), {0, columns});
   return report;
 }
 

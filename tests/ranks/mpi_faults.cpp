@@ -68,7 +68,7 @@ int MPI_Irecv(void* bytes, int count, MPI_Datatype type, int from, int tag, MPI_
 }
 
 int MPI_Finalize() {
-  if (const char* const path = std::getenv("UNWEAVE_MPI_CALLS"))
+  if (const char* const path = std::getenv("UNWEAVE_MPI_CALLS"); path != nullptr && *path != '\0')
     if (std::FILE* const file = std::fopen(path, "a")) {
       std::fprintf(file, "%d %ld\n", fault().own_rank, fault().calls);
       std::fclose(file);

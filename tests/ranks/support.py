@@ -17,18 +17,17 @@ class Launcher:
 
     def __init__(self, program, mpirun, faults=None):
         self.program, self.mpirun, self.faults = pathlib.Path(program), mpirun, faults
+        self.environment = os.environ | ENVIRONMENT
 
     def command(self, ranks, *words, fault=None, calls=None):
         more = []
         if fault or calls:
-            more = ["env", f"LD_PRELOAD={self.faults}"]
-            more += [f"UNWEAVE_MPI_FAULT={fault}"] if fault else []
-            more += [f"UNWEAVE_MPI_CALLS={calls}"] if calls else []
+            more = ["env", f"LD_PRELOAD={self.faults}", f"UNWEAVE_MPI_FAULT={fault or ''}", f"UNWEAVE_MPI_CALLS={calls or ''}"]
         return [str(word) for word in [self.mpirun, "-n", ranks, *more, self.program, *words]]
 
     def run(self, ranks, *words, code=0, timeout=300, **more):
         """Returns what came on standard output. Any other exit code than `code` (None: any but 0) ends the test."""
-        done = subprocess.run(self.command(ranks, *words, **more), env=os.environ | ENVIRONMENT, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(self.command(ranks, *words, **more), env=self.environment, capture_output=True, text=True, timeout=timeout)
         if (done.returncode == 0) if code is None else (done.returncode != code):
             sys.exit(f"{ranks} ranks, {' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done if code != 0 else done.stdout

@@ -21,9 +21,9 @@
 namespace unweave {
 inline namespace v0 {
 
-/// The part of a rank other than 0 while rank 0 is in Writer::propagate() with the same specification. Throws what it throws,
-/// and what other ranks throw.
-void follow_propagation(const Reader& store, const PropagationSpec& spec);
+/// The part of a rank other than 0 while rank 0 is in Writer::propagate() with the same specification and PropagateHow::by_rows.
+/// Throws what it throws, and what other ranks throw.
+void follow_propagation(const Reader& store, const PropagationSpec& spec, bool by_rows = false);
 
 }  // namespace v0
 }  // namespace unweave
