@@ -19,6 +19,7 @@
 #include "engine/resources/watcher.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "unweave/ranks.h"
 #include "unweave/version.h"
 
 namespace unweave {
@@ -123,7 +124,7 @@ struct StreamSession::Impl {
   /// What was said since the last call.
   [[nodiscard]] RankTalk talk() {
     if (store.ranks() == nullptr) return {};
-    const RankTraffic now = store.ranks()->traffic();
+    const RankTraffic now = store.traffic();
     const RankTraffic then = std::exchange(said, now);
     return {store.ranks()->size(),
             {now.verbs - then.verbs, now.sent_bytes - then.sent_bytes, now.received_bytes - then.received_bytes,
@@ -191,10 +192,10 @@ struct StreamSession::Impl {
   BatchPace pace;
   std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
-  Reservation room;          // room for requests and all that is made of them
-  RankTraffic said;          // what ranks have said of all batches before
-  std::size_t room_for = 0;  // how many requests it is for; 0 when a batch has used it
-  bool failed = false;       // a batch did not come to its end after it was acknowledged, or on the way there
+  Reservation room;                    // room for requests and all that is made of them
+  RankTraffic said = store.traffic();  // what ranks have said before the present batch
+  std::size_t room_for = 0;            // how many requests it is for; 0 when a batch has used it
+  bool failed = false;                 // a batch did not come to its end after it was acknowledged, or on the way there
   bool closed = false;
 };
 
@@ -299,8 +300,8 @@ CloseReport StreamSession::close() {
   report.seconds = seconds_since(start);
   impl_->store.checkpoint();
   impl_->store.record();
-  impl_->store.dismiss_ranks();
   report.talk = impl_->talk();
+  impl_->store.dismiss_ranks();
   if (impl_->feed) impl_->feed->seal();
   return report;
 }

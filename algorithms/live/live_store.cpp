@@ -68,7 +68,7 @@ LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& bu
     throw DataError(path_.string() + ": rank " + std::to_string(ranks.rank()) + " finds " + std::to_string(sequence_) +
                     " requests in it, and rank 0 " + std::to_string(first) +
                     "; all ranks must see one and the same folder");
-  agree_on_room();
+  meet_after_work();
 }
 
 void LiveStore::open() {
@@ -421,7 +421,7 @@ void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLeve
   report.changes = std::move(changes);
   report.last_request = sequence_;
 
-  if (ranks_ != nullptr) agree_on_room();  // every rank has applied it
+  if (ranks_ != nullptr) meet_after_work();  // every rank has applied it
   if (!embedding_) return;
   report.seconds_propagate = seconds_since(applied);
   changed_rows_.charge(*embedding_);

@@ -146,6 +146,8 @@ class LiveStore {
 
   /// The job whose columns this object holds some of; null: it holds all columns.
   [[nodiscard]] const Ranks* ranks() const noexcept { return ranks_; }
+  /// What the ranks together had said when rank 0 last heard of all, and the most that one of them had waited.
+  [[nodiscard]] const RankTraffic& traffic() const noexcept { return traffic_; }
   /// Does what rank 0 does, until that calls dismiss_ranks(). A rank behind rank 0 only.
   void follow();
   /// Lets the other ranks go. Rank 0 only; the last act but record().
@@ -191,7 +193,7 @@ class LiveStore {
   void require_ranks() const;
   [[nodiscard]] bool writes_levels() const noexcept { return access_ == Access::write && ranks_ == nullptr; }
   void drop_own_files() const;
-  void agree_on_room();
+  void meet_after_work();
   UpdateReport deliver_here();
   void fold(StateLevel& level);
   void drop_superseded();
@@ -226,6 +228,7 @@ class LiveStore {
   MemoryBudget& budget_;
   const ReleaseLedger& ledger_;
   Ranks* ranks_ = nullptr;
+  RankTraffic traffic_;
   std::optional<TemporaryFolder> own_folder_;  ///< for partitions of the columns of a rank
   std::optional<WriterLock> lock_;
   Manifest manifest_;

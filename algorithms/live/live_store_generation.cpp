@@ -120,7 +120,7 @@ void LiveStore::save(Fold fold) {
   if (leads())
     tell({fold == Fold::nothing ? Step::save : fold == Fold::rows ? Step::save_rows : Step::save_rows_and_graph});
   save_here(fold);
-  if (ranks_ != nullptr) agree_on_room();
+  if (ranks_ != nullptr) meet_after_work();
 }
 
 void LiveStore::save_here(Fold fold) {

@@ -3,6 +3,7 @@
 // Rank 0 has the journal and writes generations; all ranks have the contents, and change them by the same requests. Before a
 // batch is appended every rank has made room for it, so that what fails before fails before it is acknowledged. What fails
 // afterwards leaves an acknowledged batch in the journal, as a crash does.
+#include <cstring>
 #include <span>
 #include <string>
 #include <system_error>
@@ -16,6 +17,14 @@
 #include "storage/io/map_guard.h"
 
 namespace unweave {
+namespace {
+
+struct RankWord {
+  bool rows_full = false, lists_full = false;
+  RankTraffic traffic;
+};
+
+}  // namespace
 
 void LiveStore::require_exact(double r_max) const {
   if (ranks_ == nullptr || !(r_max > 0)) return;
@@ -43,18 +52,21 @@ void LiveStore::dismiss_ranks() {
   if (leads()) tell({RankOrder::Step::end});
 }
 
-/// What rank 0 decides by the memory of all.
-void LiveStore::agree_on_room() {
-  enum : unsigned char { kRows = 1, kLists = 2 };
-  unsigned char full = 0;
-  if (embedding_) changed_rows_.charge(*embedding_);
-  if (embedding_ && changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) full |= kRows;
-  if (changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) full |= kLists;
+/// Tells rank 0 that the work of all is done, what it has cost, and whose memory is full.
+void LiveStore::meet_after_work() {
+  RankWord mine{false, changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_), ranks_->traffic()};
+  if (embedding_) {
+    changed_rows_.charge(*embedding_);
+    mine.rows_full = changed_rows_.bytes() > ChangedRows::most_bytes(budget_);
+  }
   rows_full_ = lists_full_ = false;
-  for (const std::vector<std::byte>& one : ranks_->gather(std::as_bytes(std::span(&full, 1)))) {
-    const auto of = static_cast<unsigned char>(one[0]);
-    rows_full_ |= (of & kRows) != 0;
-    lists_full_ |= (of & kLists) != 0;
+  traffic_ = {};
+  for (const std::vector<std::byte>& bytes : ranks_->gather(std::as_bytes(std::span(&mine, 1)))) {
+    RankWord word;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    rows_full_ |= word.rows_full;
+    lists_full_ |= word.lists_full;
+    add_traffic(word.traffic, traffic_);
   }
 }
 
@@ -86,7 +98,7 @@ void LiveStore::follow() {
         save_here(Fold::rows_and_graph);
         break;
     }
-    agree_on_room();
+    meet_after_work();
   }
 }
 
@@ -99,7 +111,7 @@ void LiveStore::follow_batch(const RankOrder& order) {
   sequence_ += order.requests.size();
   propagate_batch(changes, {}, order.defer ? LastLevel::deferred : LastLevel::at_once);
   require_whole_maps();
-  agree_on_room();
+  meet_after_work();
 }
 
 }  // namespace unweave

@@ -26,6 +26,7 @@
 #include "tools/commands/solver_options.h"
 #include "tools/service/line_feed.h"
 #include "tools/service/quarantine.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 namespace {
@@ -159,10 +160,10 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcom
   if (outcome.talk.ranks == 1) return json;
   const RankTraffic& traffic = outcome.talk.traffic;
   json["ranks"] = outcome.talk.ranks;
-  json["rank_verbs"] = traffic.verbs;
-  json["rank_bytes_sent"] = traffic.sent_bytes;
-  json["rank_bytes_received"] = traffic.received_bytes;
-  json["seconds_ranks"] = traffic.seconds;
+  json["ranks_received_bytes"] = traffic.received_bytes;
+  json["ranks_sent_bytes"] = traffic.sent_bytes;
+  json["ranks_verbs"] = traffic.verbs;
+  json["ranks_wait_seconds"] = traffic.seconds;
   return json;
 }
 
@@ -360,9 +361,8 @@ void Stream::finish() {
                   << counted(report.update.rows_touched, "row") << " in " << number_text(report.seconds) << " s, "
                   << number_text(report.update.seconds_predicted) << " s predicted\n";
   if (report.talk.ranks > 1)
-    line_.error() << "unweave: for the end " << report.talk.ranks << " ranks sent rank 0 "
-                  << bytes_text(report.talk.traffic.received_bytes) << " and got "
-                  << bytes_text(report.talk.traffic.sent_bytes) << " from it\n";
+    line_.error() << "unweave: " << report.talk.ranks << " ranks made the generation together, with "
+                  << bytes_text(report.talk.traffic.received_bytes) << " between them\n";
   if (const auto ratio = meter_.all().ratio())
     line_.error() << "unweave: all batches and their last level in " << seconds_text(meter_.all().seconds) << ", "
                   << share_text(*ratio) << " of the limit, " << seconds_text(*meter_.all().limit_seconds) << '\n';

@@ -72,10 +72,10 @@ struct StreamOptions {
   std::function<void()> before_acknowledged{}, acknowledged{};
 };
 
-/// What ranks have said to each other: the side of rank 0.
+/// What the ranks of a job have said to each other.
 struct RankTalk {
   std::size_t ranks = 1;
-  RankTraffic traffic;
+  RankTraffic traffic;  ///< all of them together, and the most that one has waited
 };
 
 /// What became of a batch.
@@ -163,11 +163,6 @@ class StreamSession {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// What every rank but rank 0 does in a job in which that one has a stream of a Writer: follows each batch in its columns of
-/// the embedding, until the session is closed. Each rank has the whole graph, and takes its part of the columns. Batches are
-/// exact, and neither models nor a feed of changes follow them. Throws what rank 0 or another rank has failed with.
-void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks);
 
 }  // namespace v0
 }  // namespace unweave
