@@ -17,8 +17,7 @@ namespace {
 
 constexpr NodeId kMarkedNodes = NodeId{1} << 16;  // whose changes are asked for at a time
 constexpr std::uint64_t kWords = kMarkedNodes / 64;
-constexpr std::uint64_t kMostBytes = std::uint64_t{8}
-                                     << 20;  // of rows that come at a time, however large the budget is
+constexpr std::uint64_t kMostBytes = 8'000'000;  // as rows that come at a time take, however large the budget is
 
 /// How a rank holds its columns of a row.
 enum class Form : std::uint8_t { absent, narrow, wide };

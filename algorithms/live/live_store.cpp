@@ -394,7 +394,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
     order.requests.assign(requests.begin(), requests.end());
     for (const RequestStatus status : changes.statuses) order.known.push_back(status == RequestStatus::known_id);
     tell(std::move(order));
-    static_cast<void>(ranks_->greatest(0));  // every rank can apply it
+    ranks_->barrier();  // every rank can apply it
   }
   if (before_append_) before_append_();
   report.time = present_time();

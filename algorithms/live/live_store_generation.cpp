@@ -172,6 +172,7 @@ WriterLock LiveStore::close() && {
 }
 
 void LiveStore::begin_propagation() {
+  if (ranks_ != nullptr) throw UsageError(path_.string() + ": opened for a stream of several ranks");
   const Change change(*this);
   forget_embedding();
   propagating_ = true;

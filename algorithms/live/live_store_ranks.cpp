@@ -1,7 +1,7 @@
 // algorithms/live/live_store_ranks.cpp - a live store whose columns are held by the ranks of a job.
 //
-// Rank 0 has the journal and writes generations; all ranks have the contents, and change them by the same requests. Before a
-// batch is appended every rank has made room for it, so that what fails before fails before it is acknowledged. What fails
+// Rank 0 has the journal and writes generations; all ranks have the contents, and change them by the same requests. Before
+// a batch is appended every rank has made room for it: what fails by then fails before it is acknowledged. What fails
 // afterwards leaves an acknowledged batch in the journal, as a crash does.
 #include <cstring>
 #include <span>
@@ -107,7 +107,7 @@ void LiveStore::follow_batch(const RankOrder& order) {
   const Reservation room = reserve_batch(order.requests.size(), text_bytes(order.requests));
   const BatchChanges changes = resolve_batch(*contents_, order.requests, order.known);
   charge_changes(changes);
-  static_cast<void>(ranks_->greatest(0));
+  ranks_->barrier();
   sequence_ += order.requests.size();
   propagate_batch(changes, {}, order.defer ? LastLevel::deferred : LastLevel::at_once);
   require_whole_maps();

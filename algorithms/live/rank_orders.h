@@ -19,8 +19,8 @@ struct RankOrder {
   std::vector<bool> known{};        ///< one a request: whether an earlier one has its id
 };
 
-/// Sends an order; rank 0 calls it, and the others hear_order(), which waits for it. Both throw what another rank has failed
-/// with.
+/// Sends an order; rank 0 calls it, and the others hear_order(), which waits for it. Both throw what another rank has
+/// failed with.
 void tell_order(Ranks& ranks, const RankOrder& order);
 [[nodiscard]] RankOrder hear_order(Ranks& ranks);
 

@@ -162,6 +162,7 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   const std::size_t levels = spec_.levels + std::size_t{1}, width = row_width(weights),
                     blocks = weights.size() / levels;
   if (!deferred_.empty()) throw std::logic_error("rows of an embedding whose last level is behind");
+  if (part_.count != contents_.features().columns()) throw std::logic_error("rows of an embedding of some columns");
   for (const NodeId node : nodes)
     if (!is_target(node))
       throw UsageError(contents_.order().text(node) + " has no embedding in this store (not a target); run " +

@@ -71,8 +71,8 @@ class Embedding {
   /// Writes files of the present state, not yet durable, and names them in `files`, the levels 0 .. L that the embedding
   /// was opened from; with `fold`, and no stale rows, there are no overlays. Indexes stay as they are, or go where
   /// they have ended. Calls advance()
-  /// after each of the L levels of sums; it may be empty. Nothing may be deferred. An embedding of some columns takes the
-  /// levels from `whole`. Throws DataError, ResourceError.
+  /// after each of the L levels of sums; it may be empty. Nothing may be deferred. An embedding of some columns takes
+  /// the levels from `whole`. Throws DataError, ResourceError.
   using WholeLevel = std::function<std::shared_ptr<const StateLevel>(std::uint32_t level)>;
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                   const std::function<void()>& advance = {}, const WholeLevel& whole = {}) const;
