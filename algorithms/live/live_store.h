@@ -49,8 +49,8 @@ class LiveStore {
  public:
   /// `ledger` must outlive this object. A writer finishes a purge that a crash interrupted after it was decided (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
   LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger);
-  /// One rank of a job whose ranks hold some columns of the embedding each. Rank 0 opens the store as its writer, and what
-  /// it is called for from then on the others do in follow(), which they call next. Batches are exact, and nobody reads
+  /// One rank of a job whose ranks hold some columns of the embedding each. Rank 0 opens the store as its writer;
+  /// what it is called for from then on the others do in follow(), which they call next. Batches are exact, nobody reads
   /// rows. A job of one rank is a writer as above. Throws UsageError for more ranks than columns and for stale rows.
   LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger);
   LiveStore(const LiveStore&) = delete;  // what makes room calls back

@@ -27,8 +27,8 @@ inline namespace v0 {
 /// and what other ranks throw.
 void follow_propagation(const Reader& store, const PropagationSpec& spec);
 
-/// The part of a rank other than 0 while rank 0 has a StreamSession of a Writer that it opened with this job: no barrier
-/// comes before. It follows each batch in its columns of the embedding, and has the graph whole, until the session is
+/// The part of a rank other than 0 while rank 0 has a StreamSession of a Writer that it opened with this job: no
+/// barrier comes before. It follows each batch in its columns of the embedding, and has the graph whole, until the session is
 /// closed. Batches are exact, and neither models nor a feed of changes follow them. Throws what rank 0 or another one
 /// has failed with.
 void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks);
