@@ -564,7 +564,9 @@ void run_stream(CommandLine& line) {
         "--quarantine goes with --every or --follow; without them a line that is no request ends the stream");
   static_cast<void>(read_mode(line));  // what is wrong is told before the store is opened
   static_cast<void>(read_plan(line));
-  if (Ranks& ranks = Ranks::world(); !ranks.first()) {
+  Ranks& ranks = Ranks::world();
+  if (!ranks.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
+  if (!ranks.first()) {
     Resources resources({line.common().memory_bytes});
     return follow_stream(line.positional(0), resources, ranks);
   }
