@@ -149,8 +149,7 @@ std::shared_ptr<const StateLevel> join_level(Ranks& ranks, const StateLevel& min
     std::memcpy(&width, part.data(), sizeof width);
     widths.push_back(width);
   }
-  // Rows are gathered once and joined once, in 64 bits.
-  const std::uint64_t row_bytes = std::uint64_t{2} * manifest.features * sizeof(std::int64_t);
+  const std::uint64_t row_bytes = manifest.features * sizeof(std::int64_t);  // at most; they are joined one by one
   for (std::uint64_t first = 0; first < manifest.nodes; first += kMarkedNodes) {
     const NodeRange range{static_cast<NodeId>(first),
                           static_cast<NodeId>(std::min<std::uint64_t>(manifest.nodes, first + kMarkedNodes))};
