@@ -200,6 +200,11 @@ const NodeNames& Reader::names() const noexcept {
 Writer::State::State(const std::filesystem::path& path, Resources& of)
     : resources(of), store(path, Access::write, of.memory(), release_ledger()) {}
 
+Writer::State::State(const std::filesystem::path& path, Resources& of, Ranks& ranks)
+    : resources(of), store(path, ranks, of.memory(), release_ledger()) {}
+
+Writer::Writer(const std::filesystem::path& store, Resources& resources, Ranks& ranks)
+    : state_(std::make_unique<State>(store, resources, ranks)) {}
 Writer::Writer(const std::filesystem::path& store, Resources& resources)
     : state_(std::make_unique<State>(store, resources)) {}
 Writer::Writer(Writer&&) noexcept = default;

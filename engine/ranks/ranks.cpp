@@ -28,16 +28,20 @@ std::string from_first(std::string text, Ranks& job) {
   return text;
 }
 
+void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept {
+  all.verbs += one.verbs;
+  all.sent_bytes += one.sent_bytes;
+  all.received_bytes += one.received_bytes;
+  all.seconds = std::max(all.seconds, one.seconds);
+}
+
 RankTraffic traffic_of_all(Ranks& job) {
   const RankTraffic mine = job.traffic();
   RankTraffic all;
   for (const std::vector<std::byte>& bytes : job.gather(std::as_bytes(std::span(&mine, 1)))) {
     RankTraffic one;
     std::memcpy(&one, bytes.data(), sizeof(one));
-    all.verbs += one.verbs;
-    all.sent_bytes += one.sent_bytes;
-    all.received_bytes += one.received_bytes;
-    all.seconds = std::max(all.seconds, one.seconds);
+    add_traffic(one, all);
   }
   return all;
 }

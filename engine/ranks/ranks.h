@@ -91,6 +91,8 @@ requires std::is_trivially_copyable_v<T>
   return values;
 }
 
+/// Adds what one rank has said, and takes the longest wait.
+void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept;
 /// What all ranks together have said by now, and the most that one of them has waited; at rank 0. All ranks call it.
 [[nodiscard]] RankTraffic traffic_of_all(Ranks& job = Ranks::world());
 

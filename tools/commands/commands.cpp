@@ -14,7 +14,7 @@ std::span<const Command> all_commands() {
       {"propagate", "compute the embedding of every level anew", run_propagate, true},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"certify", "release or finish a model that another program made", run_certify},
-      {"stream", "remove edges, nodes and features; insert and set others", run_stream},
+      {"stream", "remove edges, nodes and features; insert and set others", run_stream, true},
       {"serve", "take requests by HTTP, acknowledge and then apply them", run_serve},
       {"requests", "what became of requests that have an id, and what is left to do", run_requests},
       {"evaluate", "accuracy of the models, and what they still show of removed rows", run_evaluate},
