@@ -6,6 +6,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/rank_propagation.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
@@ -17,6 +18,7 @@
 #include "storage/io/hex.h"
 #include "storage/io/message.h"
 #include "storage/io/store_folders.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -244,6 +246,8 @@ PropagateReport Writer::propagate(const PropagationSpec& wanted, const Propagate
   const PropagationSpec spec = with_weights(wanted);
   LiveStore& store = state_->store;
   Resources& resources = state_->resources;
+  if (Ranks& job = Ranks::world(); !job.alone())
+    return propagate_over_ranks(store, spec, resources.memory(), meter ? meter : meter_of(resources), how, job);
   // A small store does not wait for a measurement that takes longer than its propagation.
   const std::uint64_t bytes = bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files);
   const std::optional<MachineProfile> machine =
@@ -258,6 +262,10 @@ TileReport propagate_tiles(const Reader& reader, const PropagationSpec& spec, co
   Resources& resources = Internals::resources(reader);
   return unweave::propagate_tiles(Internals::store(reader), with_weights(spec), choice, resources.memory(),
                                   meter ? meter : meter_of(resources));
+}
+
+void follow_propagation(const Reader& reader, const PropagationSpec& spec) {
+  propagate_part(Internals::store(reader), with_weights(spec), Internals::resources(reader).memory(), Ranks::world());
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

@@ -370,6 +370,9 @@ class PartitionFill {
   std::vector<StatePartition> partitions_;
 };
 
+/// What becomes of tiles that were joined.
+enum class TileEnd { stay, removed };
+
 /// What is built, and where.
 struct StateBuild {
   const std::filesystem::path& store;  ///< or the folder, where parts are kept
@@ -491,7 +494,7 @@ SweepResult build_partitions(StateBuild& build) {
 }
 
 /// Joins the tiles of the levels that lack partitions.
-void join_levels(StateBuild& build, const TileForm& form, std::span<const FinishedTile* const> cover) {
+void join_levels(StateBuild& build, const TileForm& form, std::span<const FinishedTile* const> cover, TileEnd end) {
   constexpr std::size_t kGroups = 16;  // a kill loses about one of them
   WriteBuffers buffers(build.plan.write_buffers, build.budget);
   const NodeId nodes = build.contents.num_nodes();
@@ -515,6 +518,7 @@ void join_levels(StateBuild& build, const TileForm& form, std::span<const Finish
       }
       build.finish(index, *image, buffers.queue());
     }
+    if (end == TileEnd::stay) continue;
     std::error_code ignored;
     for (const TileFile* tile : tiles) std::filesystem::remove(tile->path(), ignored);
   }
@@ -546,6 +550,24 @@ void link_partitions(const std::filesystem::path& folder, const std::filesystem:
 
 }  // namespace
 
+void join_spans(const TileFolder& folder, const Contents& contents, const SweepJob& job, const StatePlan& plan,
+                std::size_t first_span, std::size_t last_span, MemoryBudget& budget) {
+  StateBuild build{folder.path(), contents, job, plan, budget, &folder, {}};
+  // The spans of others need nothing here, as those that are there.
+  FileEntry of_others;
+  of_others.path = "of others";
+  for (std::uint32_t level = job.first_level; level <= job.last_level; ++level) {
+    std::vector<FileEntry>& kept = build.kept.emplace_back(folder.partitions(level, job.columns));
+    for (std::size_t span = 0; span < kept.size(); ++span)
+      if (span < first_span || span >= last_span) kept[span] = of_others;
+  }
+  const TileForm form = sums_form(contents, job);
+  const std::vector<FinishedTile> tiles = folder.tiles(form);
+  const TileColumns all{0, job.columns};
+  require_tiles(folder, tiles, all);
+  join_levels(build, form, exact_cover(tiles, all), TileEnd::stay);
+}
+
 SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
                         const StatePlan& plan, MemoryBudget& budget, const TileFolder* folder, TileUse use,
                         ColumnNorms* norms) {
@@ -560,7 +582,9 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     build.kept.push_back(folder == nullptr ? std::vector<FileEntry>(num_spans(contents.num_nodes()))
                                            : folder->partitions(level, job.columns));
   const TileColumns all{0, job.columns};
-  const std::size_t first = build.first();
+  std::size_t first = build.first();
+  // Where ranks have joined the partitions, tiles are all there still, and know the norms.
+  if (use == TileUse::join && !exact_cover(folder->tiles(sums_form(contents, job)), all).empty()) first = 0;
   const TileForm form = sums_form(contents, job, first);
   SweepResult result;
   const bool joins =
@@ -574,7 +598,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     const std::vector<const FinishedTile*> cover = exact_cover(tiles, all);
     for (const FinishedTile* tile : cover)
       if (norms != nullptr) norms->set(tile->columns, tile->levels[0]->norms());
-    join_levels(build, form, cover);
+    join_levels(build, form, cover, TileEnd::removed);
     result.tiles = cover.size();
     for (const FinishedTile* tile : cover) result.tile_width = std::max(result.tile_width, tile->columns.count);
     result.seconds += seconds_since(summed);

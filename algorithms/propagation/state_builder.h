@@ -130,6 +130,11 @@ enum class TileUse {
 /// Throws DataError, which names the columns that no tile has, or tiles of which none ends where the next begins.
 void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles, TileColumns all);
 
+/// Joins the tiles of some spans, of all levels, and keeps the partitions in the folder, durable; the tiles stay. Others may
+/// do so with other spans meanwhile. Throws ResourceError, DataError.
+void join_spans(const TileFolder& folder, const Contents& contents, const SweepJob& job, const StatePlan& plan,
+                std::size_t first_span, std::size_t last_span, MemoryBudget& budget);
+
 /// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, in tiles and
 /// through buffers as planned. With more than one column tile, or where the folder has tiles, these are joined partition by
 /// partition. Parts are kept in `folder` where there is one, and taken from there where they are; what of them goes into the

@@ -11,7 +11,7 @@ std::span<const Command> all_commands() {
       {"generate", "build a synthetic store: R-MAT, stochastic blocks or citations", run_generate},
       {"info", "say what a store holds", run_info},
       {"plan", "estimate what a propagation takes, beside what there is", run_plan},
-      {"propagate", "compute the embedding of every level anew", run_propagate},
+      {"propagate", "compute the embedding of every level anew", run_propagate, true},
       {"train", "learn a model on the training rows, to be unlearned from later", run_train},
       {"certify", "release or finish a model that another program made", run_certify},
       {"stream", "remove edges, nodes and features; insert and set others", run_stream},

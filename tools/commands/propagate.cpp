@@ -13,6 +13,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/model_notes.h"
 #include "tools/commands/propagation_options.h"
+#include "unweave/ranks.h"
 #include "unweave/store.h"
 
 namespace unweave {
@@ -106,6 +107,14 @@ void run_tiles(CommandLine& line, Resources& resources) {
   figures.print(line.out(), line.common().json);
 }
 
+/// Every rank but the first one: its columns, and nothing to say.
+void run_part(CommandLine& line, Resources& resources) {
+  Ranks::world().barrier();  // rank 0 has opened the store
+  const Reader reader(line.positional(0), resources);
+  follow_propagation(reader, read_propagation_spec(line, reader.has_labels()));
+  Figures().ranks();
+}
+
 }  // namespace
 
 void run_propagate(CommandLine& line) {
@@ -130,6 +139,11 @@ void run_propagate(CommandLine& line) {
                                "on from there");
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
+  const Ranks& job = Ranks::world();
+  if (!job.alone())
+    for (const char* const option : {"tile", "tiles", "assemble", "measure-limit"})
+      if (line.given(option))
+        throw UsageError("--" + std::string(option) + " is for a process alone; ranks share the columns by themselves");
   if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
   line.on_interrupt(
       "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "
@@ -145,8 +159,10 @@ void run_propagate(CommandLine& line) {
     }();
     limit = propagation_limit(line, manifest, resources.memory());
   }
+  if (!job.first()) return run_part(line, resources);
   Measure measure;  // measures the propagation alone
   Writer writer(line.positional(0), resources);
+  Ranks::world().barrier();
   const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
   note_replaced_propagation(line, writer, spec);
   PropagateReport report;
@@ -181,6 +197,7 @@ void run_propagate(CommandLine& line) {
   figures.json["limit_arc_features_per_second"] = nullptr;
   figures.json["limit_nodes"] = nullptr;
   measure.report(figures.json);
+  figures.ranks();
   if (limit) {
     figures.number("limit_ratio", "share of the gather limit",
                    report.arc_features_per_second / limit->limit_per_second);
