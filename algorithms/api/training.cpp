@@ -1,7 +1,4 @@
 // algorithms/api/training.cpp - learns a model on the present rows of a store, from nothing or from given weights.
-#include <algorithm>
-#include <cstring>
-#include <span>
 #include <utility>
 
 #include "algorithms/api/internals.h"
@@ -9,7 +6,6 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/numerics/blas.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
@@ -17,6 +13,7 @@
 #include "engine/resources/watcher.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/error.h"
+#include "unweave/ranks.h"
 #include "unweave/version.h"
 
 namespace unweave {
@@ -84,18 +81,16 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   LiveStore& store = writer.store;
   TrainedModel trained;
   complete(task, store, writer.resources, how, ranks, trained);
-  const auto& [solver, name, options, weights] = task;
   if (how.before_replacement) {
-    if (const std::optional<ModelRecord> present = present_model(store.path(), name))
-      how.before_replacement(facts_of(*present), {name, solver, options, weights});
+    if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
+      how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.weights});
   }
   const Learner learner = [&] {
     const WatchedBy watched(writer.resources.meter());
-    const StartOn start_on = [&, &task = task](const TrainingSet& rows) {
-      return start(task.options, task.weights, rows);
-    };
-    return Learner::train(store, writer.resources.memory(), solver, options, weights,
-                          {true, std::string(version()), {}, how.key, {}}, name, start ? start_on : StartOn(), ranks);
+    const StartOn start_on = [&](const TrainingSet& rows) { return start(task.options, task.weights, rows); };
+    return Learner::train(store, writer.resources.memory(), task.solver, task.options, task.weights,
+                          {true, std::string(version()), {}, how.key, {}}, task.name, start ? start_on : StartOn(),
+                          ranks);
   }();
   store.record();
   trained.facts = facts_of(learner.record());
@@ -112,39 +107,16 @@ std::string moment_of(const LiveStore& store) {
   return std::to_string(store.sequence()) + " " + manifest_text(store.manifest());
 }
 
-/// What all ranks compute each for itself must have the same bits, since it decides how they go on.
-void require_kernels_of_first(Ranks& ranks) {
-  const std::string mine = product_kernels(), first = from_first(mine);
+/// A task that ranks share. What each of them computes for itself must have the same bits, since it decides how they go on.
+TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
+  TrainingTask task = task_of(how);
+  require_over_ranks(task.solver, task.options);
+  const std::string mine = product_kernels(), first = from_first(mine, ranks);
   if (mine != first)
     throw UsageError("rank " + std::to_string(ranks.rank()) + " multiplies with the kernels " + mine +
                      " and rank 0 with " + first +
                      ", which round in other ways; give all ranks processors of one kind");
-}
-
-/// The other ranks' part of train_task().
-void train_task_along(const LiveStore& store, TrainingTask task, Resources& resources, const TrainOptions& how,
-                      Ranks& ranks) {
-  TrainedModel told_by_first;
-  complete(task, store, resources, how, &ranks, told_by_first);
-  const TrainedAlong along = [&] {
-    const WatchedBy watched(resources.meter());
-    return train_along(store, resources.memory(), task.solver, task.options, task.weights, ranks);
-  }();
-  static_cast<void>(evaluate_model(store, along.record, &along.rows.set()));
-}
-
-/// What all ranks have sent, on rank 0.
-RankTraffic traffic_of_all(Ranks& ranks) {
-  RankTraffic all;
-  for (const std::vector<std::byte>& bytes : ranks.gather(std::as_bytes(std::span(&ranks.traffic(), 1)))) {
-    RankTraffic one;
-    std::memcpy(&one, bytes.data(), sizeof one);
-    all.verbs = std::max(all.verbs, one.verbs);
-    all.sent_bytes += one.sent_bytes;
-    all.received_bytes += one.received_bytes;
-    all.seconds = std::max(all.seconds, one.seconds);
-  }
-  return all;
+  return task;
 }
 
 }  // namespace
@@ -156,33 +128,30 @@ TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how
   return train_task(writer, std::move(task), how, start, nullptr);
 }
 
-std::optional<TrainedModel> train_over_ranks(const std::filesystem::path& path, Resources& resources,
-                                             const TrainOptions& how, Ranks& ranks) {
-  if (ranks.alone()) return Writer(path, resources).train(how);
-  TrainingTask task = task_of(how);
-  require_over_ranks(task.solver, task.options);
-  require_kernels_of_first(ranks);
-  if (!ranks.first()) {
-    const std::string moment = from_first(std::string());  // once rank 0 has made the store ready
-    const LiveStore store(path, Access::read, resources.memory(), release_ledger());
-    if (moment_of(store) != moment)
-      throw DataError(path.string() + ": rank " + std::to_string(ranks.rank()) +
-                      " sees another store here than rank 0; put the store where all of them find the same files");
-    train_task_along(store, std::move(task), resources, how, ranks);
-    static_cast<void>(traffic_of_all(ranks));
-    return std::nullopt;
-  }
-  Writer writer(path, resources);
-  Internals::WriterState& state = Internals::state(writer);
-  static_cast<void>(from_first(moment_of(state.store)));
-  TrainedModel trained = train_task(state, std::move(task), how, {}, &ranks);
-  trained.ranks = ranks.size();
-  trained.traffic = traffic_of_all(ranks);
-  return trained;
+TrainedModel Writer::train(const TrainOptions& how) {
+  Ranks& ranks = Ranks::world();
+  if (ranks.alone()) return train_model(*state_, how, {});
+  TrainingTask task = shared_task(how, ranks);
+  require_no_session(state_->store, state_->in_session);
+  static_cast<void>(from_first(moment_of(state_->store), ranks));
+  return train_task(*state_, std::move(task), how, {}, &ranks);
 }
 
-TrainedModel Writer::train(const TrainOptions& how) {
-  return train_model(*state_, how, {});
+void follow_training(const Reader& reader, const TrainOptions& how) {
+  Ranks& ranks = Ranks::world();
+  const LiveStore& store = Internals::store(reader);
+  Resources& resources = Internals::resources(reader);
+  TrainingTask task = shared_task(how, ranks);
+  if (moment_of(store) != from_first(std::string(), ranks))
+    throw DataError(store.path().string() + ": rank " + std::to_string(ranks.rank()) +
+                    " sees another store here than rank 0; put the store where all ranks find the same files");
+  TrainedModel told_by_first;
+  complete(task, store, resources, how, &ranks, told_by_first);
+  const TrainedAlong along = [&] {
+    const WatchedBy watched(resources.meter());
+    return train_along(store, resources.memory(), task.solver, task.options, task.weights, ranks);
+  }();
+  static_cast<void>(evaluate_model(store, along.record, &along.rows.set()));
 }
 
 }  // namespace v0

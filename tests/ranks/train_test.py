@@ -1,90 +1,59 @@
 #!/usr/bin/env python3
-"""A training of several ranks has the bytes of one process, and fails as a whole.
+"""A training over 1, 2, 3, 4 and 8 ranks has the bytes of one process, and fails as one.
 
-    train_test.py MPIRUN UNWEAVE
-
-UNWEAVE is the program that MPIRUN's ranks run. Exit code 77: MPIRUN is not installed.
+    train_test.py UNWEAVE MPIRUN FAULTS
 """
-import hashlib
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
+from support import Launcher, bytes_of, check
+
 SOLVERS = {"exact": [], "newton": ["--head", "softmax"], "retrain": ["--head", "least-squares"], "scalegun": []}
-# Threads of a rank say nothing about bits, and ranks are more than cores here.
-COMMON = ["--seed", "4", "--threads", "1", "--json", "--quiet"]
+OPTIONS = ["--seed", "4", "--threads", "1", "--json", "--quiet"]
+TOLD = ("accuracy_train", "accuracy_valid", "accuracy_test", "training_rows", "steps", "passes", "residual_bound")
 
 
-def digest(store):
-    """Every byte of a store."""
-    sums = hashlib.sha256()
-    for file in sorted(path for path in store.rglob("*") if path.is_file()):
-        sums.update(f"{file.relative_to(store)}\n".encode() + hashlib.sha256(file.read_bytes()).digest())
-    return sums.hexdigest()
-
-
-def launcher(mpirun, ranks):
-    more = ["--oversubscribe", "--allow-run-as-root"] if "openmpi" in mpirun else []
-    return [mpirun, *more, "-n", str(ranks)]
-
-
-def run(words):
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600, check=False)
-
-
-def require(holds, what, done=None):
-    if not holds:
-        sys.exit(what if done is None else f"{what}\n{done.args}\n{done.stdout}{done.stderr}")
-
-
-def main():
-    mpirun, unweave = sys.argv[1:]
-    if shutil.which(mpirun) is None:
-        print(f"{mpirun} is not installed")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        imported = folder / "imported"
-        made = run([unweave, "generate", imported, "--model", "sbm", "--nodes", "6000", "--features", "24", "--seed", "3", "--quiet"])
-        require(made.returncode == 0, "generate failed", made)
-        made = run([unweave, "propagate", imported, "--hops", "2", "--quiet"])
-        require(made.returncode == 0, "propagate failed", made)
-        (imported / "certificates").mkdir(exist_ok=True)
-        key = imported / "certificates" / "signing-key"
+def main(program, mpirun, faults):
+    mpi = Launcher(program, mpirun, faults)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        store = folder / "s"
+        mpi.alone("generate", store, "--model", "sbm", "--nodes", "9000", "--features", "24", "--seed", "3", "--quiet")
+        mpi.alone("propagate", store, "--hops", "2", "--quiet")
+        key = store / "certificates" / "signing-key"
+        key.parent.mkdir(exist_ok=True)
         key.write_text("7" * 64 + "\n")  # so that certificates compare
         key.chmod(0o600)
 
-        def trained(words, solver, place):
-            store = folder / place
-            shutil.copytree(imported, store)
-            done = run([*words, unweave, "train", store, "--solver", solver, *SOLVERS.get(solver, []), *COMMON])
-            return store, done
-
-        for solver in SOLVERS:
-            alone, done = trained([], solver, f"{solver}-alone")
-            require(done.returncode == 0, f"{solver} alone failed", done)
-            one = json.loads(done.stdout)
+        for solver, head in SOLVERS.items():
+            words = ["--solver", solver, *head, *OPTIONS]
+            shutil.copytree(store, folder / "one")
+            alone = json.loads(mpi.alone("train", folder / "one", *words))
+            expected = bytes_of(folder / "one")
+            shutil.rmtree(folder / "one")
             for ranks in (1, 2, 3, 4, 8):
-                store, done = trained(launcher(mpirun, ranks), solver, f"{solver}-{ranks}")
-                require(done.returncode == 0, f"{solver} over {ranks} ranks failed", done)
-                require(len(done.stdout.splitlines()) == 1, f"{solver} over {ranks} ranks says it more than once", done)
-                said = json.loads(done.stdout)
-                require(said.get("ranks", 1) == ranks, f"{solver}: it trained on {said.get('ranks', 1)} ranks, not on {ranks}", done)
-                for field in ("accuracy_train", "accuracy_test", "training_rows", "steps"):
-                    require(said.get(field) == one.get(field), f"{solver} over {ranks} ranks: another {field}", done)
-                require(digest(store) == digest(alone), f"{solver} over {ranks} ranks leaves other files than one process")
-                print(f"{solver}, {ranks} ranks: sent {said.get('sent_bytes', 0)} bytes", flush=True)
-                shutil.rmtree(store)
+                shutil.copytree(store, folder / "many")
+                report = json.loads(mpi.run(ranks, "train", folder / "many", *words))
+                check(report.get("ranks", 1) == ranks, f"{ranks} ranks: {report}")
+                for field in TOLD:
+                    check(report.get(field) == alone.get(field), f"{solver}, {ranks} ranks: {field} {report.get(field)}, alone {alone.get(field)}")
+                check(bytes_of(folder / "many") == expected, f"{solver}, {ranks} ranks: other bytes")
+                print(f"{solver}, {ranks} ranks: {report.get('ranks_sent_bytes', 0)} bytes in {report.get('ranks_verbs', 0)} verbs", flush=True)
+                shutil.rmtree(folder / "many")
 
-        before = digest(imported)
-        store, done = trained(launcher(mpirun, 3), "rewind", "refused")
-        require(done.returncode == 1, "a solver that trains alone is refused with exit code 1", done)
-        require(done.stderr.count("does not train over several ranks") == 1, "the refusal is told once", done)
-        require(digest(store) == before, "a refusal leaves the store as it was")
+        # What one rank must do alone is refused, and told once; so is what one rank alone comes upon.
+        before = bytes_of(store)
+        for words, code, part in [(["--solver", "rewind"], 1, "does not train over several ranks"), (["--lambda", "-1"], 1, "lambda"),
+                                  (["--key", folder / "no-key"], 2, "no-key")]:
+            done = mpi.run(3, "train", store, *words, code=None)
+            said = [line for line in done.stderr.splitlines() if line.startswith("unweave: ")]
+            check(len(said) == 1 and part in said[0], f"{words}: {done.stderr}")
+            check(done.returncode == code, f"{words}: exit code {done.returncode}: {done.stderr}")
+        check(bytes_of(store) == before, "a refusal has changed the store")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -105,7 +105,10 @@ class ThreadRanks final : public Ranks {
     return most;
   }
   /// Called while the error is handled.
-  void fail(const std::exception& /*error*/) noexcept override { meeting_.fail(std::current_exception()); }
+  bool fail(const std::exception& /*error*/) noexcept override {
+    meeting_.fail(std::current_exception());
+    return true;
+  }
 
  private:
   template <class Read>
@@ -146,9 +149,7 @@ class WorldOfThreads final : public Ranks {
   [[nodiscard]] std::uint64_t greatest(std::uint64_t number) override {
     return mine() ? mine()->greatest(number) : number;
   }
-  void fail(const std::exception& error) noexcept override {
-    if (mine()) mine()->fail(error);
-  }
+  bool fail(const std::exception& error) noexcept override { return mine() ? mine()->fail(error) : Ranks::fail(error); }
 };
 
 /// Runs `work` as each rank of a job of `size`, which the verbs that are called with Ranks::world() are of, too. What one

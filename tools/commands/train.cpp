@@ -1,10 +1,9 @@
 // tools/commands/train.cpp - `unweave train`: a model on the training rows, saved in the store.
-#include <optional>
-
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
 #include "tools/commands/training.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 
@@ -19,27 +18,23 @@ void run_train(CommandLine& line) {
   StepProgress progress(line.error(), line.shows_progress());
   const TrainOptions how = train_options(line, progress);
   Resources resources({line.common().memory_bytes}, &progress);
-  const std::optional<TrainedModel> model = train_over_ranks(line.positional(0), resources, how);
-  progress.finish();
-  if (!model) return;  // rank 0 speaks for all
-  const TrainedModel& trained = *model;
-  warn_of_training(line, trained);
-  if (line.common().json) {
-    nlohmann::ordered_json json;
-    add_training(json, trained, measure);
-    if (trained.ranks > 1) {
-      json["ranks"] = trained.ranks;
-      json["sent_bytes"] = trained.traffic.sent_bytes;
-      json["seconds_between_ranks"] = trained.traffic.seconds;
-    }
-    return write_json_line(line.out(), json);
+  Ranks& job = Ranks::world();
+  if (!job.first()) {  // its share of the rows, and nothing to say
+    job.barrier();     // rank 0 has opened the store
+    follow_training(Reader(line.positional(0), resources), how);
+    return Figures().ranks();
   }
-  Table table({"trained", model_text(trained.facts.name, trained.facts.solver)});
-  add_training(table, line, trained);
-  if (trained.ranks > 1)
-    table.add_row({"ranks", count_text(trained.ranks) + ", which sent " + bytes_text(trained.traffic.sent_bytes)});
-  table.add_row({"whole command", seconds_text(measure.seconds())});
-  table.print(line.out());
+  Writer writer(line.positional(0), resources);
+  job.barrier();
+  const TrainedModel trained = writer.train(how);
+  progress.finish();
+  warn_of_training(line, trained);
+  Figures figures{.table = Table({"trained", model_text(trained.facts.name, trained.facts.solver)})};
+  add_training(figures.json, trained, measure);
+  add_training(figures.table, line, trained);
+  figures.ranks();
+  figures.table.add_row({"whole command", seconds_text(measure.seconds())});
+  figures.print(line.out(), line.common().json);
 }
 
 }  // namespace unweave

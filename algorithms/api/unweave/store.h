@@ -25,7 +25,6 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/node_names.h"
-#include "engine/ranks/ranks.h"
 #include "storage/formats/manifest.h"
 #include "storage/input/node_id.h"
 #include "storage/io/time_text.h"
@@ -145,10 +144,8 @@ struct TrainedModel {
   double default_lambda = 0;               ///< what LambdaChoice::by_size gives
   std::uint64_t rows = 0;                  ///< training rows
   Accuracies accuracies;
-  Accuracies majority;      ///< what always naming the most frequent class of a split reaches
-  std::string public_key;   ///< key under which its certificates are signed
-  std::uint64_t ranks = 1;  ///< processes that shared the rows (train_over_ranks)
-  RankTraffic traffic;      ///< what all of them have sent and received; verbs and seconds of the one with most
+  Accuracies majority;     ///< what always naming the most frequent class of a split reaches
+  std::string public_key;  ///< key under which its certificates are signed
 };
 
 /// The one process that changes a store. Every change is durable when its function returns. After an exception a writer says
@@ -189,15 +186,6 @@ class Writer {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Writer(store, resources).train(options) by all ranks of a job (engine/ranks/ranks.h), by default that of the
-/// process, which share the training rows: all call it with equal options, and find the store under this path. Rank 0
-/// is the writer, and returns the model; the others, which read the store, return nothing. The weights before noise,
-/// and what is said of them, have the bits that one process finds where its memory budget holds as much
-/// (algorithms/learning/working_memory.h). Throws UsageError also for a solver that trains alone, and where rows are
-/// stale.
-[[nodiscard]] std::optional<TrainedModel> train_over_ranks(const std::filesystem::path& store, Resources& resources,
-                                                           const TrainOptions& options, Ranks& ranks = Ranks::world());
 
 /// What words mean as ids, for readers of requests and lists of nodes; empty where ids are numbers. The store outlives it.
 [[nodiscard]] ReadId id_reader(const Reader& reader);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +17,7 @@
 #include "support/temp_dir.h"
 #include "support/thread_ranks.h"
 #include "support/tiny_store.h"
+#include "unweave/ranks.h"
 #include "unweave/store.h"
 
 using namespace unweave;
@@ -57,15 +58,27 @@ TrainOptions seeded_options(const std::string& solver) {
   return how;
 }
 
-/// What each rank returns.
-std::vector<std::optional<TrainedModel>> train_on(std::size_t size, const std::filesystem::path& store,
-                                                  const TrainOptions& how) {
-  std::vector<std::optional<TrainedModel>> trained(size);
+/// What rank 0 returns.
+TrainedModel train_on(std::size_t size, const std::function<std::filesystem::path(std::size_t)>& store,
+                      const TrainOptions& how) {
+  TrainedModel trained;
   run_ranks(size, [&](Ranks& ranks) {
     Resources resources({std::uint64_t{1} << 30});
-    trained[ranks.rank()] = train_over_ranks(store, resources, how, ranks);
+    const std::filesystem::path path = store(ranks.rank());
+    if (!ranks.first()) {
+      ranks.barrier();
+      return follow_training(Reader(path, resources), how);
+    }
+    Writer writer(path, resources);
+    ranks.barrier();
+    trained = writer.train(how);
   });
   return trained;
+}
+
+TrainedModel train_on(std::size_t size, const std::filesystem::path& store, const TrainOptions& how) {
+  return train_on(
+      size, [&](std::size_t) { return store; }, how);
 }
 
 }  // namespace
@@ -88,20 +101,16 @@ TEST_SUITE("slow") {
         for (const std::size_t size : {1U, 3U, 8U}) {
           CAPTURE(size);
           const std::filesystem::path store = made.copy(name + std::to_string(size));
-          const auto trained = train_on(size, store, how);
+          const TrainedModel trained = train_on(size, store, how);
           CHECK(files_of(store) == files_of(alone));
-          for (std::size_t r = 1; r < size; ++r) CHECK_FALSE(trained[r].has_value());
-          REQUIRE(trained[0].has_value());
-          CHECK(trained[0]->public_key == one.public_key);
-          CHECK(trained[0]->rows == one.rows);
-          CHECK(trained[0]->accuracies.train == one.accuracies.train);
-          CHECK(trained[0]->accuracies.valid == one.accuracies.valid);
-          CHECK(trained[0]->accuracies.test == one.accuracies.test);
-          CHECK(trained[0]->ranks == size);
-          CHECK((trained[0]->traffic.sent_bytes > 0) == (size > 1));
-          REQUIRE(trained[0]->lambda_trials.size() == one.lambda_trials.size());
+          CHECK(trained.public_key == one.public_key);
+          CHECK(trained.rows == one.rows);
+          CHECK(trained.accuracies.train == one.accuracies.train);
+          CHECK(trained.accuracies.valid == one.accuracies.valid);
+          CHECK(trained.accuracies.test == one.accuracies.test);
+          REQUIRE(trained.lambda_trials.size() == one.lambda_trials.size());
           for (std::size_t i = 0; i < one.lambda_trials.size(); ++i)
-            CHECK(trained[0]->lambda_trials[i].accuracy == one.lambda_trials[i].accuracy);
+            CHECK(trained.lambda_trials[i].accuracy == one.lambda_trials[i].accuracy);
         }
       }
     }
@@ -143,12 +152,8 @@ TEST_SUITE("slow") {
     const RankedStore made;
     const std::filesystem::path store = made.copy("a"), other = made.copy("b");
     propagate_store(other, tiny_spec(1, false));
-    CHECK_THROWS_WITH_AS(run_ranks(2,
-                                   [&](Ranks& ranks) {
-                                     Resources resources({std::uint64_t{1} << 30});
-                                     static_cast<void>(train_over_ranks(ranks.first() ? store : other, resources,
-                                                                        seeded_options("exact"), ranks));
-                                   }),
+    CHECK_THROWS_WITH_AS(static_cast<void>(train_on(
+                             2, [&](std::size_t rank) { return rank == 0 ? store : other; }, seeded_options("exact"))),
                          doctest::Contains("rank 1 sees another store here than rank 0"), DataError);
   }
 }

@@ -37,6 +37,7 @@ class BitsOf {
     return *this;
   }
   template <class Dense>
+  requires requires(const Dense& dense) { dense.data(); }
   BitsOf& add(const Dense& dense) {
     for (Eigen::Index k = 0; k < dense.size(); ++k) add(static_cast<double>(dense.data()[k]));
     return *this;
