@@ -107,7 +107,8 @@ std::string moment_of(const LiveStore& store) {
   return std::to_string(store.sequence()) + " " + manifest_text(store.manifest());
 }
 
-/// A task that ranks share. What each of them computes for itself must have the same bits, since it decides how they go on.
+/// A task that ranks share. What each of them computes for itself must have the same bits, since it decides how they go
+/// on.
 TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
   TrainingTask task = task_of(how);
   require_over_ranks(task.solver, task.options);
