@@ -69,7 +69,12 @@ class SampledPreconditioner final : public Preconditioner {
 
   void refresh(const HessianOperator& hessian) override {
     const RowSample sample(hessian.objective().rows, kPickedFrom);
-    const FloatMatrix coordinates = coordinates_of(sample);
+    FloatMatrix made;
+    if (!sample.over_ranks())
+      made = coordinates_of(sample);
+    else if (shared_coordinates_.size() == 0)
+      shared_coordinates_ = coordinates_of(sample);
+    const FloatMatrix& coordinates = sample.over_ranks() ? shared_coordinates_ : made;
     std::vector<float> curvatures;
     for (std::size_t first = 0; first < factors_.size(); first += kClassesAtOnce) {
       std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
@@ -231,8 +236,9 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
   std::size_t picks_;
-  Matrix basis_;          // F x directions; empty: the axes
-  Eigen::MatrixXd gram_;  // Z^T Z, its lower triangle; empty beside a basis
+  Matrix basis_;                    // F x directions; empty: the axes
+  Eigen::MatrixXd gram_;            // Z^T Z, its lower triangle; empty beside a basis
+  FloatMatrix shared_coordinates_;  // where ranks share the rows: not sent again for other weights
   std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;
   Vector beside_;
 };
