@@ -1,4 +1,4 @@
-// tests/support/thread_ranks.h - a job of several ranks that are threads of the test, in the place of processes under mpirun.
+// tests/support/thread_ranks.h - a job of several ranks that are threads of the test, in the place of processes.
 #pragma once
 
 #include <algorithm>
@@ -152,8 +152,8 @@ class WorldOfThreads final : public Ranks {
   bool fail(const std::exception& error) noexcept override { return mine() ? mine()->fail(error) : Ranks::fail(error); }
 };
 
-/// Runs `work` as each rank of a job of `size`, which the verbs that are called with Ranks::world() are of, too. What one
-/// throws ends all, and is thrown when they have ended.
+/// Runs `work` as each rank of a job of `size`, which Ranks::world() is, too. What one throws ends all, and is thrown
+/// when they have ended.
 inline void run_ranks(std::size_t size, const std::function<void(Ranks&)>& work) {
   RankMeeting meeting(size);
   const WorldOfThreads world;
