@@ -12,7 +12,7 @@ std::span<const Command> all_commands() {
       {"info", "say what a store holds", run_info},
       {"plan", "estimate what a propagation takes, beside what there is", run_plan},
       {"propagate", "compute the embedding of every level anew", run_propagate, true},
-      {"train", "learn a model on the training rows, to be unlearned from later", run_train},
+      {"train", "learn a model on the training rows, to be unlearned from later", run_train, true},
       {"certify", "release or finish a model that another program made", run_certify},
       {"stream", "remove edges, nodes and features; insert and set others", run_stream, true},
       {"serve", "take requests by HTTP, acknowledge and then apply them", run_serve},

@@ -33,5 +33,13 @@ void follow_propagation(const Reader& store, const PropagationSpec& spec, bool b
 /// has failed with.
 void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks);
 
+/// The part of a rank other than 0 while rank 0 is in Writer::train() with the same options. Each rank has the training
+/// rows of its share, and all numbers that decide anything are equal on all of them: the weights before noise, and what
+/// is said of them, have the bits that one process finds where its memory holds as much beside the rows
+/// (algorithms/learning/working_memory.h). Noise is drawn on rank 0. Both throw UsageError for a solver that trains
+/// alone, for ranks on processors that round differently, and where rows are stale, DataError where ranks see different
+/// stores.
+void follow_training(const Reader& store, const TrainOptions& options);
+
 }  // namespace v0
 }  // namespace unweave
