@@ -54,9 +54,11 @@ void RowSorter::spill(Bucket& bucket, Words words) {
   spool_->append({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
 }
 
-void RowSorter::drain(const std::function<void(NodeId key, Words row)>& use) {
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    drain_bucket(i, use);
+void RowSorter::drain(const std::function<void(NodeId key, Words row)>& use, NodeId first) {
+  for (std::size_t i = first / bucket_keys_; i < buckets_.size(); ++i) {
+    drain_bucket(i, [&](NodeId key, Words row) {
+      if (key >= first) use(key, row);
+    });
     std::vector<std::uint32_t>().swap(buckets_[i].buffer);
   }
 }

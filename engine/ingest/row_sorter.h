@@ -27,8 +27,8 @@ class RowSorter {
 
   /// Throws ResourceError for a full disk.
   void add(NodeId key, Words row);
-  /// Hands out all rows by increasing key. Call once; no add() after it.
-  void drain(const std::function<void(NodeId key, Words row)>& use);
+  /// Hands out all rows from the key `first` on, by increasing key. Call once; no add() after it.
+  void drain(const std::function<void(NodeId key, Words row)>& use, NodeId first = 0);
 
  private:
   struct Piece {
