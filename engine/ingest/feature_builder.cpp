@@ -34,6 +34,7 @@ struct Batch {
 struct FinishedFiles {
   std::vector<KeptFeatures> files;
   std::function<void(std::vector<KeptFeatures>&)> closed;  // after each one; may be empty
+  NamedRows rows;                                          // on their way to their positions
 };
 
 /// The matrix to write.
@@ -114,10 +115,10 @@ void add_dense(SpanFiles<DenseFeatureWriter>& files, NodeId node, std::span<cons
 /// Rows whose place is not the one in which they come.
 class Replacer {
  public:
-  Replacer(const std::filesystem::path& store, std::span<const NodeId> positions, MemoryBudget& budget)
+  Replacer(const std::filesystem::path& store, std::span<const NodeId> positions, MemoryBudget& budget, NamedRows named)
       : positions_(positions),
         memory_(budget.reserve(memory_shares::kRowSort.of(budget), "feature rows on their way to their positions")),
-        sorter_(store, static_cast<NodeId>(positions.size()), memory_.bytes()) {}
+        sorter_(store, static_cast<NodeId>(positions.size()), memory_.bytes(), std::move(named)) {}
 
   void add(NodeId row, std::span<const std::uint32_t> columns, std::span<const float> values) {
     words_.assign(columns.begin(), columns.end());
@@ -140,7 +141,7 @@ class DenseSink {
   DenseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
             MemoryBudget& budget, FinishedFiles finished = {})
       : columns_(shape.columns) {
-    if (!positions.empty()) replacer_.emplace(store, positions, budget);
+    if (!positions.empty()) replacer_.emplace(store, positions, budget, std::move(finished.rows));
     files_.emplace(store, shape, budget, std::move(finished));
   }
   void add(const Batch& batch) {
@@ -148,6 +149,8 @@ class DenseSink {
     for (NodeId r = 0; r < batch.rows; ++r)
       replacer_->add(batch.first + r, {}, std::span(batch.bounded).subspan(std::size_t{r} * columns_, columns_));
   }
+  /// Null where rows keep their places.
+  [[nodiscard]] RowSorter* sorter() noexcept { return replacer_ ? &replacer_->sorter() : nullptr; }
   std::vector<KeptFeatures> finish() {
     if (replacer_) {
       std::vector<float> rows;
@@ -180,7 +183,7 @@ class SparseSink {
  public:
   SparseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
              MemoryBudget& budget, FinishedFiles finished = {}) {
-    if (!positions.empty()) replacer_.emplace(store, positions, budget);
+    if (!positions.empty()) replacer_.emplace(store, positions, budget, std::move(finished.rows));
     files_.emplace(store, shape, budget, std::move(finished));
   }
   void add(const Batch& batch) {
@@ -198,6 +201,8 @@ class SparseSink {
         write(batch.first + r, columns_, values_);
     }
   }
+  /// Null where rows keep their places.
+  [[nodiscard]] RowSorter* sorter() noexcept { return replacer_ ? &replacer_->sorter() : nullptr; }
   std::vector<KeptFeatures> finish() {
     if (replacer_)
       replacer_->sorter().drain(
@@ -298,74 +303,106 @@ void RowNorms::add(const RowNorms& others) noexcept {
   largest = std::max(largest, others.largest);
 }
 
+namespace {
+
+/// Brings the rows of a reader to a sink, from the first one that nobody has kept: bound(batch) makes them ready on any
+/// thread. `norms` has one of each span of rows.
+template <class Sink, class Bound>
+std::vector<KeptFeatures> run_kept(Sink& sink, FeatureReader& reader, std::size_t values, const Bound& bound,
+                                   std::vector<RowNorms>& norms, NodeId first, FeatureKeeper* keeper,
+                                   WorkMeter& meter) {
+  const auto nodes = static_cast<NodeId>(reader.rows());
+  reader.skip(first);
+  meter.advance(first);
+  const auto keep_rows = [&](NodeId rows) {
+    if (keeper == nullptr || sink.sorter() == nullptr || !keeper->is_due()) return;
+    RowNorms all;
+    for (const RowNorms& one : norms) all.add(one);
+    keeper->keep_rows(*sink.sorter(),
+                      {rows, all.above, all.first_above, all.norm_of_first_above, all.largest, 0, 0, {}});
+  };
+  run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, values, batch); }, bound,
+                      [&](const Batch& batch) {
+                        for (std::size_t i = 0; i < batch.norms.size(); ++i)
+                          norms[batch.first / span_nodes(nodes) + i].add(batch.norms[i]);
+                        sink.add(batch);
+                        meter.advance(batch.rows);
+                        keep_rows(batch.first + batch.rows);
+                      });
+  keep_rows(nodes);
+  return sink.finish();
+}
+
+/// What a keeper has of a matrix, and the row with which its reader begins.
+struct KeptMatrix {
+  KeptMatrix(FeatureKeeper* keeper, NodeId nodes, bool in_place) : norms(num_spans(nodes)) {
+    if (keeper == nullptr) return;
+    finished.files = keeper->files();
+    if (in_place) {
+      first = first_row(nodes, finished.files.size());
+      for (std::size_t i = 0; i < finished.files.size(); ++i) {
+        const KeptFeatures& file = finished.files[i];
+        norms[i] = {file.above, file.first_above, file.norm_of_first_above, file.largest};
+      }
+    } else {
+      finished.rows = keeper->named_rows();
+      if (const auto rows = keeper->rows()) {
+        first = static_cast<NodeId>(rows->rows);
+        norms[0] = {rows->above, rows->first_above, rows->norm_of_first_above, rows->largest};
+      }
+    }
+    finished.closed = [this, keeper, in_place](std::vector<KeptFeatures>& files) {
+      if (in_place) {
+        const RowNorms& own = norms[files.size() - 1];
+        files.back() = {std::move(files.back().file), own.above, own.first_above, own.norm_of_first_above, own.largest};
+      }
+      keeper->keep_files(files);
+    };
+  }
+  KeptMatrix(const KeptMatrix&) = delete;
+  KeptMatrix& operator=(const KeptMatrix&) = delete;
+
+  FinishedFiles finished;
+  std::vector<RowNorms> norms;
+  NodeId first = 0;
+};
+
+}  // namespace
+
 BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                              const FeatureScale& scale, std::span<const NodeId> positions, MemoryBudget& budget,
-                             WorkMeter& meter, std::vector<KeptFeatures> finished, const TakeFeatures& take) {
+                             WorkMeter& meter, FeatureKeeper* keeper) {
   const FeatureShape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
-  // Of each span of rows, whether or not they keep their places.
-  std::vector<RowNorms> norms(num_spans(shape.nodes));
-  const bool in_place = positions.empty();
-  if (in_place) {
-    for (std::size_t i = 0; i < finished.size(); ++i)
-      norms[i] = {finished[i].above, finished[i].first_above, finished[i].norm_of_first_above, finished[i].largest};
-    reader.skip(first_row(shape.nodes, finished.size()));
-    meter.advance(first_row(shape.nodes, finished.size()));
-  }
-  const auto closed = [&](std::vector<KeptFeatures>& files) {
-    if (in_place) {
-      const RowNorms& own = norms[files.size() - 1];
-      files.back() = {std::move(files.back().file), own.above, own.first_above, own.norm_of_first_above, own.largest};
-    }
-    if (take) take(files);
-  };
+  KeptMatrix kept(keeper, shape.nodes, positions.empty());
   const auto build = [&](auto&& sink) {
-    run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, kBatchValues, batch); },
-                        [&](Batch& batch) { bound_stored_values(batch, shape, scale.divisor); },
-                        [&](const Batch& batch) {
-                          for (std::size_t i = 0; i < batch.norms.size(); ++i)
-                            norms[batch.first / span_nodes(shape.nodes) + i].add(batch.norms[i]);
-                          sink.add(batch);
-                          meter.advance(batch.rows);
-                        });
-    return sink.finish();
+    return entries_of(run_kept(
+        sink, reader, kBatchValues, [&](Batch& batch) { bound_stored_values(batch, shape, scale.divisor); }, kept.norms,
+        kept.first, keeper, meter));
   };
   BuiltFeatures built;
-  built.files =
-      entries_of(reader.sparse() ? build(SparseSink(store, shape, positions, budget, {std::move(finished), closed}))
-                                 : build(DenseSink(store, shape, positions, budget, {std::move(finished), closed})));
-  for (const RowNorms& one : norms) built.norms.add(one);
+  built.files = reader.sparse() ? build(SparseSink(store, shape, positions, budget, std::move(kept.finished)))
+                                : build(DenseSink(store, shape, positions, budget, std::move(kept.finished)));
+  for (const RowNorms& one : kept.norms) built.norms.add(one);
   return built;
 }
 
 std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store, FeatureReader& reader,
                                                    const Standardization& standardization, FeatureType type,
                                                    std::span<const NodeId> positions, MemoryBudget& budget,
-                                                   WorkMeter& meter, std::vector<KeptFeatures> finished,
-                                                   const TakeFeatures& take) {
+                                                   WorkMeter& meter, FeatureKeeper* keeper) {
   const auto columns = static_cast<std::uint32_t>(reader.columns());
   const auto nodes = static_cast<NodeId>(reader.rows());
-  if (positions.empty()) {
-    reader.skip(first_row(nodes, finished.size()));
-    meter.advance(first_row(nodes, finished.size()));
-  }
-  DenseSink sink(store, {nodes, columns, type}, positions, budget,
-                 {std::move(finished), [&](std::vector<KeptFeatures>& files) {
-                    if (take) take(files);
-                  }});
+  KeptMatrix kept(keeper, nodes, positions.empty());
+  DenseSink sink(store, {nodes, columns, type}, positions, budget, std::move(kept.finished));
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
-  run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, values, batch); },
-                      [&](Batch& batch) {
-                        bound_rows(batch, columns, type, [&](std::size_t r, std::span<double> row) {
-                          expand_row(batch.read, r, row);
-                          standardization.apply(row);
-                        });
-                      },
-                      [&](const Batch& batch) {
-                        sink.add(batch);
-                        meter.advance(batch.rows);
-                      });
-  return entries_of(sink.finish());
+  const auto bound = [&](Batch& batch) {
+    bound_rows(batch, columns, type, [&](std::size_t r, std::span<double> row) {
+      expand_row(batch.read, r, row);
+      standardization.apply(row);
+    });
+  };
+  return entries_of(run_kept(sink, reader, values, bound, kept.norms, kept.first, keeper, meter));
 }
 
 std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,

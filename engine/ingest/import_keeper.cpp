@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/resources/parallel.h"
+#include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"
@@ -53,6 +54,12 @@ fs::path arcs_path(const fs::path& folder, const std::string& step) {
   return folder / (step + ".arcs");
 }
 
+/// The name of a step's list, of which there are so many before it.
+std::string numbered(const std::string& step, std::size_t before) {
+  const std::string number = std::to_string(before);
+  return step + "-" + std::string(6 - std::min<std::size_t>(6, number.size()), '0') + number;
+}
+
 FileEntry write_chunks(const fs::path& folder, const std::string& step, std::span<const ArcChunk> chunks) {
   SealedWriter writer({folder, kChunksFolder, step, "chunks", kChunksKind});
   for (const ArcChunk& chunk : chunks) {
@@ -76,6 +83,44 @@ std::vector<ArcChunk> read_chunks(const fs::path& folder, const std::vector<File
     }
   }
   return chunks;
+}
+
+constexpr const char* kPiecesKind = "pieces";
+
+fs::path rows_path(const fs::path& folder) {
+  return folder / "rows";
+}
+
+std::vector<RowPiece> read_pieces(const fs::path& folder, const std::vector<FileEntry>& lists) {
+  std::vector<RowPiece> pieces;
+  for (const FileEntry& list : lists) {
+    const SealedFile file(folder, list, kPiecesKind);
+    const auto some = file.values<RowPiece>(0, file.size() / sizeof(RowPiece));
+    pieces.insert(pieces.end(), some.begin(), some.end());
+  }
+  return pieces;
+}
+
+/// Throws DataError unless all rows are as they were written.
+void require_whole_rows(const fs::path& folder, const KeptRows& rows) {
+  const std::vector<RowPiece> pieces = read_pieces(folder, rows.pieces);
+  if (pieces.empty()) return;
+  const SpoolFile spool = SpoolFile::named(rows_path(folder), rows.bytes);
+  std::atomic<bool> whole = rows.bucket_keys > 0;
+  parallel_ranges(0, pieces.size(), 16, [&](std::size_t first, std::size_t last) {
+    std::vector<std::uint32_t> words;
+    for (std::size_t i = first; i < last && whole; ++i) {
+      const RowPiece& piece = pieces[i];
+      const std::uint64_t most = rows.bytes / sizeof(std::uint32_t);
+      const bool lies_within = piece.words <= most && piece.offset <= rows.bytes - piece.words * sizeof(std::uint32_t);
+      if (lies_within) {
+        words.resize(static_cast<std::size_t>(piece.words));
+        spool.read(piece.offset, {reinterpret_cast<char*>(words.data()), words.size() * sizeof(std::uint32_t)});
+      }
+      if (!lies_within || checksum64(std::as_bytes(std::span(words))) != piece.sum) whole = false;
+    }
+  });
+  if (!whole) throw DataError(rows_path(folder).string() + ": rows are damaged");
 }
 
 /// Throws DataError unless every byte of a sealed file is right.
@@ -221,6 +266,8 @@ std::vector<FileEntry> ImportKeeper::files(const ImportRecord& record) const {
     if (graph->arcs)
       for (const FileEntry& list : graph->arcs->chunks) add(kImportFolder, list);
   if (record.order) add("", *record.order);
+  if (record.rows)
+    for (const FileEntry& list : record.rows->pieces) add(kImportFolder, list);
   for (const KeptFeatures& one : record.features) add("", one.file);
   return all;
 }
@@ -281,12 +328,8 @@ void GraphKeeper::save(std::vector<CountedShard> shards) {
       kept.arcs->bytes = end;
     }
     kept.arcs->chunks = std::move(lists);
-    if (!chunks.empty()) {
-      const std::string number = std::to_string(kept.arcs->chunks.size());
-      kept.arcs->chunks.push_back(
-          write_chunks(keeper.folder(),
-                       step + "-" + std::string(6 - std::min<std::size_t>(6, number.size()), '0') + number, chunks));
-    }
+    if (!chunks.empty())
+      kept.arcs->chunks.push_back(write_chunks(keeper.folder(), numbered(step, kept.arcs->chunks.size()), chunks));
     if (!shards.empty()) kept.shards = shards;
   });
 }
@@ -311,6 +354,55 @@ void GraphKeeper::finish(std::vector<CountedShard> shards, NodeId nodes, const A
   std::error_code ignored;
   fs::remove(arcs_path(keeper_.folder(), step_), ignored);
   for (const FileEntry& list : lists) fs::remove(keeper_.folder() / list.path, ignored);
+}
+
+std::vector<KeptFeatures> FeatureKeeper::files() const {
+  keeper_.wait();
+  return keeper_.record().features;
+}
+
+std::optional<KeptRows> FeatureKeeper::rows() const {
+  keeper_.wait();
+  return keeper_.record().rows;
+}
+
+NamedRows FeatureKeeper::named_rows() const {
+  NamedRows named;
+  if (!keeper_.keeps()) return named;
+  named.file = rows_path(keeper_.folder());
+  const auto kept = rows();
+  if (!kept) return named;
+  named.bytes = kept->bytes;
+  named.bucket_keys = kept->bucket_keys;
+  named.pieces = read_pieces(keeper_.folder(), kept->pieces);
+  return named;
+}
+
+void FeatureKeeper::keep_files(std::span<const KeptFeatures> finished) {
+  if (!keeper_.is_due()) return;
+  keeper_.save(
+      [files = std::vector(finished.begin(), finished.end())](ImportRecord& record) { record.features = files; });
+}
+
+void FeatureKeeper::keep_rows(RowSorter& sorter, KeptRows counts) {
+  std::vector<RowPiece> fresh = sorter.spill_all();
+  counts.bucket_keys = sorter.bucket_keys();
+  keeper_.save([&keeper = keeper_, spool = sorter.spool(), fresh = std::move(fresh), counts](ImportRecord& record) {
+    KeptRows kept = counts;
+    if (record.rows) {
+      kept.bytes = record.rows->bytes;
+      kept.pieces = record.rows->pieces;
+    }
+    for (const RowPiece& piece : fresh)
+      kept.bytes = std::max(kept.bytes, piece.offset + piece.words * sizeof(std::uint32_t));
+    if (spool) spool->sync();
+    if (!fresh.empty()) {
+      SealedWriter writer({keeper.folder(), "pieces", numbered("rows", kept.pieces.size()), "pieces", kPiecesKind});
+      writer.append_values(std::span<const RowPiece>(fresh));
+      kept.pieces.push_back(writer.finish({fresh.size()}));
+    }
+    record.rows = std::move(kept);
+  });
 }
 
 KeptArcs kept_counts(const ArcCounts& counts, const EdgePlace& place) {
@@ -373,6 +465,10 @@ ImportRecord checked_record(const fs::path& store, const std::string& by_ids, Im
   if (record.given.whole && record.given.shards.empty() && !(record.ordered.whole && record.order)) {
     record.given = {};
     record.ordered.whole = false;
+  }
+  if (record.rows && !is_right([&] { require_whole_rows(folder, *record.rows); })) {
+    tell(rows_path(folder));
+    record.rows.reset();
   }
   keep_whole(store, record.features, kind_of, damaged);
   return record;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/ingest/arc_sort.h"
+#include "engine/ingest/row_sorter.h"
 #include "engine/resources/clock.h"
 #include "storage/formats/import_record.h"
 
@@ -110,6 +111,27 @@ class GraphKeeper {
   std::shared_ptr<ChunkStore> store_;
   std::vector<ArcChunk> unsaved_;
   KeptArcs counts_;  // of all arcs, saved or not
+};
+
+/// Keeps features on their way to their files.
+class FeatureKeeper {
+ public:
+  explicit FeatureKeeper(ImportKeeper& keeper) : keeper_(keeper) {}
+
+  /// The first files, which are there.
+  [[nodiscard]] std::vector<KeptFeatures> files() const;
+  /// Rows that are there on their way to their positions.
+  [[nodiscard]] std::optional<KeptRows> rows() const;
+  /// Where they lie, and where others go. Throws DataError where the lists of them are damaged.
+  [[nodiscard]] NamedRows named_rows() const;
+  [[nodiscard]] bool is_due() const noexcept { return keeper_.is_due(); }
+  /// Saves files, if that is due.
+  void keep_files(std::span<const KeptFeatures> finished);
+  /// Saves all rows that the sorter has; `counts` is without what says where they lie.
+  void keep_rows(RowSorter& sorter, KeptRows counts);
+
+ private:
+  ImportKeeper& keeper_;
 };
 
 /// Counts as a record has them, and back.

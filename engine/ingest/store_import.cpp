@@ -164,8 +164,8 @@ class Import {
     if (resumed) {
       named.insert((std::filesystem::path(kImportFolder) / "record.json").generic_string());
       for (const FileEntry& entry : keeper_->files(keeper_->record())) named.insert(entry.path);
-      for (const std::string step : {"given", "ordered"})
-        named.insert((std::filesystem::path(kImportFolder) / (step + ".arcs")).generic_string());
+      for (const std::string file : {"given.arcs", "ordered.arcs", "rows"})
+        named.insert((std::filesystem::path(kImportFolder) / file).generic_string());
       clear_building(builder_.path(), named);
     }
   }
@@ -600,15 +600,12 @@ class Import {
     manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
     manifest.standardized = options_.standardize;
     manifest.scale = options_.scale;
-    const TakeFeatures take = [this](std::span<const KeptFeatures> finished) {
-      if (!keeper_->is_due()) return;
-      keeper_->save(
-          [files = std::vector(finished.begin(), finished.end())](ImportRecord& record) { record.features = files; });
-    };
+    FeatureKeeper keeper(*keeper_);
+    if (report_.resumed) report_.resumed->feature_files = keeper.files().size();
     if (!options_.standardize) {
       meter_.start("features", reader->rows(), "rows");
       BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions_,
-                                           budget_, meter_, kept_features(), take);
+                                           budget_, meter_, &keeper);
       if (options_.scale.as_given) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
@@ -617,17 +614,8 @@ class Import {
     }
     const Standardization standardization = kept_standardization();
     meter_.start("features", reader->rows(), "rows");
-    manifest.feature_files =
-        build_standardized_features(builder_.path(), *reader, standardization, options_.feature_type, positions_,
-                                    budget_, meter_, kept_features(), take);
-  }
-
-  /// Files of features that are there.
-  std::vector<KeptFeatures> kept_features() {
-    keeper_->wait();
-    const std::vector<KeptFeatures>& kept = keeper_->record().features;
-    if (report_.resumed) report_.resumed->feature_files = kept.size();
-    return kept;
+    manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
+                                                         options_.feature_type, positions_, budget_, meter_, &keeper);
   }
 
   Standardization kept_standardization() {

@@ -125,6 +125,16 @@ RecordJson contents_of(const ImportRecord& record) {
   if (const auto& columns = record.statistics)
     json["statistics"] = {
         {"mean", columns->mean}, {"deviation", columns->deviation}, {"largest_norm", columns->largest_norm}};
+  json["rows"] = nullptr;
+  if (const auto& rows = record.rows)
+    json["rows"] = {{"rows", rows->rows},
+                    {"above", rows->above},
+                    {"first_above", rows->first_above},
+                    {"norm_of_first_above", rows->norm_of_first_above},
+                    {"largest", rows->largest},
+                    {"bytes", rows->bytes},
+                    {"bucket_keys", rows->bucket_keys},
+                    {"pieces", list_of(rows->pieces, [](const FileEntry& entry) { return json_of(entry); })}};
   json["features"] = list_of(record.features, [](const KeptFeatures& one) {
     return RecordJson{json_of(one.file), one.above, one.first_above, one.norm_of_first_above, one.largest};
   });
@@ -150,6 +160,15 @@ ImportRecord record_from(const RecordJson& json) {
   if (const RecordJson& columns = json.at("statistics"); !columns.is_null())
     record.statistics = {real_numbers(columns.at("mean")), real_numbers(columns.at("deviation")),
                          real_number(columns.at("largest_norm"))};
+  if (const RecordJson& rows = json.at("rows"); !rows.is_null())
+    record.rows = {whole_number<std::uint64_t>(rows.at("rows")),
+                   whole_number<std::uint64_t>(rows.at("above")),
+                   whole_number<std::uint64_t>(rows.at("first_above")),
+                   real_number(rows.at("norm_of_first_above")),
+                   real_number(rows.at("largest")),
+                   whole_number<std::uint64_t>(rows.at("bytes")),
+                   whole_number<std::uint64_t>(rows.at("bucket_keys")),
+                   items_of<FileEntry>(rows.at("pieces"), kept_entry)};
   record.features = items_of<KeptFeatures>(json.at("features"), [](const RecordJson& item) -> KeptFeatures {
     if (!item.is_array() || item.size() != 5) throw std::runtime_error("a file of features is missing");
     return {kept_entry(item[0]), whole_number<std::uint64_t>(item[1]), whole_number<std::uint64_t>(item[2]),

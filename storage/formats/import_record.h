@@ -76,6 +76,18 @@ struct KeptStatistics {
   friend bool operator==(const KeptStatistics&, const KeptStatistics&) = default;
 };
 
+/// Rows of features on their way to their positions: they lie in STORE/import/rows.
+struct KeptRows {
+  std::uint64_t rows = 0;  ///< the first ones
+  std::uint64_t above = 0, first_above = 0;
+  double norm_of_first_above = 0, largest = 0;
+  std::uint64_t bytes = 0;        ///< of the file
+  std::uint64_t bucket_keys = 0;  ///< positions of a bucket
+  std::vector<FileEntry> pieces;  ///< lists of pieces, relative to the import's folder
+
+  friend bool operator==(const KeptRows&, const KeptRows&) = default;
+};
+
 struct ImportRecord {
   /// All that the bytes of the store follow from: options and what they are, input files and how they look.
   std::vector<std::pair<std::string, std::string>> options;
@@ -84,6 +96,7 @@ struct ImportRecord {
   std::optional<FileEntry> order;
   double seconds_order = 0;
   std::optional<KeptStatistics> statistics;
+  std::optional<KeptRows> rows;        ///< under an order
   std::vector<KeptFeatures> features;  ///< the first ones
 
   friend bool operator==(const ImportRecord&, const ImportRecord&) = default;

@@ -147,7 +147,7 @@ void print_import_plan(const CommandLine& line, const ImportForecast& plan) {
 }
 
 std::string interrupted_import(const std::string& store) {
-  return "interrupted: " + store + " is a store if `unweave info " + store +
+  return store + " is a store if `unweave info " + store +
          "` can read it; else give the same command again, and it goes on with what is kept there, if anything is";
 }
 

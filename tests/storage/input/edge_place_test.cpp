@@ -153,7 +153,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     std::string text = "source target\n";
     for (int i = 0; i < 300'000; ++i) text += std::to_string(i % 977) + " " + std::to_string(i % 991) + "\n";
-    const InputFile input{testing::write_file(dir / "e.txt", text), {}};
+    const InputFile input{testing::write_file(dir / "e.txt", text), {}, {}, [](const std::string&) {}};
     const FindNodes find = [](std::span<const std::string_view> names, NodeId* nodes) {
       for (std::size_t i = 0; i < names.size(); ++i) nodes[i] = static_cast<NodeId>(std::stoul(std::string(names[i])));
     };
