@@ -98,8 +98,8 @@ struct ArcChunk {
 /// Memory and file that hold chunks. All members may be called from any thread.
 class ChunkStore {
  public:
-  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit. `file`: the
-  /// name of the temporary file, whose first `file_bytes` bytes are gone on with; empty: it has none.
+  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit. `file`:
+  /// the name of the temporary file, whose first `file_bytes` bytes are gone on with; empty: it has none.
   ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
              std::size_t open_chunks, std::filesystem::path file = {}, std::uint64_t file_bytes = 0);
 
@@ -116,7 +116,8 @@ class ChunkStore {
   static constexpr std::size_t kUnpackSlack = sizeof(std::uint64_t);
   /// Writes the keys of a chunk to `out`, which has room for them and kUnpackSlack.
   void read(const ArcChunk& chunk, std::uint64_t* out) const;
-  /// The chunk as it lies in the file, which has a name: one that lies in memory is written there too. Throws as close().
+  /// The chunk as it lies in the file, which has a name: one that lies in memory is written there too. Throws as
+  /// close().
   [[nodiscard]] ArcChunk in_file(const ArcChunk& chunk);
   /// Whether a chunk of the file has the bytes that were written. Throws DataError.
   [[nodiscard]] bool is_whole(const ArcChunk& chunk) const;

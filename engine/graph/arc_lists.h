@@ -60,7 +60,8 @@ class SortedArcs {
   [[nodiscard]] static std::size_t most_sort_bytes();
 
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
-  /// (storage/formats/store_layout.h). Before the first next(). Those before `first`, at which a span begins, are left out.
+  /// (storage/formats/store_layout.h). Before the first next(). Those before `first`, at which a span begins, are left
+  /// out.
   void begin(NodeId nodes, NodeId first = 0);
   /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a node whose edges weigh much has a long
   /// list. To be charged by whoever loads them.
@@ -98,12 +99,13 @@ class SortedArcs {
   ArcKeys keys_;
   RefuseWeights refuse_weights_;
   ArcCounts counts_;
-  std::uint8_t log2_width_;        // logarithm of the widest bucket's width; all others nest
-  std::uint64_t capacity_;         // arcs that a range may have, unless one block has more
-  std::uint64_t most_chunk_arcs_;  // of one chunk; those of a process before this one may be larger than the store's
+  std::uint8_t log2_width_;  // logarithm of the widest bucket's width; all others nest
+  std::uint64_t capacity_;   // arcs that a range may have, unless one block has more
+  std::uint64_t
+      most_chunk_arcs_;  // arcs of one chunk; those of a process before this one may be larger than the store's
 
   NodeId nodes_ = 0;
-  NodeId first_ = 0;              // of the first range that next() gives
+  NodeId first_ = 0;              // begins the first range that next() gives
   std::uint64_t planned_to_ = 0;  // node
   std::deque<Range> planned_;
   std::uint64_t planned_arcs_ = 0;

@@ -30,8 +30,9 @@ struct EdgePiece {
 };
 
 /// Calls work(piece) on any thread, then use(piece) in the order of the edges, one at a time. A piece has some ten thousand
-/// arcs, or those of one block. Begins with the block `next`, and ends after the last one, or after a piece where pause()
-/// says so, which is asked between pieces; returns the block with which to go on. Throws FormatError, and what these throw.
+/// arcs, or those of one block. Begins with the block `next`, and ends after the last one, or after a piece where
+/// pause() says so, which is asked between pieces; returns the block with which to go on. Throws FormatError, and what
+/// these throw.
 template <class Work, class Use, class Pause>
 std::size_t for_edge_pieces(const Graph& graph, const Work& work, const Use& use, std::size_t next,
                             const Pause& pause) {

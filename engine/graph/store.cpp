@@ -204,7 +204,7 @@ void abandon_building(const std::filesystem::path& store) {
 
 void end_building(const std::filesystem::path& store) {
   std::error_code ignored;
-  std::filesystem::remove_all(store / kImportFolder, ignored);
+  if (read_mark(store) == kMark) std::filesystem::remove_all(store / kImportFolder, ignored);  // else it is not ours
   remove_building_mark(store);
 }
 

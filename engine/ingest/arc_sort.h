@@ -24,9 +24,9 @@ namespace unweave {
 /// Arcs that lie in a file with a name, for who goes on after the end of the process.
 struct NamedArcs {
   std::filesystem::path file{};  ///< empty: an unlinked one
-  std::uint64_t bytes = 0;       ///< of the file that are gone on with
+  std::uint64_t bytes = 0;       ///< how much of the file is gone on with
   std::vector<ArcChunk> chunks{};
-  ArcCounts counts{};  ///< of the edges that they are of
+  ArcCounts counts{};  ///< counts of the edges that gave them
 };
 
 class ArcSorter {
@@ -55,7 +55,8 @@ class ArcSorter {
   /// ResourceError, DataError when arcs cannot be written; the sorter is then lost.
   void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights = {});
 
-  /// For who keeps what was added: closes all chunks, and returns those that were closed since the last call. While nobody adds.
+  /// For who keeps what was added: closes all chunks, and returns those that were closed since the last call. While
+  /// nobody adds.
   [[nodiscard]] std::vector<ArcChunk> close_chunks();
   /// What was added until then, and before in another process.
   [[nodiscard]] ArcCounts counts() const;

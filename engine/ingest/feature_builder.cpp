@@ -27,7 +27,7 @@ struct Batch {
   FeatureBatch read;            // as it came
   std::vector<double> row;      // scratch of one row
   std::vector<float> bounded;   // what is written: all values of dense rows, the non-zeros of sparse ones
-  std::vector<RowNorms> norms;  // of the rows of each span that the batch reaches into
+  std::vector<RowNorms> norms;  // norms of the rows of each span that the batch reaches into
 };
 
 /// The files that are finished, and who is told.

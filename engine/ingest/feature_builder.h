@@ -41,8 +41,8 @@ struct BuiltFeatures {
 
 /// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a permutation of the rows, or to i
 /// where `positions` is empty; rows that change places pass through a temporary file in `store` where they do not fit
-/// the budget. `keeper`, where there is one, keeps what is finished, and knows what is there already. Throws what the reader throws, ResourceError where a few
-/// batches do not fit the budget or the disk is full.
+/// the budget. `keeper`, where there is one, keeps what is finished, and knows what is there already. Throws what the
+/// reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                                            const FeatureScale& scale, std::span<const NodeId> positions,
                                            MemoryBudget& budget, WorkMeter& meter, FeatureKeeper* keeper = nullptr);

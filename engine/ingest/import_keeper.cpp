@@ -1,4 +1,5 @@
-// engine/ingest/import_keeper.cpp - saves arcs, shards and records at their pace, and checks what another process has saved.
+// engine/ingest/import_keeper.cpp - saves arcs, shards and records at their pace, and checks what another process has
+// saved.
 #include "engine/ingest/import_keeper.h"
 
 #include <algorithm>
@@ -102,7 +103,7 @@ std::vector<RowPiece> read_pieces(const fs::path& folder, const std::vector<File
 }
 
 /// Throws DataError unless all rows are as they were written.
-void require_whole_rows(const fs::path& folder, const KeptRows& rows) {
+void require_whole_rows(const fs::path& folder, const WaitingRows& rows) {
   const std::vector<RowPiece> pieces = read_pieces(folder, rows.pieces);
   if (pieces.empty()) return;
   const SpoolFile spool = SpoolFile::named(rows_path(folder), rows.bytes);
@@ -361,7 +362,7 @@ std::vector<KeptFeatures> FeatureKeeper::files() const {
   return keeper_.record().features;
 }
 
-std::optional<KeptRows> FeatureKeeper::rows() const {
+std::optional<WaitingRows> FeatureKeeper::rows() const {
   keeper_.wait();
   return keeper_.record().rows;
 }
@@ -384,11 +385,11 @@ void FeatureKeeper::keep_files(std::span<const KeptFeatures> finished) {
       [files = std::vector(finished.begin(), finished.end())](ImportRecord& record) { record.features = files; });
 }
 
-void FeatureKeeper::keep_rows(RowSorter& sorter, KeptRows counts) {
+void FeatureKeeper::keep_rows(RowSorter& sorter, WaitingRows counts) {
   std::vector<RowPiece> fresh = sorter.spill_all();
   counts.bucket_keys = sorter.bucket_keys();
   keeper_.save([&keeper = keeper_, spool = sorter.spool(), fresh = std::move(fresh), counts](ImportRecord& record) {
-    KeptRows kept = counts;
+    WaitingRows kept = counts;
     if (record.rows) {
       kept.bytes = record.rows->bytes;
       kept.pieces = record.rows->pieces;

@@ -1,7 +1,8 @@
 // engine/ingest/import_keeper.h - keeps what is finished of an import, so that another process can go on with it.
 //
-// A save makes durable what is finished and then replaces the record of storage/formats/import_record.h, on a thread of its own:
-// the import goes on meanwhile. Saves come at a pace at which a tenth of the work is lost at most, and imports of seconds have none.
+// A save makes durable what is finished and then replaces the record of storage/formats/import_record.h, on a thread of
+// its own: the import goes on meanwhile. Saves come at a pace at which a tenth of the work is lost at most, and imports
+// of seconds have none.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,9 @@ namespace unweave {
 
 class ImportKeeper {
  public:
-  /// Keeps nothing where `keeps` is false. `pace_seconds`: work after which it is worth a save; 0: any. `by_ids`: the folder of the graph's files before it is ordered, relative to the store; "" where
-  /// it is not to be. `record`: what is kept already, if `written`.
+  /// Keeps nothing where `keeps` is false. `pace_seconds`: work after which it is worth a save; 0: any. `by_ids`: the
+  /// folder of the graph's files before it is ordered, relative to the store; "" where it is not to be. `record`: what
+  /// is kept already, if `written`.
   ImportKeeper(std::filesystem::path store, bool keeps, double pace_seconds, std::string by_ids, ImportRecord record,
                bool written);
   ~ImportKeeper();
@@ -43,20 +45,21 @@ class ImportKeeper {
 
   /// Whether enough was done since the last save, and none is under way. Cheap.
   [[nodiscard]] bool is_due() const noexcept;
-  /// Begins a save: change(record) makes durable what it adds, but for files that the record names, and runs on another thread, so that
-  /// it must own what it uses. Where it fails the record stays as it was, and no more is saved.
+  /// Begins a save: change(record) makes durable what it adds, but for files that the record names, and runs on another
+  /// thread, so that it must own what it uses. Where it fails the record stays as it was, and no more is saved.
   void save(std::function<void(ImportRecord& record)> change);
   /// Ends the save that is under way.
   void wait();
-  /// Changes what is kept at the end of a step, after which files go that the record named until then. Where a record lies on the
-  /// disk, or one is due, it is written. Throws nothing: what cannot be saved is not kept.
+  /// Changes what is kept at the end of a step, after which files go that the record named until then. Where a record
+  /// lies on the disk, or one is due, it is written. Throws nothing: what cannot be saved is not kept.
   void settle(const std::function<void(ImportRecord& record)>& change);
   /// What is kept. Not while a save is under way.
   [[nodiscard]] const ImportRecord& record() const noexcept { return record_; }
 
   /// All files of a record, relative to the store.
   [[nodiscard]] std::vector<FileEntry> files(const ImportRecord& record) const;
-  /// Throws ResourceError unless the disk has room for so many bytes more than those of `later`, which the import itself will need.
+  /// Throws ResourceError unless the disk has room for so many bytes more than those of `later`, which the import
+  /// itself will need.
   void require_room(std::uint64_t bytes, std::uint64_t later) const;
 
  private:
@@ -72,7 +75,7 @@ class ImportKeeper {
   std::string trouble_;
   Clock::time_point begun_ = Clock::now();
   std::atomic<Clock::time_point> last_ = begun_;  // the end of the last save
-  std::atomic<double> cost_seconds_ = 0;          // of the last save
+  std::atomic<double> cost_seconds_ = 0;          // what the last save took
   std::atomic<bool> busy_ = false;
   std::thread thread_;
 };
@@ -110,7 +113,7 @@ class GraphKeeper {
   std::string step_;
   std::shared_ptr<ChunkStore> store_;
   std::vector<ArcChunk> unsaved_;
-  KeptArcs counts_;  // of all arcs, saved or not
+  KeptArcs counts_;  // counts of all arcs, saved or not
 };
 
 /// Keeps features on their way to their files.
@@ -121,14 +124,14 @@ class FeatureKeeper {
   /// The first files, which are there.
   [[nodiscard]] std::vector<KeptFeatures> files() const;
   /// Rows that are there on their way to their positions.
-  [[nodiscard]] std::optional<KeptRows> rows() const;
+  [[nodiscard]] std::optional<WaitingRows> rows() const;
   /// Where they lie, and where others go. Throws DataError where the lists of them are damaged.
   [[nodiscard]] NamedRows named_rows() const;
   [[nodiscard]] bool is_due() const noexcept { return keeper_.is_due(); }
   /// Saves files, if that is due.
   void keep_files(std::span<const KeptFeatures> finished);
   /// Saves all rows that the sorter has; `counts` is without what says where they lie.
-  void keep_rows(RowSorter& sorter, KeptRows counts);
+  void keep_rows(RowSorter& sorter, WaitingRows counts);
 
  private:
   ImportKeeper& keeper_;
@@ -138,8 +141,8 @@ class FeatureKeeper {
 [[nodiscard]] KeptArcs kept_counts(const ArcCounts& counts, const EdgePlace& place);
 [[nodiscard]] ArcCounts counts_of(const KeptArcs& kept);
 
-/// What is left of a record when files that are missing or damaged, every byte of them checked, and what needs them, is taken out. Tells
-/// `damaged` of each such file.
+/// What is left of a record when files that are missing or damaged, every byte of them checked, and what needs them, is
+/// taken out. Tells `damaged` of each such file.
 [[nodiscard]] ImportRecord checked_record(const std::filesystem::path& store, const std::string& by_ids,
                                           ImportRecord record,
                                           const std::function<void(const std::string& file)>& damaged);

@@ -1,8 +1,8 @@
 // engine/ingest/row_sorter.h - rows that come in one order and are wanted in another, within a bound of bytes.
 //
-// Rows go into buckets of consecutive keys, whose full buffers are appended to a temporary file; then bucket after bucket
-// is read back and its rows are handed out by key. What fits the buffers never touches a disk. The file is unlinked, or it has
-// a name, and whoever comes after the end of the process goes on with it.
+// Rows go into buckets of consecutive keys, whose full buffers are appended to a temporary file; then bucket after
+// bucket is read back and its rows are handed out by key. What fits the buffers never touches a disk. The file is
+// unlinked, or it has a name, and whoever comes after the end of the process goes on with it.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct RowPiece {
 /// Rows that lie in a file with a name.
 struct NamedRows {
   std::filesystem::path file{};   ///< empty: an unlinked one
-  std::uint64_t bytes = 0;        ///< of the file that are gone on with
-  std::uint64_t bucket_keys = 0;  ///< of the pieces; 0: there are none
+  std::uint64_t bytes = 0;        ///< how much of the file is gone on with
+  std::uint64_t bucket_keys = 0;  ///< keys of a bucket of the pieces; 0: there are none
   std::vector<RowPiece> pieces{};
 };
 
@@ -46,7 +46,8 @@ class RowSorter {
   /// Hands out all rows from the key `first` on, by increasing key. Call once; no add() after it.
   void drain(const std::function<void(NodeId key, Words row)>& use, NodeId first = 0);
 
-  /// For who keeps what was added: writes all buffers to the file, and returns what was written there since the last call.
+  /// For who keeps what was added: writes all buffers to the file, and returns what was written there since the last
+  /// call.
   [[nodiscard]] std::vector<RowPiece> spill_all();
   [[nodiscard]] NodeId bucket_keys() const noexcept { return bucket_keys_; }
   /// Where they lie; null where nothing was written.

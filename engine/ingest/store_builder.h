@@ -18,8 +18,8 @@ namespace unweave {
 /// commit() the destructor removes everything it finds there, and the folder itself if it was made here, as those that it lies in.
 class StoreBuilder {
  public:
-  /// What a killed builder left in `store` is removed, unless it `keeps` that of an import. Throws UsageError when the folder
-  /// holds anything else, ResourceError when somebody else builds it.
+  /// What a killed builder left in `store` is removed, unless it `keeps` that of an import. Throws UsageError when the
+  /// folder holds anything else, ResourceError when somebody else builds it.
   explicit StoreBuilder(std::filesystem::path store, bool keeps = false);
   StoreBuilder(const StoreBuilder&) = delete;
   StoreBuilder& operator=(const StoreBuilder&) = delete;

@@ -60,12 +60,12 @@ struct ImportOptions {
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.
 ///
-/// What is finished is kept in the store while it is in the making, from the time on that options.keep_seconds says: where an import is
-/// ended, by a signal or a power cut too, one of equal options goes on. That needs files that can be read again, no standard
-/// input and no arrays in memory.
+/// What is finished is kept in the store while it is in the making, from the time on that options.keep_seconds says:
+/// where an import is ended, by a signal or a power cut too, one of equal options goes on. That needs files that can be
+/// read again, no standard input and no arrays in memory.
 ///
-/// On any other error than ResourceError and Cancelled nothing is left, on these what is kept. Throws UsageError for options that do
-/// not fit together, or to those of what is kept, InputError and DataError for files, ResourceError.
+/// On any other error than ResourceError and Cancelled nothing is left, on these what is kept. Throws UsageError for
+/// options that do not fit together, or to those of what is kept, InputError and DataError for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter);
 

@@ -1,4 +1,5 @@
-// storage/formats/import_record.cpp - writes the record of an unfinished import, and reads it with a check of every field.
+// storage/formats/import_record.cpp - writes the record of an unfinished import, and reads it with a check of every
+// field.
 #include "storage/formats/import_record.h"
 
 #include <span>

@@ -1,5 +1,5 @@
-// storage/formats/import_record.h - what is finished of an import that is not: STORE/import/record.json (FORMAT.md, "Unfinished
-// imports").
+// storage/formats/import_record.h - what is finished of an import that is not: STORE/import/record.json (FORMAT.md,
+// "Unfinished imports").
 //
 // Whoever goes on with an import believes this file alone, and files that it names, whose bytes their roots tell.
 #pragma once
@@ -34,7 +34,7 @@ struct KeptArcs {
   bool whole = false;  ///< all edges are
   std::uint64_t edges_read = 0, self_loops = 0, upward = 0;
   std::optional<NodeId> smallest_node, largest_node;
-  std::uint64_t bytes = 0;        ///< of the file
+  std::uint64_t bytes = 0;        ///< length of the file
   std::vector<FileEntry> chunks;  ///< lists of chunks, relative to the import's folder
 
   friend bool operator==(const KeptArcs&, const KeptArcs&) = default;
@@ -45,8 +45,8 @@ struct KeptGraph {
   std::optional<KeptArcs> arcs;      ///< until all shards are there
   std::vector<CountedShard> shards;  ///< the first ones
   bool whole = false;                ///< all are there; what was counted stays
-  NodeId nodes = 0;                  ///< of a whole graph
-  KeptArcs counts;                   ///< of a whole graph, without files
+  NodeId nodes = 0;                  ///< those of a whole graph
+  KeptArcs counts;                   ///< those of a whole graph, without files
 
   friend bool operator==(const KeptGraph&, const KeptGraph&) = default;
 };
@@ -77,15 +77,15 @@ struct KeptStatistics {
 };
 
 /// Rows of features on their way to their positions: they lie in STORE/import/rows.
-struct KeptRows {
+struct WaitingRows {
   std::uint64_t rows = 0;  ///< the first ones
   std::uint64_t above = 0, first_above = 0;
   double norm_of_first_above = 0, largest = 0;
-  std::uint64_t bytes = 0;        ///< of the file
+  std::uint64_t bytes = 0;        ///< length of the file
   std::uint64_t bucket_keys = 0;  ///< positions of a bucket
   std::vector<FileEntry> pieces;  ///< lists of pieces, relative to the import's folder
 
-  friend bool operator==(const KeptRows&, const KeptRows&) = default;
+  friend bool operator==(const WaitingRows&, const WaitingRows&) = default;
 };
 
 struct ImportRecord {
@@ -96,7 +96,7 @@ struct ImportRecord {
   std::optional<FileEntry> order;
   double seconds_order = 0;
   std::optional<KeptStatistics> statistics;
-  std::optional<KeptRows> rows;        ///< under an order
+  std::optional<WaitingRows> rows;     ///< under an order
   std::vector<KeptFeatures> features;  ///< the first ones
 
   friend bool operator==(const ImportRecord&, const ImportRecord&) = default;

@@ -37,8 +37,8 @@ class EdgeReader {
     const auto [bytes, lines] = text_place();
     return {read_, bytes, lines, ignored_weights()};
   }
-  /// Before the first read(): goes to a place that a reader of the same file under the same options has come to. Edges before it are
-  /// not all looked at again. Throws as read() does.
+  /// Before the first read(): goes to a place that a reader of the same file under the same options has come to. Edges
+  /// before it are not all looked at again. Throws as read() does.
   void go_on(const EdgePlace& place) {
     go_to(place);
     read_ = place.edges;

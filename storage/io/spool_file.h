@@ -1,5 +1,5 @@
-// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed. Or one
-// with a name, which another process goes on with.
+// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed. Or
+// one with a name, which another process goes on with.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class SpoolFile {
 
   /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash leaves anything behind.
   explicit SpoolFile(const std::filesystem::path& directory);
-  /// Opens the file `path`, which is made where it is missing, and appends behind its first `bytes` bytes; what lies behind
-  /// them is dropped. It stays when it is closed. Throws DataError where it is shorter.
+  /// Opens the file `path`, which is made where it is missing, and appends behind its first `bytes` bytes; what lies
+  /// behind them is dropped. It stays when it is closed. Throws DataError where it is shorter.
   [[nodiscard]] static SpoolFile named(const std::filesystem::path& path, std::uint64_t bytes);
   ~SpoolFile();
   SpoolFile(SpoolFile&& other) noexcept;

@@ -1,4 +1,5 @@
-// tests/storage/formats/import_record_test.cpp - the record of an unfinished import comes back as it was, or is refused.
+// tests/storage/formats/import_record_test.cpp - the record of an unfinished import comes back as it was, or is
+// refused.
 #include "storage/formats/import_record.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/input/edge_place_test.cpp - a reader that goes on at a place gives what one that began at the beginning gives.
+// tests/storage/input/edge_place_test.cpp - a reader that goes on at a place gives what one that began at the beginning
+// gives.
 #include <doctest/doctest.h>
 
 #include <string>
