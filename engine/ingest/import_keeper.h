@@ -116,6 +116,28 @@ class GraphKeeper {
   KeptArcs counts_;  // counts of all arcs, saved or not
 };
 
+/// Keeps the statistics of columns while they are measured.
+class StatisticsKeeper {
+ public:
+  explicit StatisticsKeeper(ImportKeeper& keeper) : keeper_(keeper) {}
+  /// What is there of them.
+  [[nodiscard]] std::optional<KeptStatistics> kept() const {
+    keeper_.wait();
+    return keeper_.record().statistics;
+  }
+  /// Saves them, if that is due.
+  void keep(const KeptStatistics& now) {
+    if (keeper_.is_due()) keeper_.save([now](ImportRecord& record) { record.statistics = now; });
+  }
+  /// At the end of a pass.
+  void settle(const KeptStatistics& now) {
+    keeper_.settle([&](ImportRecord& record) { record.statistics = now; });
+  }
+
+ private:
+  ImportKeeper& keeper_;
+};
+
 /// Keeps features on their way to their files.
 class FeatureKeeper {
  public:

@@ -612,20 +612,11 @@ class Import {
       report_.largest_norm = built.norms.largest;
       return;
     }
-    const Standardization standardization = kept_standardization();
+    StatisticsKeeper statistics(*keeper_);
+    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_, &statistics);
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
                                                          options_.feature_type, positions_, budget_, meter_, &keeper);
-  }
-
-  Standardization kept_standardization() {
-    keeper_->wait();
-    if (const auto& kept = keeper_->record().statistics) return {kept->mean, kept->deviation, kept->largest_norm};
-    Standardization measured = measure_standardization([&] { return open_rows(); }, budget_, meter_);
-    keeper_->settle([&](ImportRecord& record) {
-      record.statistics = {measured.mean, measured.deviation, measured.largest_norm};
-    });
-    return measured;
   }
 
   /// Under --scale none.

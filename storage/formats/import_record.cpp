@@ -124,8 +124,11 @@ RecordJson contents_of(const ImportRecord& record) {
   json["seconds_order"] = record.seconds_order;
   json["statistics"] = nullptr;
   if (const auto& columns = record.statistics)
-    json["statistics"] = {
-        {"mean", columns->mean}, {"deviation", columns->deviation}, {"largest_norm", columns->largest_norm}};
+    json["statistics"] = {{"mean", columns->mean},
+                          {"deviation", columns->deviation},
+                          {"largest_norm", columns->largest_norm},
+                          {"passes", columns->passes},
+                          {"rows", columns->rows}};
   json["rows"] = nullptr;
   if (const auto& rows = record.rows)
     json["rows"] = {{"rows", rows->rows},
@@ -160,7 +163,8 @@ ImportRecord record_from(const RecordJson& json) {
   record.seconds_order = real_number(json.at("seconds_order"));
   if (const RecordJson& columns = json.at("statistics"); !columns.is_null())
     record.statistics = {real_numbers(columns.at("mean")), real_numbers(columns.at("deviation")),
-                         real_number(columns.at("largest_norm"))};
+                         real_number(columns.at("largest_norm")), whole_number<std::uint64_t>(columns.at("passes")),
+                         whole_number<std::uint64_t>(columns.at("rows"))};
   if (const RecordJson& rows = json.at("rows"); !rows.is_null())
     record.rows = {whole_number<std::uint64_t>(rows.at("rows")),
                    whole_number<std::uint64_t>(rows.at("above")),

@@ -68,10 +68,13 @@ struct KeptNames {
   friend bool operator==(const KeptNames&, const KeptNames&) = default;
 };
 
-/// As engine/ingest/standardize.h measures it.
+/// As engine/ingest/standardize.h measures it, in two passes over the rows. Before the end of the first one `deviation`
+/// has the sums of squares around the means, before the end of the second one `largest_norm` the largest square.
 struct KeptStatistics {
   std::vector<double> mean, deviation;
   double largest_norm = 1;
+  std::uint64_t passes = 0;  ///< that are finished
+  std::uint64_t rows = 0;    ///< looked at in the next one
 
   friend bool operator==(const KeptStatistics&, const KeptStatistics&) = default;
 };

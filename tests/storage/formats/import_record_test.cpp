@@ -33,7 +33,7 @@ ImportRecord full_record() {
   record.ordered = {std::nullopt, {{file, 1, 2}, {file, 3, 4}}, true, 41, arcs};
   record.order = file;
   record.seconds_order = 0.1;
-  record.statistics = KeptStatistics{{0.1, -1e-300}, {1, 3.0000000000000004}, 1.0 / 3};
+  record.statistics = KeptStatistics{{0.1, -1e-300}, {1, 3.0000000000000004}, 1.0 / 3, 1, 17};
   record.rows = {91, 1, 2, 1.25, 2.125, 96, 97, {file}};
   record.features = {{file, 1, 2, 1.5, 2.5}};
   return record;
