@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -205,13 +207,19 @@ void check_same_report(const ImportReport& one, const ImportReport& other) {
 }
 
 /// Runs one case of this file in a process of its own, which gets two words. Returns its process.
-pid_t start_child(const std::string& name, const fs::path& inputs, const fs::path& store, int way) {
+pid_t start_child(const std::string& name, const fs::path& inputs, const fs::path& store, int way,
+                  std::optional<rlim_t> most_file_bytes = {}) {
   const pid_t child = fork();
   if (child != 0) return child;
   ::setenv("UNWEAVE_TEST_INPUTS", inputs.c_str(), 1);
   ::setenv("UNWEAVE_TEST_STORE", store.c_str(), 1);
   ::setenv("UNWEAVE_TEST_WAY", std::to_string(way).c_str(), 1);
   const std::string filter = "--test-case=" + name;
+  if (most_file_bytes) {  // a write beyond it fails as on a full disk
+    const struct rlimit limit { *most_file_bytes, *most_file_bytes };
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);
+  }
   const int nowhere = ::open("/dev/null", O_WRONLY);
   ::dup2(nowhere, STDOUT_FILENO);
   ::dup2(nowhere, STDERR_FILENO);
@@ -312,6 +320,38 @@ TEST_SUITE("slow") {
     const ImportOptions options = Inputs(folder, Inputs::Written()).way(std::atoi(way));
     WorkMeter nobody;
     run_import(store, options, nobody);
+  }
+
+  TEST_CASE("where no more can be written the import goes on or ends, and another process goes on") {
+    const TempDir dir;
+    const Inputs inputs(dir.path());
+    int failed = 0, went_on = 0;
+    for (const int way : {0, 1, 3}) {
+      CAPTURE(way);
+      const ImportOptions options = inputs.way(way);
+      const ImportReport whole = run_whole(dir / "whole", options);
+      const auto expected = testing::folder_bytes(dir / "whole");
+      for (const rlim_t limit : {20'000U, 300'000U, 700'000U, 1'000'000U, 2'000'000U, 4'000'000U}) {
+        CAPTURE(limit);
+        const fs::path store = dir / "s";
+        const pid_t child = start_child("child: an import that somebody kills", dir.path(), store, way, limit);
+        REQUIRE(child > 0);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        REQUIRE(WIFEXITED(status));
+        if (WEXITSTATUS(status) != 0) {
+          ++failed;
+          const ImportReport report = run_whole(store, options);
+          check_same_report(report, whole);
+          if (report.resumed) ++went_on;
+        }
+        CHECK(testing::folder_bytes(store) == expected);
+        fs::remove_all(store);
+      }
+      fs::remove_all(dir / "whole");
+    }
+    CHECK(failed > 3);
+    CHECK(went_on > 0);
   }
 
   TEST_CASE("kill -9 and SIGTERM at any moment of an import; another process goes on") {
