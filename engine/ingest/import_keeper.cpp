@@ -24,6 +24,20 @@ constexpr double kMostCost = 0.03;      // share of the work that saves may take
 constexpr const char* kChunksKind = "chunks";
 constexpr const char* kChunksFolder = "chunks";
 
+/// A sync has failed. The system may have dropped what it should have written, and reads of it then give older bytes.
+struct LostWrites {
+  std::exception_ptr error;
+};
+
+template <class Sync>
+void sync_finally(const Sync& sync) {
+  try {
+    sync();
+  } catch (const std::exception&) {
+    throw LostWrites{std::current_exception()};
+  }
+}
+
 /// A chunk as lists have it.
 struct ListedChunk {
   std::uint64_t at, weight, sum;
@@ -187,7 +201,7 @@ ImportKeeper::ImportKeeper(fs::path store, bool keeps, double pace_seconds, std:
 }
 
 ImportKeeper::~ImportKeeper() {
-  wait();
+  join();
 }
 
 fs::path ImportKeeper::folder() const {
@@ -218,14 +232,20 @@ void ImportKeeper::save(std::function<void(ImportRecord&)> change) {
   }
 }
 
-void ImportKeeper::wait() {
+void ImportKeeper::join() noexcept {
   if (thread_.joinable()) thread_.join();
+}
+
+void ImportKeeper::wait() {
+  join();
+  if (lost_) std::rethrow_exception(lost_);
 }
 
 void ImportKeeper::settle(const std::function<void(ImportRecord&)>& change) {
   wait();
   if (keeps_ && (written_ || is_due())) {
     write(change);
+    wait();
     return;
   }
   if (keeps_) change(record_);
@@ -239,11 +259,14 @@ void ImportKeeper::write(const std::function<void(ImportRecord&)>& change) noexc
     std::vector<FileEntry> fresh;
     for (FileEntry& entry : files(next))
       if (!durable_.contains(entry.path)) fresh.push_back(std::move(entry));
-    sync_files(store_, fresh);
+    sync_finally([&] { sync_files(store_, fresh); });
     write_import_record(store_, next);
     for (const FileEntry& entry : fresh) durable_.insert(entry.path);
     record_ = std::move(next);
     written_ = true;
+  } catch (const LostWrites& lost) {
+    lost_ = lost.error;
+    keeps_ = false;
   } catch (const std::exception& error) {
     trouble_ = message_of(error);
     keeps_ = false;
@@ -322,7 +345,7 @@ void GraphKeeper::save(std::vector<CountedShard> shards) {
       chunks.push_back(store->in_file(chunk));
       end = std::max(end, chunks.back().at + chunk.bytes());  // what others write meanwhile may not be there yet
     }
-    if (store) store->sync();
+    if (store) sync_finally([&] { store->sync(); });
     std::vector<FileEntry> lists = kept.arcs ? kept.arcs->chunks : std::vector<FileEntry>();
     if (store || !kept.arcs) {
       kept.arcs = counts;
@@ -396,7 +419,7 @@ void FeatureKeeper::keep_rows(RowSorter& sorter, WaitingRows counts) {
     }
     for (const RowPiece& piece : fresh)
       kept.bytes = std::max(kept.bytes, piece.offset + piece.words * sizeof(std::uint32_t));
-    if (spool) spool->sync();
+    if (spool) sync_finally([&] { spool->sync(); });
     if (!fresh.empty()) {
       SealedWriter writer({keeper.folder(), "pieces", numbered("rows", kept.pieces.size()), "pieces", kPiecesKind});
       writer.append_values(std::span<const RowPiece>(fresh));

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -48,10 +49,13 @@ class ImportKeeper {
   /// Begins a save: change(record) makes durable what it adds, but for files that the record names, and runs on another
   /// thread, so that it must own what it uses. Where it fails the record stays as it was, and no more is saved.
   void save(std::function<void(ImportRecord& record)> change);
-  /// Ends the save that is under way.
+  /// Ends the save that is under way. Throws what a sync of the store's files or of arcs has thrown, now and from then
+  /// on: what these hold may be lost, and no later sync would tell.
   void wait();
+  /// Likewise, but throws nothing.
+  void join() noexcept;
   /// Changes what is kept at the end of a step, after which files go that the record named until then. Where a record
-  /// lies on the disk, or one is due, it is written. Throws nothing: what cannot be saved is not kept.
+  /// lies on the disk, or one is due, it is written; what cannot be written is not kept. Throws as wait() does.
   void settle(const std::function<void(ImportRecord& record)>& change);
   /// What is kept. Not while a save is under way.
   [[nodiscard]] const ImportRecord& record() const noexcept { return record_; }
@@ -73,6 +77,7 @@ class ImportKeeper {
   std::atomic<bool> written_;
   std::set<std::string> durable_;  // files, relative to the store
   std::string trouble_;
+  std::exception_ptr lost_;  // what a sync has thrown
   Clock::time_point begun_ = Clock::now();
   std::atomic<Clock::time_point> last_ = begun_;  // the end of the last save
   std::atomic<double> cost_seconds_ = 0;          // what the last save took

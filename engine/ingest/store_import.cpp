@@ -134,7 +134,7 @@ class Import {
  private:
   /// Whether somebody can go on with what is there.
   bool leave() {
-    keeper_->wait();
+    keeper_->join();
     if (!keeper_->is_written()) return false;
     builder_.leave();
     return true;

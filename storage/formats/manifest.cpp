@@ -349,7 +349,7 @@ std::string text_of_store(const std::filesystem::path& store) {
   if (!std::filesystem::exists(path, unseen) && std::filesystem::exists(store / kUnfinishedName, unseen))
     throw DataError(store.string() +
                     ": no store yet (manifest.json is missing): what makes it is at work or was ended; " +
-                    "give the same command again, and an " + operation("import") + " goes on where it was");
+                    "give the same command again, and " + operation("import") + " goes on where it was");
   if (!std::filesystem::exists(path, unseen))
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
                     operation("import " + store.string() + ' ' + option("edges", "FILE")));

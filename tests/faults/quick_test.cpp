@@ -21,6 +21,8 @@ TEST_SUITE("slow") {
     for (const char* order : {"none", "degree"}) {
       const Setting setting = kept_import_setting(order);
       CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
+      // What a sync has lost no later one brings back: the import must not go on.
+      CHECK(fail_calls(setting.before, setting.scenario, {kSync, 0, EIO, false, false}).failed > 3);
       CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
     }
   }
