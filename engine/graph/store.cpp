@@ -204,7 +204,11 @@ void abandon_building(const std::filesystem::path& store) {
 
 void end_building(const std::filesystem::path& store) {
   std::error_code ignored;
-  if (read_mark(store) == kMark) std::filesystem::remove_all(store / kImportFolder, ignored);  // else it is not ours
+  // Without the mark a folder of that name is not ours, so it goes first, and for good.
+  if (std::filesystem::exists(store / kImportFolder, ignored) && read_mark(store) == kMark) {
+    std::filesystem::remove_all(store / kImportFolder, ignored);
+    sync_directory(store);
+  }
   remove_building_mark(store);
 }
 
