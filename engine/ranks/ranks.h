@@ -39,6 +39,8 @@ class Ranks {
   [[nodiscard]] virtual std::size_t size() const noexcept { return 1; }
   /// Ranks that share this rank's machine, itself included: its cores and its memory are for all of them.
   [[nodiscard]] virtual std::size_t on_this_machine() const noexcept { return 1; }
+  /// The first of them.
+  [[nodiscard]] virtual std::size_t leader_here() const noexcept { return rank(); }
   [[nodiscard]] bool alone() const noexcept { return size() == 1; }
   /// Rank 0 writes what the job writes once, and speaks for it.
   [[nodiscard]] bool first() const noexcept { return rank() == 0; }

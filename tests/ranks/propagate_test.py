@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import time
 
 from support import Launcher, bytes_of, check
 
@@ -62,6 +63,19 @@ def main(program, mpirun, faults):
                     check(report["ranks_received_bytes"] == plan["received_bytes"], f"{report} {plan}")
                 shutil.rmtree(folder / "many")
         rows(mpi, folder)
+
+        # Copies of the lists change nothing, and are gone at the end, also when a rank is killed.
+        (folder / "copies").mkdir()
+        shutil.copytree(folder / "s", folder / "many")
+        mpi.run(3, "propagate", folder / "many", *options, "--local", folder / "copies")
+        check(bytes_of(folder / "many") == expected, "with copies of the lists: other bytes")
+        check(not list((folder / "copies").iterdir()), "copies of the lists are left")
+        mpi.run(3, "propagate", folder / "many", *options, "--local", folder / "copies", fault="0 12 kill", code=None)
+        end = time.monotonic() + 30
+        while list((folder / "copies").iterdir()) and time.monotonic() < end:
+            time.sleep(0.1)
+        check(not list((folder / "copies").iterdir()), "copies of the lists are left by a killed rank")
+        shutil.rmtree(folder / "many")
 
         # What fails on all ranks, or on one, is told once.
         for words, code, part in [(["propagate", folder / "none.store"], 2, "none.store"), (["propagate", folder / "s", "--scale-bits", "3"], 1, "--scale-bits"),

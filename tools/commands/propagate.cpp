@@ -11,6 +11,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/local_option.h"
 #include "tools/commands/model_notes.h"
 #include "tools/commands/propagation_options.h"
 #include "unweave/ranks.h"
@@ -149,6 +150,7 @@ void run_propagate(CommandLine& line) {
       "what the ranks of a job share under mpirun: columns, which need no word of each other; or "
       "rows, each reading its part of the graph alone");
   line.set_choices("share", {"columns", "rows"});
+  add_local_option(line);
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const Ranks& job = Ranks::world();
@@ -158,6 +160,7 @@ void run_propagate(CommandLine& line) {
         throw UsageError("--" + std::string(option) + " is for a process alone; ranks share the columns by themselves");
   if (job.alone() && line.given("share"))
     throw UsageError("--share is for the ranks of a job; start the program with mpirun");
+  const std::optional<LocalLists> lists = local_lists(line);
   if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
   line.on_interrupt(
       "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "

@@ -21,6 +21,7 @@
 #include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
+#include "tools/commands/local_option.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
@@ -534,6 +535,7 @@ void run_stream(CommandLine& line) {
       "places to others, as bench stream does");
   add("public", po::bool_switch(), "print only what may be published");
   add_key_option(line);
+  add_local_option(line);
   if (!line.parse()) return;
   line.on_interrupt("`unweave info " + line.positional(0) + "` says how many requests are acknowledged");
   const ModelSelection model = model_selection(line);
@@ -566,6 +568,7 @@ void run_stream(CommandLine& line) {
   static_cast<void>(read_plan(line));
   Ranks& ranks = Ranks::world();
   if (!ranks.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
+  const std::optional<LocalLists> lists = local_lists(line);
   if (!ranks.first()) {
     Resources resources({line.common().memory_bytes});
     return follow_stream(line.positional(0), resources, ranks);

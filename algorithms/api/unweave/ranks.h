@@ -16,6 +16,7 @@
 
 #include <filesystem>
 
+#include "engine/graph/local_lists.h"
 #include "engine/ranks/ranks.h"
 #include "storage/formats/manifest.h"
 #include "unweave/store.h"

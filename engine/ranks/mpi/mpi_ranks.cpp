@@ -74,6 +74,8 @@ class MpiRanks final : public Ranks {
     MPI_Comm machine = MPI_COMM_NULL;
     MPI_Comm_split_type(job_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
     MPI_Comm_size(machine, &here_);
+    leader_ = rank_;
+    MPI_Bcast(&leader_, 1, MPI_INT, 0, machine);
     MPI_Comm_free(&machine);
     if (launched_ranks() > 1 && size_ == 1) {
       MPI_Finalize();
@@ -93,6 +95,8 @@ class MpiRanks final : public Ranks {
   [[nodiscard]] std::size_t rank() const noexcept override { return static_cast<std::size_t>(rank_); }
   [[nodiscard]] std::size_t size() const noexcept override { return static_cast<std::size_t>(size_); }
   [[nodiscard]] std::size_t on_this_machine() const noexcept override { return static_cast<std::size_t>(here_); }
+
+  [[nodiscard]] std::size_t leader_here() const noexcept override { return static_cast<std::size_t>(leader_); }
 
   void barrier() override {
     const Timed timed(traffic_);
@@ -288,7 +292,7 @@ class MpiRanks final : public Ranks {
   }
 
   MPI_Comm job_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1, here_ = 1;
+  int rank_ = 0, size_ = 1, here_ = 1, leader_ = 0;
   std::optional<std::pair<Kind, std::string>> failing_;
   bool ended_ = false;   ///< all ranks know of a failure
   bool broken_ = false;  ///< MPI itself has failed
