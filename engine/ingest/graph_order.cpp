@@ -7,6 +7,7 @@
 #include "engine/graph/edge_pieces.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/bfs_order.h"
+#include "engine/ingest/community_order.h"
 #include "engine/ingest/node_ranking.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/memory_shares.h"
@@ -24,16 +25,17 @@ std::vector<NodeId> degree_order(const Graph& graph, MemoryBudget& budget) {
 }  // namespace
 
 std::string order_names() {
-  return "degree, bfs";
+  return "degree, bfs, community";
 }
 
 bool is_order(std::string_view name) {
-  return name == "none" || name == "degree" || name == "bfs";
+  return name == "none" || name == "degree" || name == "bfs" || name == "community";
 }
 
 std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget, WorkMeter& meter) {
   if (name == "degree") return degree_order(graph, budget);
   if (name == "bfs") return bfs_order(graph, budget, meter);
+  if (name == "community") return community_order(graph, budget, meter);
   throw UsageError("there is no order " + std::string(name) + " to compute; take " + order_names());
 }
 
