@@ -335,7 +335,7 @@ class Import {
     const std::uint64_t bytes = std::uint64_t{graph.num_nodes()} * sizeof(NodeId);
     memory_of_positions_ = budget_.reserve(bytes, "positions of nodes");
     const auto start = std::chrono::steady_clock::now();
-    positions_ = compute_order(options_.order, graph, budget_, meter_);
+    positions_ = compute_order(options_.order, graph, budget_, meter_, &report_.order_reason);
     seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     manifest.order = options_.order;
     {
@@ -390,20 +390,20 @@ class Import {
     meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
     ArcSorter sorter(builder_.path(), memory, nodes_.known(), options_.max_weight);
     std::uint64_t edges_read = 0;
-    struct Piece {
+    struct ReadPiece {
       std::vector<Edge> edges;
       std::vector<std::uint32_t> weights;
     };
-    run_pipeline<Piece>(
-        [&](Piece& piece) {
+    run_pipeline<ReadPiece>(
+        [&](ReadPiece& piece) {
           piece.edges.resize(kReadEdges);
           if (options_.max_weight > 1) piece.weights.resize(kReadEdges);
           piece.edges.resize(reader->read(piece.edges, piece.weights));
           edges_read += piece.edges.size();
           return !piece.edges.empty();
         },
-        [&](const Piece& piece) { sorter.add(piece.edges, piece.weights); },
-        [&](const Piece& piece) { meter_.advance(piece.edges.size()); });
+        [&](const ReadPiece& piece) { sorter.add(piece.edges, piece.weights); },
+        [&](const ReadPiece& piece) { meter_.advance(piece.edges.size()); });
     require_stated_edges(edges_read, "whole file");
     report_.ignored_weights = reader->ignored_weights();
     return sorter.finish();
