@@ -19,7 +19,7 @@ constexpr std::uint32_t kMostMembers = 1024;  // nodes of a community; a few mor
 constexpr unsigned kPasses = 4;               // over the lists
 constexpr unsigned kClusterPasses = 8;        // over the sample at most, for each level of clusters
 constexpr unsigned kMostLevels = 12;
-constexpr std::size_t kSteps = 64;  // of a pass: labels change between two of them
+constexpr std::size_t kSteps = 64;  // in a pass: labels change between two of them
 constexpr std::size_t kMostStepBlocks = 4096;
 constexpr std::size_t kBlocksATask = 128;
 constexpr std::uint32_t kMostCounted = 4096;  // neighbours of one node, evenly from its list
@@ -57,9 +57,9 @@ class LabelCounts {
     }
   }
 
-  /// The label that occurs most often among those for which size(label) is below `limit`, where the second most frequent
-  /// ones are the last that are looked at; among equals the one of least size, and then of the largest hash. `own` where
-  /// there is none.
+  /// The label that occurs most often among those for which size(label) is below `limit`, where the second most
+  /// frequent ones are the last that are looked at; among equals the one of least size, and then of the largest hash.
+  /// `own` where there is none.
   template <class Size>
   [[nodiscard]] std::uint32_t best(std::uint32_t own, unsigned pass, std::uint32_t limit, const Size& size) const {
     std::uint32_t count = most_;
@@ -92,7 +92,7 @@ class LabelCounts {
     std::uint32_t count = 0;
   };
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> places_;  // of the labels in slots_, as they came
+  std::vector<std::uint32_t> places_;  // where in slots_ the labels are, as they came
   std::size_t used_ = 0;
   std::uint32_t most_ = 0;
 };
@@ -123,8 +123,8 @@ class Communities {
   }
 
  private:
-  /// The nodes of some blocks choose by the labels as they are, and then all of them change theirs: so the choices do not
-  /// depend on the threads.
+  /// The nodes of some blocks choose by the labels as they are, and then all of them change theirs: so the choices do
+  /// not depend on the threads.
   void advance(unsigned pass, std::size_t first_block, std::size_t last_block) {
     const auto first = static_cast<NodeId>(first_block * kBlockNodes);
     const auto last = static_cast<NodeId>(std::min<std::size_t>(graph_.num_nodes(), last_block * kBlockNodes));
@@ -187,8 +187,8 @@ class Communities {
   std::vector<std::uint32_t> next_;  // labels of the nodes of a step
 };
 
-/// How many nodes a community has on average at least, or there are too many for all of them to be arranged. They are small
-/// where nodes have few neighbours.
+/// How many nodes a community has on average at least, or there are too many for all of them to be arranged. They are
+/// small where nodes have few neighbours.
 std::uint32_t least_average(std::uint64_t nodes, std::uint64_t arcs) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(arcs / std::max<std::uint64_t>(1, nodes) / 4, 2, 8));
 }
@@ -314,7 +314,7 @@ class Hierarchy {
 
   /// Groups of one label become one, in the place of the first of them. False where each label has one.
   bool join() {
-    std::vector<std::uint32_t>& numbers = scores_;  // of the labels
+    std::vector<std::uint32_t>& numbers = scores_;  // one for each label
     numbers.assign(groups(), kNoNode);
     std::uint32_t count = 0;
     for (std::uint32_t& label : labels_) {
@@ -342,12 +342,12 @@ class Hierarchy {
     return true;
   }
 
-  std::vector<std::uint64_t> offsets_;  // of the communities in ends_
+  std::vector<std::uint64_t> offsets_;  // where in ends_ each community begins
   std::vector<std::uint32_t> ends_;     // groups in which the other ends of arcs lie
   std::vector<std::uint32_t> order_;    // communities, those of a group together
-  std::vector<std::uint32_t> starts_;   // of the groups in order_
-  std::vector<std::uint64_t> volumes_;  // of the groups: ends of their arcs
-  std::vector<std::uint64_t> sums_;     // of the volumes of a label
+  std::vector<std::uint32_t> starts_;   // where in order_ each group begins
+  std::vector<std::uint64_t> volumes_;  // ends of arcs of each group
+  std::vector<std::uint64_t> sums_;     // volumes of the groups that have a label
   std::vector<std::uint32_t> labels_, scores_, seen_;
 };
 

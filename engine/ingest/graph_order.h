@@ -22,9 +22,10 @@ namespace unweave {
 [[nodiscard]] bool is_order(std::string_view name);
 
 /// The position of every node of `graph` under an order other than "none". For "auto", which chooses one of the others
-/// (order_choice.h), `reason`, unless it is null, becomes a sentence that says which and why; otherwise it stays as it is. It depends on the graph alone, not on the
-/// number of threads. Reads the graph block by block and holds a few words a node, charged to the budget; the
-/// positions, 4 bytes a node, are the caller's to charge. Throws UsageError for an unknown name, ResourceError.
+/// (order_choice.h), `reason`, unless it is null, becomes a sentence that says which and why; otherwise it stays as it
+/// is. It depends on the graph alone, not on the number of threads. Reads the graph block by block and holds a few
+/// words a node, charged to the budget; the positions, 4 bytes a node, are the caller's to charge. Throws UsageError
+/// for an unknown name, ResourceError.
 [[nodiscard]] std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget,
                                                 WorkMeter& meter, std::string* reason);
 

@@ -22,8 +22,8 @@ constexpr std::size_t kStrata = 65;
 /// Blocks whose arcs have as many binary digits, of which every one of `stride` is in the sample.
 struct Stratum {
   std::uint64_t blocks = 0, stride = 1;
-  std::uint64_t arcs = 0;                      // of all its blocks
-  std::uint64_t seen_arcs = 0, seen_bits = 0;  // of the sample
+  std::uint64_t arcs = 0;                      // all its blocks have so many
+  std::uint64_t seen_arcs = 0, seen_bits = 0;  // found in the sample
 };
 
 /// The blocks that a store would have.

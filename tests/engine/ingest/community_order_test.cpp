@@ -1,4 +1,4 @@
-// tests/engine/ingest/community_order_test.cpp - communities lie together, whatever the ids, the threads and the shape of the graph.
+// tests/engine/ingest/community_order_test.cpp - communities lie together, whatever the ids, threads and the graph.
 #include "engine/ingest/community_order.h"
 
 #include <doctest/doctest.h>
@@ -182,8 +182,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("edges count as often as they weigh") {
-    // Node 20 has three neighbours in the first clique and one in the second, whose edge may weigh ten times as much. Each
-    // clique has a leaf, which comes last in its community, right behind the node if that is in it.
+    // Node 20 has three neighbours in the first clique and one in the second, whose edge may weigh ten times as much.
+    // Each clique has a leaf, which comes last in its community, right behind the node if that is in it.
     std::vector<WeightedEdge> edges;
     for (NodeId first : {0U, 10U})
       for (NodeId u = first; u < first + 10; ++u)
