@@ -107,7 +107,7 @@ void check_life(Sample sample, const Life& life) {
   CHECK(folder_bytes(dir / "s") == before);
 }
 
-constexpr const char* kOrders[] = {"none", "degree", "bfs"};
+constexpr const char* kOrders[] = {"none", "degree", "bfs", "community", "auto"};
 
 }  // namespace
 
