@@ -7,9 +7,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
+#include "engine/ranks/join.h"
+#include "storage/io/error.h"
 #include "tools/cli/command.h"
 #include "tools/commands/commands.h"
 
@@ -33,6 +37,19 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of the write like any other
   mallopt(M_MMAP_THRESHOLD, kMappedBlockBytes);
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  return unweave::run_program(unweave::all_commands(), words,
-                              {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, isatty(STDOUT_FILENO) != 0});
+  std::unique_ptr<unweave::Ranks> job;
+  try {
+    job = unweave::join_ranks();
+  } catch (const unweave::Error& error) {
+    std::cerr << "unweave: " << error.what() << '\n';
+    return 1;
+  }
+  unweave::Ranks::set_world(job.get());
+  std::ostream silence(nullptr);
+  const bool speaks = job == nullptr || job->first();
+  const int code = unweave::run_program(unweave::all_commands(), words,
+                                        {speaks ? std::cout : silence, std::cerr, speaks && isatty(STDERR_FILENO) != 0,
+                                         speaks && isatty(STDOUT_FILENO) != 0});
+  unweave::Ranks::set_world(nullptr);
+  return code;
 }

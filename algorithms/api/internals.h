@@ -14,6 +14,7 @@ inline namespace v0 {
 
 struct Writer::State {
   State(const std::filesystem::path& path, Resources& of);
+  State(const std::filesystem::path& path, Resources& of, Ranks& ranks);
 
   Resources& resources;
   LiveStore store;

@@ -6,6 +6,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/rank_propagation.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
@@ -17,6 +18,7 @@
 #include "storage/io/hex.h"
 #include "storage/io/message.h"
 #include "storage/io/store_folders.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -198,6 +200,11 @@ const NodeNames& Reader::names() const noexcept {
 Writer::State::State(const std::filesystem::path& path, Resources& of)
     : resources(of), store(path, Access::write, of.memory(), release_ledger()) {}
 
+Writer::State::State(const std::filesystem::path& path, Resources& of, Ranks& ranks)
+    : resources(of), store(path, ranks, of.memory(), release_ledger()) {}
+
+Writer::Writer(const std::filesystem::path& store, Resources& resources, Ranks& ranks)
+    : state_(std::make_unique<State>(store, resources, ranks)) {}
 Writer::Writer(const std::filesystem::path& store, Resources& resources)
     : state_(std::make_unique<State>(store, resources)) {}
 Writer::Writer(Writer&&) noexcept = default;
@@ -244,6 +251,9 @@ PropagateReport Writer::propagate(const PropagationSpec& wanted, const Propagate
   const PropagationSpec spec = with_weights(wanted);
   LiveStore& store = state_->store;
   Resources& resources = state_->resources;
+  if (Ranks& job = Ranks::world(); !job.alone())
+    return propagate_over_ranks(store, spec, resources.memory(), meter ? meter : meter_of(resources), how.restart,
+                                how.by_rows ? RankCut::rows : RankCut::columns, job);
   // A small store does not wait for a measurement that takes longer than its propagation.
   const std::uint64_t bytes = bytes_of(store.manifest().shards) + bytes_of(store.manifest().feature_files);
   const std::optional<MachineProfile> machine =
@@ -258,6 +268,11 @@ TileReport propagate_tiles(const Reader& reader, const PropagationSpec& spec, co
   Resources& resources = Internals::resources(reader);
   return unweave::propagate_tiles(Internals::store(reader), with_weights(spec), choice, resources.memory(),
                                   meter ? meter : meter_of(resources));
+}
+
+void follow_propagation(const Reader& reader, const PropagationSpec& spec, bool by_rows) {
+  propagate_part(Internals::store(reader), with_weights(spec), Internals::resources(reader).memory(),
+                 by_rows ? RankCut::rows : RankCut::columns, Ranks::world());
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

@@ -19,6 +19,7 @@
 #include "engine/resources/watcher.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "unweave/ranks.h"
 #include "unweave/version.h"
 
 namespace unweave {
@@ -59,6 +60,10 @@ Request request_of_line(std::string_view line, const ReadId& read_id) {
   throw UsageError(text_of(fault, line) + "; " + fault.remedy);
 }
 
+void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks) {
+  LiveStore(store, ranks, resources.memory(), release_ledger()).follow();
+}
+
 struct StreamSession::Impl {
   /// Sees to it that the session is the only one, while it lives.
   class Turn {
@@ -82,6 +87,7 @@ struct StreamSession::Impl {
   Impl(Writer& writer, StreamOptions how) : turn(Internals::state(writer)), options(std::move(how)) {
     store.require_sums();
     require_mode(options.mode);
+    if (store.ranks() != nullptr) require_ranks_can();
     store.set_plan(options.plan);
     if (auto machine =
             machine_profile(store.path(), resources.memory(), profile_use_for(bytes_of(store.manifest().files()))))
@@ -101,6 +107,28 @@ struct StreamSession::Impl {
       feed.emplace(store, options.changes);
     }
     store.watch_appends([this] { call(options.before_acknowledged); }, [this] { call(options.acknowledged); });
+  }
+
+  /// What needs whole rows, or rows that nobody knows yet, is for one process.
+  void require_ranks_can() const {
+    const auto refuse = [&](const std::string& what) {
+      throw UsageError(store.path().string() + ": a stream of several ranks has no " + what +
+                       "; leave it out, or stream by one process");
+    };
+    if (options.mode.r_max > 0) refuse(option("r-max"));
+    if (options.model.name) refuse(option("name"));
+    if (options.model.solver) refuse(option("solver"));
+    if (!options.changes.empty()) refuse(option("changes"));
+  }
+
+  /// What was said since the last call.
+  [[nodiscard]] RankTalk talk() {
+    if (store.ranks() == nullptr) return {};
+    const RankTraffic now = store.traffic();
+    const RankTraffic then = std::exchange(said, now);
+    return {store.ranks()->size(),
+            {now.verbs - then.verbs, now.sent_bytes - then.sent_bytes, now.received_bytes - then.received_bytes,
+             now.seconds - then.seconds}};
   }
 
   static void call(const std::function<void()>& hook) {
@@ -164,9 +192,10 @@ struct StreamSession::Impl {
   BatchPace pace;
   std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
-  Reservation room;          // room for requests and all that is made of them
-  std::size_t room_for = 0;  // how many requests it is for; 0 when a batch has used it
-  bool failed = false;       // a batch did not come to its end after it was acknowledged, or on the way there
+  Reservation room;                    // room for requests and all that is made of them
+  RankTraffic said = store.traffic();  // what ranks have said before the present batch
+  std::size_t room_for = 0;            // how many requests it is for; 0 when a batch has used it
+  bool failed = false;                 // a batch did not come to its end after it was acknowledged, or on the way there
   bool closed = false;
 };
 
@@ -204,6 +233,7 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   session.failed = true;
   outcome.batch = store.apply(requests, std::move(changes), session.options.mode, session.last_level());
   session.time(seconds_since(start), outcome);
+  outcome.talk = session.talk();
   session.follow(requests, outcome);
   session.failed = false;
   return outcome;
@@ -270,6 +300,8 @@ CloseReport StreamSession::close() {
   report.seconds = seconds_since(start);
   impl_->store.checkpoint();
   impl_->store.record();
+  report.talk = impl_->talk();
+  impl_->store.dismiss_ranks();
   if (impl_->feed) impl_->feed->seal();
   return report;
 }

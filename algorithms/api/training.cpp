@@ -6,10 +6,14 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
+#include "algorithms/numerics/blas.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/watcher.h"
+#include "storage/formats/manifest.h"
 #include "storage/io/error.h"
+#include "unweave/ranks.h"
 #include "unweave/version.h"
 
 namespace unweave {
@@ -29,43 +33,64 @@ std::vector<double> level_weights(const LiveStore& store, const TrainOptions& ho
   return how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights);
 }
 
-TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start) {
-  const std::string solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
-  const std::string name = how.name.empty() ? solver : how.name;
-  SolverOptions options = taken_options(solver, how.options);
-  options.intercept = options.hidden.empty() && how.intercept.value_or(solver_entry(solver).intercept);
-  require_options(solver, options);
-  require_model_name(name, solver);
-  LiveStore& store = writer.store;
-  require_no_session(store, writer.in_session);
-  static_cast<void>(store.deliver());  // what a session may have put off
-  MemoryBudget& memory = writer.resources.memory();
-  WorkMeter& meter = writer.resources.meter();
-  const std::vector<double> weights = level_weights(store, how);
+namespace {
 
-  TrainedModel trained;
-  const DeclaredSizes sizes{solver, store.contents().num_nodes(), store.embedding().row_width(weights),
+/// What a training is of, once its store is open.
+struct TrainingTask {
+  std::string solver, name;
+  SolverOptions options;
+  std::vector<double> weights;
+};
+
+/// Throws UsageError before a store is opened.
+TrainingTask task_of(const TrainOptions& how) {
+  TrainingTask task;
+  task.solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
+  task.name = how.name.empty() ? task.solver : how.name;
+  task.options = taken_options(task.solver, how.options);
+  task.options.intercept = task.options.hidden.empty() && how.intercept.value_or(solver_entry(task.solver).intercept);
+  require_options(task.solver, task.options);
+  require_model_name(task.name, task.solver);
+  return task;
+}
+
+/// Weights of the levels and lambda, and what is to be told of that. With `ranks` all call it.
+void complete(TrainingTask& task, const LiveStore& store, Resources& resources, const TrainOptions& how, Ranks* ranks,
+              TrainedModel& trained) {
+  task.weights = level_weights(store, how);
+  SolverOptions& options = task.options;
+  const DeclaredSizes sizes{task.solver, store.contents().num_nodes(), store.embedding().row_width(task.weights),
                             store.manifest().classes, options.head};
   if (sizes.classes > 0)
     trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
   options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : "default";
   if (how.lambda != LambdaChoice::given && sizes.classes > 0) options.lambda = trained.default_lambda;
   if (how.lambda == LambdaChoice::by_validation) {
+    WorkMeter& meter = resources.meter();
     meter.start("lambda", kLambdaTrials, "trials");
-    TunedLambda tuned = tune_lambda(store, memory, options, weights, [&](const LambdaTrial&) { meter.advance(1); });
+    TunedLambda tuned = tune_lambda(
+        store, resources.memory(), options, task.weights, [&](const LambdaTrial&) { meter.advance(1); }, ranks);
     options.lambda = tuned.lambda;
     options.lambda_chosen = "validation at version " + std::to_string(store.sequence());
     trained.lambda_trials = std::move(tuned.trials);
   }
+}
+
+TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const TrainOptions& how,
+                        const StartFrom& start, Ranks* ranks) {
+  LiveStore& store = writer.store;
+  TrainedModel trained;
+  complete(task, store, writer.resources, how, ranks, trained);
   if (how.before_replacement) {
-    if (const std::optional<ModelRecord> present = present_model(store.path(), name))
-      how.before_replacement(facts_of(*present), {name, solver, options, weights});
+    if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
+      how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.weights});
   }
   const Learner learner = [&] {
-    const WatchedBy watched(meter);
-    const StartOn start_on = [&](const TrainingSet& rows) { return start(options, weights, rows); };
-    return Learner::train(store, memory, solver, options, weights, {true, std::string(version()), {}, how.key, {}},
-                          name, start ? start_on : StartOn());
+    const WatchedBy watched(writer.resources.meter());
+    const StartOn start_on = [&](const TrainingSet& rows) { return start(task.options, task.weights, rows); };
+    return Learner::train(store, writer.resources.memory(), task.solver, task.options, task.weights,
+                          {true, std::string(version()), {}, how.key, {}}, task.name, start ? start_on : StartOn(),
+                          ranks);
   }();
   store.record();
   trained.facts = facts_of(learner.record());
@@ -77,8 +102,57 @@ TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how
   return trained;
 }
 
+/// What a store holds, by which ranks know that they have opened the same one at the same moment.
+std::string moment_of(const LiveStore& store) {
+  return std::to_string(store.sequence()) + " " + manifest_text(store.manifest());
+}
+
+/// A task that ranks share. What each of them computes for itself must have the same bits, since it decides how they go
+/// on.
+TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
+  TrainingTask task = task_of(how);
+  require_over_ranks(task.solver, task.options);
+  const std::string mine = product_kernels(), first = from_first(mine, ranks);
+  if (mine != first)
+    throw UsageError("rank " + std::to_string(ranks.rank()) + " multiplies with the kernels " + mine +
+                     " and rank 0 with " + first +
+                     ", which round in other ways; give all ranks processors of one kind");
+  return task;
+}
+
+}  // namespace
+
+TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start) {
+  TrainingTask task = task_of(how);
+  require_no_session(writer.store, writer.in_session);
+  static_cast<void>(writer.store.deliver());  // what a session may have put off
+  return train_task(writer, std::move(task), how, start, nullptr);
+}
+
 TrainedModel Writer::train(const TrainOptions& how) {
-  return train_model(*state_, how, {});
+  Ranks& ranks = Ranks::world();
+  if (ranks.alone()) return train_model(*state_, how, {});
+  TrainingTask task = shared_task(how, ranks);
+  require_no_session(state_->store, state_->in_session);
+  static_cast<void>(from_first(moment_of(state_->store), ranks));
+  return train_task(*state_, std::move(task), how, {}, &ranks);
+}
+
+void follow_training(const Reader& reader, const TrainOptions& how) {
+  Ranks& ranks = Ranks::world();
+  const LiveStore& store = Internals::store(reader);
+  Resources& resources = Internals::resources(reader);
+  TrainingTask task = shared_task(how, ranks);
+  if (moment_of(store) != from_first(std::string(), ranks))
+    throw DataError(store.path().string() + ": rank " + std::to_string(ranks.rank()) +
+                    " sees another store here than rank 0; put the store where all ranks find the same files");
+  TrainedModel told_by_first;
+  complete(task, store, resources, how, &ranks, told_by_first);
+  const TrainedAlong along = [&] {
+    const WatchedBy watched(resources.meter());
+    return train_along(store, resources.memory(), task.solver, task.options, task.weights, ranks);
+  }();
+  static_cast<void>(evaluate_model(store, along.record, &along.rows.set()));
 }
 
 }  // namespace v0

@@ -56,19 +56,26 @@ void write_margins(const Model& model, std::size_t count, MemoryBudget& budget, 
   });
 }
 
-/// Share of right predictions over `count` rows, of which label(i) is the class.
+/// Share of right predictions over `count` rows, of which label(i) is the class. With `ranks` each of them looks at
+/// `own`.
 template <class Read, class Label>
-std::optional<double> accuracy(std::size_t count, const Model& model, const EvaluationBlocks& blocks, const Read& read,
-                               const Label& label) {
+std::optional<double> accuracy(std::size_t count, RankShare own, Ranks* ranks, const Model& model,
+                               const EvaluationBlocks& blocks, const Read& read, const Label& label) {
   if (count == 0) return std::nullopt;
-  const auto right = ordered_sum<std::uint64_t>(count, lane_of(count), 0, [&](std::size_t begin, std::size_t end) {
+  const std::size_t here = own.end - own.begin;
+  const auto right = ordered_sum<std::uint64_t>(here, lane_of(here), 0, [&](std::size_t begin, std::size_t end) {
     std::uint64_t hits = 0;
-    for_margins(begin, end, model, blocks, read, [&](std::size_t i, std::span<const double> margins) {
-      hits += largest_of(margins) == label(i) ? 1 : 0;
-    });
+    for_margins(
+        own.begin + begin, own.begin + end, model, blocks, read,
+        [&](std::size_t i, std::span<const double> margins) { hits += largest_of(margins) == label(i) ? 1 : 0; });
     return hits;
   });
-  return static_cast<double>(right) / static_cast<double>(count);
+  double all = static_cast<double>(right);
+  if (ranks != nullptr) {
+    all = 0;
+    ranks->sum_in_order({&all, 1}, [&] { all += static_cast<double>(right); });
+  }
+  return all / static_cast<double>(count);
 }
 
 }  // namespace
@@ -119,20 +126,30 @@ void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBu
   write_margins(record.model, rows.size() / width, budget, read, margins);
 }
 
+std::optional<double> accuracy_on(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
+                                  Ranks* ranks) {
+  const EvaluationBlocks blocks(record.model, store.budget());
+  const RankShare own =
+      ranks == nullptr ? RankShare{0, nodes.size()} : share_of(nodes.size(), ranks->rank(), ranks->size());
+  return accuracy(nodes.size(), own, ranks, record.model, blocks, rows_of_nodes(store, record, nodes),
+                  [&](std::size_t i) { return static_cast<std::size_t>(store.contents().label(nodes[i])); });
+}
+
 Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, const TrainingSet* held) {
   const Contents& contents = store.contents();
-  const EvaluationBlocks blocks(record.model, store.budget());
+  Ranks* const ranks = held == nullptr ? nullptr : held->ranks();
   const auto of_split = [&](const std::vector<NodeId>& split) {
     std::vector<NodeId> nodes;
     for (const NodeId node : split)
       if (contents.label(node) != kNoLabel) nodes.push_back(node);
-    return accuracy(nodes.size(), record.model, blocks, rows_of_nodes(store, record, nodes),
-                    [&](std::size_t i) { return static_cast<std::size_t>(contents.label(nodes[i])); });
+    return accuracy_on(store, record, nodes, ranks);
   };
   Accuracies result;
   if (held != nullptr) {
     const auto read = [&](std::size_t first, std::size_t, float*) { return held->row(first).data(); };
-    result.train = accuracy(held->size(), record.model, blocks, read, [&](std::size_t i) { return held->labels()[i]; });
+    const RankShare own = ranks == nullptr ? RankShare{0, held->size()} : held->own();
+    result.train = accuracy(held->size(), own, ranks, record.model, EvaluationBlocks(record.model, store.budget()),
+                            read, [&](std::size_t i) { return held->labels()[i]; });
   } else {
     result.train = of_split(contents.train());
   }

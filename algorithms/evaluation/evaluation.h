@@ -46,10 +46,14 @@ void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<co
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);
 
 /// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are in the form of
-/// those that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then not read again.
-/// Throws UsageError.
+/// those that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then
+/// not read again; where ranks share these all call it, and each looks at its part of every split. Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
+
+/// Share of right predictions over nodes with labels and rows; none where there are no nodes. With `ranks` all call it.
+[[nodiscard]] std::optional<double> accuracy_on(const LiveStore& store, const ModelRecord& record,
+                                                std::span<const NodeId> nodes, Ranks* ranks);
 
 /// What always naming the most frequent class of a split would reach on it.
 [[nodiscard]] Accuracies majority_accuracies(const LiveStore& store);

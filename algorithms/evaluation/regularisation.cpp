@@ -40,7 +40,8 @@ double default_lambda(const DeclaredSizes& sizes) {
 }
 
 TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
-                        const std::vector<double>& weights, const std::function<void(const LambdaTrial&)>& told) {
+                        const std::vector<double>& weights, const std::function<void(const LambdaTrial&)>& told,
+                        Ranks* ranks) {
   const std::vector<NodeId> nodes = validation_nodes(store);
   ModelRecord record;
   record.weights = weights;
@@ -48,7 +49,7 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
   options.blocks = record.options.blocks;
   options.parameters.clear();  // they are another solver's
   options.tau = std::max(options.tau, kTrialTau);
-  const TrainingRows rows(store, weights, {record.clip, options.intercept}, budget);
+  const TrainingRows rows(store, weights, {record.clip, options.intercept}, budget, ranks);
   if (rows.set().size() == 0) throw DataError(store.path().string() + ": there is no training row to tune lambda with");
   Reservation layers;
   if (!options.hidden.empty())
@@ -65,7 +66,7 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
     try {
       const Learnt learnt = learn_weights(options, {}, rows.set(), static_cast<std::size_t>(working.bytes()));
       record.model.published = as_published(shape_of(options, rows.set()), learnt.weights);
-      trial.accuracy = accuracy_of(store, nodes, predict(store, record, nodes));
+      trial.accuracy = accuracy_on(store, record, nodes, ranks);
     } catch (const UsageError&) {  // float64 does not reach the minimiser of so weak a ridge
     }
     tuned.trials.push_back(trial);

@@ -43,10 +43,11 @@ struct TunedLambda {
 
 /// The value of the best accuracy on the validation split, the largest of several: options.lambda times powers of ten from
 /// 10^4 down to 10^-2, then the two half-way neighbours of the best. Each trial learns on the present training rows as
-/// `retrain` does, to a gradient of 1e-4 at least and without noise. `told` is called after each. Throws DataError where no
-/// node of the validation split has a label, UsageError where no trial ends.
+/// `retrain` does, to a gradient of 1e-4 at least and without noise. `told` is called after each. With `ranks` all call
+/// it, and share the rows. Throws DataError where no node of the validation split has a label, UsageError where no
+/// trial ends.
 [[nodiscard]] TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
                                       const std::vector<double>& weights,
-                                      const std::function<void(const LambdaTrial&)>& told);
+                                      const std::function<void(const LambdaTrial&)>& told, Ranks* ranks = nullptr);
 
 }  // namespace unweave

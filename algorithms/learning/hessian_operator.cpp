@@ -26,6 +26,11 @@ FloatMatrix HessianOperator::columns(std::span<const std::size_t> classes) const
   return picked;
 }
 
+/// Those of row `first` and the ones after it.
+const ShortFloat* HessianOperator::kept_curvatures(std::size_t first) const noexcept {
+  return curvatures_->values.get() + (first - objective_.rows.first) * objective_.classes;
+}
+
 /// `weights` are the columns of `classes`, read only where no curvatures are kept.
 void HessianOperator::scale_by_curvatures(const float* block, std::size_t first, std::size_t count,
                                           std::span<const std::size_t> classes, const FloatMatrix& weights,
@@ -39,7 +44,7 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
     for (std::size_t k = 0; k < count * width; ++k) values[k] *= curvatures[k];
     return;
   }
-  const ShortFloat* row = curvatures_->values.get() + first * objective_.classes;
+  const ShortFloat* row = kept_curvatures(first);
   if (width == objective_.classes) return scale_by(row, values, count * width);
   for (std::size_t i = 0; i < count; ++i, row += objective_.classes)
     for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= to_float(row[classes[j]]);
@@ -57,7 +62,7 @@ const float* HessianOperator::probabilities(const float* block, std::size_t coun
 void HessianOperator::couple(const float* block, std::size_t first, std::size_t count, float* values) const {
   const std::size_t width = objective_.classes;
   if (curvatures_ != nullptr)
-    center_by(curvatures_->values.get() + first * width, values, count, width);
+    center_by(kept_curvatures(first), values, count, width);
   else
     center_by(probabilities(block, count), values, count, width);
 }
@@ -66,8 +71,7 @@ void HessianOperator::couple(const float* block, std::size_t first, std::size_t 
 void HessianOperator::coupled_curvatures(const float* block, std::size_t first, std::size_t count, float* out) const {
   const std::size_t width = objective_.classes;
   if (curvatures_ != nullptr)
-    std::transform(curvatures_->values.get() + first * width, curvatures_->values.get() + (first + count) * width, out,
-                   to_float);
+    std::transform(kept_curvatures(first), kept_curvatures(first + count), out, to_float);
   else
     std::copy_n(probabilities(block, count), count * width, out);
   for (std::size_t i = 0; i < count; ++i, out += width) {

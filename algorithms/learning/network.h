@@ -60,7 +60,7 @@ class ChosenRows {
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] std::size_t features() const noexcept { return rows_.features; }
   [[nodiscard]] std::size_t classes() const noexcept { return classes_; }
-  [[nodiscard]] const float* row(std::size_t i) const noexcept { return rows_.values + at(i) * rows_.features; }
+  [[nodiscard]] const float* row(std::size_t i) const noexcept { return rows_.row(at(i)); }
   [[nodiscard]] ClassId label(std::size_t i) const noexcept { return rows_.labels[at(i)]; }
 
  private:

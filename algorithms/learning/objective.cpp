@@ -19,6 +19,14 @@ struct GradientPart {
   double row_error = 0;  // sum_i |z_i| * (error of the slopes of row i)
   double absolute = 0;   // sum_i |z_i| |r_i|
 
+  template <class See>
+  void see_members(const See& see) {
+    see(sum);
+    see(slope_squares);
+    see(curvature);
+    see(row_error);
+    see(absolute);
+  }
   GradientPart& operator+=(const GradientPart& other) {
     sum += other.sum;
     slope_squares += other.slope_squares;
@@ -32,7 +40,7 @@ struct GradientPart {
 }  // namespace
 
 Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
-  const std::size_t entries = objective.rows.count * objective.classes;
+  const std::size_t entries = own_rows(objective.rows) * objective.classes;
   Curvatures curvatures;
   if (entries <= bytes / sizeof(ShortFloat))
     curvatures.values = std::make_unique_for_overwrite<ShortFloat[]>(entries + kSlopeSlack);
@@ -41,8 +49,9 @@ Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
 
 namespace {
 
-ShortFloat* place_in(Curvatures* keep, std::size_t entry) {
-  return keep == nullptr || keep->values == nullptr ? nullptr : keep->values.get() + entry;
+ShortFloat* place_in(Curvatures* keep, const Objective& objective, std::size_t row) {
+  if (keep == nullptr || keep->values == nullptr) return nullptr;
+  return keep->values.get() + (row - objective.rows.first) * objective.classes;
 }
 
 MarginBlock margin_block(const Objective& objective, std::size_t first, std::size_t count) {
@@ -96,7 +105,7 @@ Gradient gradient_with_error(const Objective& objective, const Matrix& weights, 
         double* const slopes = block_buffer<double, BlockUse::margins>(count * classes + kSlopeSlack);
         multiply(block, weights.data(), slopes, count, features, classes, false);
         const SlopeSums sums = slopes_in_place(margin_block(objective, first, count), margin_error.data(), slopes,
-                                               part.slope_squares.data(), place_in(keep, first * classes));
+                                               part.slope_squares.data(), place_in(keep, objective, first));
         part.absolute += sums.absolute;
         part.row_error += sums.row_error;
         // Through a temporary, so that the summation tree is the one whose depth is charged whatever the BLAS does.
@@ -151,7 +160,7 @@ Gradient rough_gradient(const Objective& objective, const Matrix& weights, Curva
         float* const slopes = block_buffer<float, BlockUse::margins>(count * classes + kSlopeSlack);
         multiply(block, narrow.data(), slopes, count, features, classes, false);
         const MarginBlock margins = margin_block(objective, first, count);
-        slopes_in_place(margins, slopes, place_in(keep, first * classes));
+        slopes_in_place(margins, slopes, place_in(keep, objective, first));
         add_curvature(margins, slopes, part.curvature);
         const Eigen::Map<const Eigen::VectorXf> all(slopes, index_of(count * classes));
         part.slope_squares[0] += static_cast<double>(all.squaredNorm());
@@ -172,6 +181,12 @@ struct ActionPart {
   Matrix sum;
   Vector squares, fourths;
 
+  template <class See>
+  void see_members(const See& see) {
+    see(sum);
+    see(squares);
+    see(fourths);
+  }
   ActionPart& operator+=(const ActionPart& other) {
     sum += other.sum;
     squares += other.squares;

@@ -3,7 +3,8 @@
 //   F(W) = sum_i l(W^T z_i, label_i) + (mu/2) |W|_F^2 + <B, W>,   l the loss of a row over its classes (head.h).
 //
 // Shapes: Z is n x F float32, W and B are F x C float64. All passes are parallel and equal to the bit for any number of
-// threads; memory beside the rows is O(F C lanes + block) with at most 64 lanes (row_sweep.h).
+// threads, and of ranks that share the rows; memory beside the rows is O(F C lanes + block) with at most 64 lanes
+// (row_sweep.h).
 #pragma once
 
 #include <memory>
@@ -40,7 +41,7 @@ struct Curvatures {
   std::unique_ptr<ShortFloat[]> values;  ///< null: not kept. First touched by the passes, in parallel; kSlopeSlack more
 };
 
-/// Room for an objective's curvatures when it needs no more than `bytes`, else none.
+/// Room for an objective's curvatures when those of a rank need no more than `bytes`, else none.
 [[nodiscard]] Curvatures curvatures_within(const Objective& objective, std::size_t bytes);
 
 /// Gradient with a rigorous bound of its rounding error. With u = 2^-53, gamma_n = n u / (1 - n u), margins m_ic and
@@ -96,6 +97,7 @@ class HessianOperator {
                            std::span<const std::size_t> classes, const FloatMatrix& weights, float* values) const;
   void couple(const float* block, std::size_t first, std::size_t count, float* values) const;
   void coupled_curvatures(const float* block, std::size_t first, std::size_t count, float* out) const;
+  [[nodiscard]] const ShortFloat* kept_curvatures(std::size_t first) const noexcept;
   [[nodiscard]] const float* probabilities(const float* block, std::size_t count) const;
   [[nodiscard]] FloatMatrix columns(std::span<const std::size_t> classes) const;
 

@@ -69,7 +69,12 @@ class SampledPreconditioner final : public Preconditioner {
 
   void refresh(const HessianOperator& hessian) override {
     const RowSample sample(hessian.objective().rows, kPickedFrom);
-    const FloatMatrix coordinates = whole() ? FloatMatrix() : coordinates_of(sample);
+    FloatMatrix made;
+    if (!sample.over_ranks())
+      made = coordinates_of(sample);
+    else if (shared_coordinates_.size() == 0)
+      shared_coordinates_ = coordinates_of(sample);
+    const FloatMatrix& coordinates = sample.over_ranks() ? shared_coordinates_ : made;
     std::vector<float> curvatures;
     for (std::size_t first = 0; first < factors_.size(); first += kClassesAtOnce) {
       std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
@@ -109,13 +114,20 @@ class SampledPreconditioner final : public Preconditioner {
     return out;
   }
 
+  /// By the basis, which may be the axes; empty where these are the rows as they lie here.
   [[nodiscard]] FloatMatrix coordinates_of(const RowSample& sample) const {
+    if (whole() && !sample.over_ranks()) return {};
     const FloatMatrix narrow = basis_.cast<float>();
-    const std::size_t directions = size_of(basis_.cols());
-    FloatMatrix out(index_of(sample.size()), basis_.cols());
-    static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
-      multiply(block, narrow.data(), out.data() + first * directions, count, sample.features(), directions, false);
+    const std::size_t directions = whole() ? sample.features() : size_of(basis_.cols());
+    FloatMatrix out(index_of(sample.size()), index_of(directions));
+    static_cast<void>(sample.sweep(NoSum(), [&](const float* block, std::size_t first, std::size_t count, NoSum&) {
+      float* const to = out.data() + first * directions;
+      if (whole())
+        std::copy_n(block, count * directions, to);
+      else
+        multiply(block, narrow.data(), to, count, sample.features(), directions, false);
     }));
+    sample.share(out.data(), directions);
     return out;
   }
 
@@ -123,11 +135,12 @@ class SampledPreconditioner final : public Preconditioner {
                               std::span<const std::size_t> classes, std::vector<float>& out) {
     const std::size_t width = classes.size();
     out.resize(sample.size() * width);
-    static_cast<void>(sample.sweep(0, [&](const float* block, std::size_t first, std::size_t count, int&) {
+    static_cast<void>(sample.sweep(NoSum(), [&](const float* block, std::size_t first, std::size_t count, NoSum&) {
       float* const curvatures = block_buffer<float, BlockUse::curvatures>(count * width + kSlopeSlack);
       hessian.curvatures(block, count, classes, curvatures);
       std::copy_n(curvatures, count * width, out.data() + first * width);
     }));
+    sample.share(out.data(), width);
   }
 
   /// Inverts the Hessian of class c, whose curvatures lie `stride` apart.
@@ -169,7 +182,8 @@ class SampledPreconditioner final : public Preconditioner {
   /// Sum of share_i z_i z_i^T / |z_i|^2 over all rows, from picks; `total` is the sum of |share_i|.
   [[nodiscard]] Eigen::MatrixXd sum_of_picks(const RowSample& sample, const FloatMatrix& coordinates,
                                              const Shares& shares, double total) const {
-    const std::size_t width = whole() ? sample.features() : size_of(coordinates.cols());
+    const bool as_they_lie = coordinates.size() == 0;
+    const std::size_t width = as_they_lie ? sample.features() : size_of(coordinates.cols());
     const double step = total / static_cast<double>(picks_);
     struct Picked {
       std::vector<float> rows;
@@ -189,7 +203,7 @@ class SampledPreconditioner final : public Preconditioner {
       const double times = std::ceil((sum - next) / step);
       next += times * step;
       const auto scale = static_cast<float>(std::sqrt(times * step * sample.spread()) / sample.norm(i));
-      const float* row = whole() ? sample.row(i) : coordinates.data() + i * width;
+      const float* row = as_they_lie ? sample.row(i) : coordinates.data() + i * width;
       Picked& picked = both[shares[i] > 0 ? 0 : 1];
       float* to = picked.rows.data() + picked.count * width;
       for (std::size_t f = 0; f < width; ++f) to[f] = scale * row[f];
@@ -222,8 +236,9 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
   std::size_t picks_;
-  Matrix basis_;          // F x directions; empty: the axes
-  Eigen::MatrixXd gram_;  // Z^T Z, its lower triangle; empty beside a basis
+  Matrix basis_;                    // F x directions; empty: the axes
+  Eigen::MatrixXd gram_;            // Z^T Z, its lower triangle; empty beside a basis
+  FloatMatrix shared_coordinates_;  // where ranks share the rows: not sent again for other weights
   std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;
   Vector beside_;
 };
@@ -243,6 +258,16 @@ std::size_t basis_bytes(const Rows& rows, std::size_t directions) {
 std::size_t gram_bytes(const Rows& rows, std::size_t classes) {
   const std::size_t values = rows.features * rows.features;
   return sum_bytes(std::min(rows.count, rows_of_gram(rows, classes)), rows.features, values) + values * sizeof(double);
+}
+
+/// What ranks take that share the rows: copies of others' rows, less than a lane of a sample at either end and one on
+/// its way, and where there is no basis the rows of which picks are made.
+std::size_t copied_bytes(const Rows& rows, std::size_t classes, bool whole) {
+  if (rows.ranks == nullptr) return 0;
+  const std::size_t most = std::min(rows.count, whole ? rows_of_gram(rows, classes) : kPickedFrom);
+  const std::size_t copied =
+      3 * cut_rows(most, rows.features).lane_rows + (whole ? std::min(rows.count, kPickedFrom) : 0);
+  return copied * rows.features * sizeof(float);
 }
 
 /// What a thread takes that inverts a class: shares twice, two lots of picks and three matrices.
@@ -267,7 +292,7 @@ std::size_t sampled_preconditioner_bytes(const Rows& rows, std::size_t classes, 
   const std::size_t picked = sampled * (at_once + (whole ? 0 : directions)) * sizeof(float);
   const std::size_t inverting = std::min(active_threads(), at_once) * inversion_bytes(sampled, directions);
   const std::size_t factors = classes * directions * directions * sizeof(double);
-  return std::max(making, shared + factors + picked + inverting);
+  return copied_bytes(rows, classes, whole) + std::max(making, shared + factors + picked + inverting);
 }
 
 }  // namespace unweave

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "algorithms/numerics/matrix.h"
+#include "algorithms/numerics/row_sweep.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -72,11 +73,11 @@ TrainingSet::TrainingSet(std::size_t features, std::size_t classes, RowForm form
   values_ = FloatRows(features, folder, most);
 }
 
-void TrainingSet::reserve(std::size_t rows) {
+void TrainingSet::reserve(std::size_t rows, std::size_t here) {
   nodes_.reserve(rows);
   labels_.reserve(rows);
   norms_.reserve(rows);
-  values_.reserve(rows);
+  values_.reserve(here);
 }
 
 void TrainingSet::append(NodeId node, std::span<const float> row, ClassId label) {
@@ -84,14 +85,20 @@ void TrainingSet::append(NodeId node, std::span<const float> row, ClassId label)
   append(std::span(&node, 1), copy, std::span(&label, 1));
 }
 
-void TrainingSet::append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels) {
-  std::vector<double> norms(nodes.size());
+void TrainingSet::require_next(std::span<const NodeId> nodes, std::span<const ClassId> labels) const {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeId* const before = i > 0 ? &nodes[i - 1] : nodes_.empty() ? nullptr : &nodes_.back();
     if (before != nullptr && nodes[i] <= *before) throw UsageError(name_of_row(nodes[i]) + " is out of order");
+    if (labels[i] >= classes_) throw UsageError(name_of_row(nodes[i]) + " has a label outside the declared classes");
+  }
+}
+
+void TrainingSet::append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels) {
+  std::vector<double> norms(nodes.size());
+  require_next(nodes, labels);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (rows.size() != nodes.size() * features_)
       throw UsageError(name_of_row(nodes[i]) + " has a wrong number of features");
-    if (labels[i] >= classes_) throw UsageError(name_of_row(nodes[i]) + " has a label outside the declared classes");
     norms[i] = form_row(rows.subspan(i * features_, features_), form_);
     check_finite(nodes[i], norms[i]);
   }
@@ -101,7 +108,34 @@ void TrainingSet::append(std::span<const NodeId> nodes, std::span<float> rows, s
   labels_.insert(labels_.end(), labels.begin(), labels.end());
 }
 
+void TrainingSet::share_among(Ranks& ranks, std::span<const NodeId> nodes, std::span<const ClassId> labels) {
+  require_next(nodes, labels);
+  nodes_.assign(nodes.begin(), nodes.end());
+  labels_.assign(labels.begin(), labels.end());
+  norms_.assign(nodes.size(), 0);
+  ranks_ = &ranks;
+  own_ = own_rows(nodes.size(), ranks.rank(), ranks.size());
+}
+
+void TrainingSet::append_own(std::span<float> rows) {
+  const std::size_t first = own_.begin + values_.size(), count = rows.size() / features_;
+  if (first + count > own_.end) throw UsageError("more training rows than are this rank's own");
+  for (std::size_t i = 0; i < count; ++i) {
+    norms_[first + i] = form_row(rows.subspan(i * features_, features_), form_);
+    check_finite(nodes_[first + i], norms_[first + i]);
+  }
+  values_.append(rows);
+}
+
+void TrainingSet::share_norms() {
+  for (std::size_t r = 0; r < ranks_->size(); ++r) {
+    const RankShare rows = own_rows(size(), r, ranks_->size());
+    ranks_->broadcast(std::as_writable_bytes(std::span(norms_).subspan(rows.begin, rows.end - rows.begin)), r);
+  }
+}
+
 void TrainingSet::apply(const BatchChange& change) {
+  if (ranks_ != nullptr) throw UsageError("training rows that ranks share do not change");
   const TrainingSet& to = change.moved_to;
   if (change.removed.features_ != features_ || to.features_ != features_)
     throw UsageError("a batch has another number of features than the training set");
@@ -152,7 +186,7 @@ bool TrainingSet::replace(std::size_t i, std::span<float> row) {
 }
 
 Rows TrainingSet::rows() const noexcept {
-  return {values_.data(), labels_.data(), norms_.data(), nodes_.size(), features_};
+  return {values_.data(), labels_.data(), norms_.data(), nodes_.size(), features_, ranks_, own_.begin, own_.end};
 }
 
 std::optional<std::size_t> TrainingSet::find(NodeId node) const {

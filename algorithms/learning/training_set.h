@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/numerics/rows.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/float_rows.h"
 #include "engine/resources/memory.h"
 #include "storage/io/types.h"
@@ -51,7 +52,9 @@ void form_rows(float* rows, std::size_t count, std::size_t features, const RowFo
 
 struct BatchChange;
 
-/// Labelled float32 embedding rows, sorted by node, each in one public form. Not thread-safe while it changes.
+/// Labelled float32 embedding rows, sorted by node, each in one public form. Not thread-safe while it changes. Ranks
+/// may share them: each then holds the values of its own rows (row_sweep.h), and all hold nodes, labels and norms, 16
+/// bytes a row.
 class TrainingSet {
  public:
   /// `classes` is the declared number, also of classes without members. Throws UsageError for zero features or classes
@@ -62,14 +65,24 @@ class TrainingSet {
   TrainingSet(std::size_t features, std::size_t classes, RowForm form, const std::filesystem::path& folder,
               std::size_t most);
 
-  void reserve(std::size_t rows);
+  /// Makes the rows of these nodes, none of which are here yet, shared by ranks: append_own() then gives the values of
+  /// those of this rank, and share_norms() ends it. Such rows do not change.
+  void share_among(Ranks& ranks, std::span<const NodeId> nodes, std::span<const ClassId> labels);
+  /// Values of the next rows of this rank, which get their form in place.
+  void append_own(std::span<float> rows);
+  /// All ranks learn the norms of all rows; all must call it.
+  void share_norms();
+
+  /// Room for so many rows, `here` of them with values.
+  void reserve(std::size_t rows, std::size_t here);
+  void reserve(std::size_t rows) { reserve(rows, rows); }
   /// Appends one row, which gets its form (with an intercept its last value becomes 1). `node` must exceed the last
   /// node. Throws UsageError for order, length or label and DataError for a value that is not finite.
   void append(NodeId node, std::span<const float> row, ClassId label);
   /// Appends several rows, row-major, which get their form in place.
   void append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels);
   /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws UsageError, with the
-  /// set unchanged, when the batch names rows that are not here.
+  /// set unchanged, when the batch names rows that are not here, or when ranks share the rows.
   void apply(const BatchChange& change);
   /// Gives `row` its form in place and, where its bits differ from row i, puts it there; true then. Calls for distinct i may run
   /// at once. Throws DataError for a value that is not finite.
@@ -81,12 +94,18 @@ class TrainingSet {
   [[nodiscard]] const RowForm& form() const noexcept { return form_; }
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::span<const ClassId> labels() const noexcept { return labels_; }
-  [[nodiscard]] std::span<const float> row(std::size_t i) const noexcept { return values_.row(i); }
+  /// Row i, which lies here.
+  [[nodiscard]] std::span<const float> row(std::size_t i) const noexcept { return values_.row(i - own_.begin); }
   [[nodiscard]] Rows rows() const noexcept;
+  [[nodiscard]] Ranks* ranks() const noexcept { return ranks_; }  ///< that share the rows; null: all lie here
+  [[nodiscard]] RankShare own() const noexcept { return own_; }   ///< rows of this rank, where ranks share them
   /// Position of a node's row.
   [[nodiscard]] std::optional<std::size_t> find(NodeId node) const;
 
  private:
+  /// Throws UsageError for nodes out of order and labels outside the classes.
+  void require_next(std::span<const NodeId> nodes, std::span<const ClassId> labels) const;
+
   std::size_t features_;
   std::size_t classes_;
   RowForm form_;
@@ -94,6 +113,8 @@ class TrainingSet {
   std::vector<ClassId> labels_;
   FloatRows values_;
   std::vector<double> norms_;
+  Ranks* ranks_ = nullptr;
+  RankShare own_;
 };
 
 /// What one batch did to the training rows, relative to the rows that the model absorbed last. A removed row is not listed

@@ -4,16 +4,27 @@
 
 #include "algorithms/learning/preconditioner.h"
 #include "algorithms/learning/slopes.h"
+#include "algorithms/numerics/row_sweep.h"
 #include "engine/resources/memory_shares.h"
 
 namespace unweave {
 
+namespace {
+
+/// What it takes; 0 where it does not fit, or not on every rank: all must go one way.
+std::size_t where_it_fits(const Rows& rows, std::size_t needed, std::size_t bytes) {
+  const bool fits = needed <= bytes;
+  const bool everywhere = rows.ranks == nullptr ? fits : rows.ranks->greatest(fits ? 0 : 1) == 0;
+  return everywhere ? needed : 0;
+}
+
+}  // namespace
+
 WorkingMemory working_memory_within(const Rows& rows, std::size_t classes, std::size_t bytes) {
   WorkingMemory memory;
-  const std::size_t preconditioner = preconditioner_bytes(rows, classes);
-  if (preconditioner <= bytes) memory.preconditioner = preconditioner;
-  const std::size_t curvatures = rows.count * classes * sizeof(ShortFloat);
-  if (curvatures <= bytes - memory.preconditioner) memory.curvatures = curvatures;
+  memory.preconditioner = where_it_fits(rows, preconditioner_bytes(rows, classes), bytes);
+  memory.curvatures =
+      where_it_fits(rows, most_rows_of_a_rank(rows) * classes * sizeof(ShortFloat), bytes - memory.preconditioner);
   return memory;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
 #include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
@@ -48,14 +49,38 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
       budget_(budget),
       ledger_(ledger),
       changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
+  open();
+}
+
+LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
+    : path_(std::move(store)),
+      access_(ranks.first() ? Access::write : Access::read),
+      budget_(budget),
+      ledger_(ledger),
+      ranks_(ranks.alone() ? nullptr : &ranks),
+      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
+  if (ranks_ != nullptr && !ranks.first()) ranks.barrier();  // until rank 0 has put the store in order
+  open();
+  if (ranks_ == nullptr) return;
+  std::uint64_t first = sequence_;
+  ranks.broadcast(std::as_writable_bytes(std::span(&first, 1)));
+  if (first != sequence_)
+    throw DataError(path_.string() + ": rank " + std::to_string(ranks.rank()) + " finds " + std::to_string(sequence_) +
+                    " requests in it, and rank 0 " + std::to_string(first) +
+                    "; all ranks must see one and the same folder");
+  meet_after_work();
+}
+
+void LiveStore::open() {
   manifest_ = read_manifest(path_);
-  if (access == Access::write) {
+  if (access_ == Access::write) {
     lock_.emplace(path_);
     manifest_ = read_manifest(path_);
     // A killed writer may not have come to this. Nothing of an old generation goes before the new one has come to stay.
     sync_directory(path_);
     if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
+    if (leads()) ranks_->barrier();
     open_generation();
     remove_stale_tiles(path_, contents_word(manifest_, sequence_));
     return;
@@ -83,7 +108,16 @@ void LiveStore::open_embedding() {
   {
     const Reservation rows =
         budget_.reserve(Embedding::run_bytes(path_, manifest_), "rows that checkpoints have added");
-    embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+    if (ranks_ == nullptr) {
+      embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
+    } else {
+      require_ranks();
+      if (!own_folder_) own_folder_.emplace(std::filesystem::temp_directory_path(), "unweave-rank-");
+      const TileColumns columns =
+          job_columns(manifest_.features, ranks_->rank(), ranks_->size(), manifest_.propagation->scale_bits);
+      const ColumnRange part{static_cast<std::uint32_t>(columns.first), static_cast<std::uint32_t>(columns.count)};
+      embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_, part);
+    }
   }
   changed_rows_.charge(*embedding_);
 }
@@ -158,6 +192,7 @@ void LiveStore::replay() {
       charge_changes(changes);
       note_statuses(changes.statuses);
       note_ids(batch.requests, changes.statuses, sequence_, batch.time);
+      require_exact(batch.r_max);
       propagate_batch(changes, {batch.r_max, batch.scale}, LastLevel::deferred);
       sequence_ += batch.requests.size();
     });
@@ -166,7 +201,7 @@ void LiveStore::replay() {
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
   require_absorbed(absorbed, end.bytes);
   if (!manifest_.journal) return;
-  static_cast<void>(deliver());
+  static_cast<void>(deliver_here());
   if (access_ == Access::write)
     journal_ = Journal::open(path_, *manifest_.journal, manifest_.sequence);
   else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
@@ -277,7 +312,9 @@ Threshold LiveStore::threshold(const StreamMode& mode) const {
 
 UpdateOptions LiveStore::update_options(LastLevel last) {
   if (cold_) cold_->look(path_, manifest_);
-  return {path_, access_ == Access::write ? plan_ : Plan::push, last == LastLevel::deferred, cold_ ? &*cold_ : nullptr};
+  const bool pushes = access_ == Access::read && ranks_ == nullptr;
+  return {own_folder_ ? own_folder_->path() : path_, pushes ? Plan::push : plan_, last == LastLevel::deferred,
+          cold_ ? &*cold_ : nullptr};
 }
 
 UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {
@@ -289,7 +326,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   if (changes.gains_targets && !embedding_->cone().all_rows()) last = LastLevel::at_once;
   const Threshold limits = threshold(mode);
   UpdateReport before;
-  if (last == LastLevel::at_once) before = deliver();
+  if (last == LastLevel::at_once) before = deliver_here();
   Update update(*contents_, *embedding_, changed_rows_, update_options(last));
   // A smaller threshold than before finds stale rows above it; with the same one there are none.
   if (last_mode_ != mode && embedding_->stale_rows() > 0)
@@ -298,23 +335,28 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   lazy_ = mode.r_max > 0;
   UpdateReport report = naming_store(path_, [&] { return update.apply(changes, limits); });
   merge(before, report);
-  if (access_ == Access::write && report.all_rows) drop_superseded();
+  if (report.all_rows) drop_superseded();
   return report;
 }
 
 UpdateReport LiveStore::deliver() {
+  if (leads()) tell({RankOrder::Step::deliver});
+  return deliver_here();
+}
+
+UpdateReport LiveStore::deliver_here() {
   const Change change(*this);
   if (!embedding_ || embedding_->deferred().empty()) return {};
   Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
   UpdateReport report = naming_store(path_, [&] { return update.deliver(); });
-  if (access_ == Access::write && report.all_rows) drop_superseded();
+  if (report.all_rows) drop_superseded();
   return report;
 }
 
 /// A reader's files go where it may write, and lose their names at once.
 void LiveStore::fold(StateLevel& level) {
-  if (access_ == Access::write) {
-    level.fold(path_);
+  if (writes_levels() || own_folder_) {
+    level.fold(own_folder_ ? own_folder_->path() : path_);
     drop_superseded();
   } else {
     const TemporaryFolder folder(temporary_folder(), "unweave-fold-");
@@ -324,6 +366,7 @@ void LiveStore::fold(StateLevel& level) {
 
 /// A recomputation replaces the partitions of the one before it, which may not have been in any manifest.
 void LiveStore::drop_superseded() {
+  if (!writes_levels()) return drop_own_files();
   std::set<std::string> present;
   for (std::uint32_t l = 1; l <= embedding_->levels(); ++l)
     for (const FileEntry& entry : embedding_->level(l).entries()) present.insert(entry.path);
@@ -338,6 +381,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
                              LastLevel last) {
   require_sums();
   require_mode(mode);  // a bad threshold must fail before anything is acknowledged
+  require_exact(mode.r_max);
   if (waiting() > 0) throw UsageError("acknowledged requests wait; apply them first");
   const Change change(*this);
   BatchReport report;
@@ -345,6 +389,13 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   prepare(changes);
   open_journal();
   remove_tiles(path_);
+  if (leads()) {
+    RankOrder order{RankOrder::Step::batch, last == LastLevel::deferred};
+    order.requests.assign(requests.begin(), requests.end());
+    for (const RequestStatus status : changes.statuses) order.known.push_back(status == RequestStatus::known_id);
+    tell(std::move(order));
+    ranks_->barrier();  // every rank can apply it
+  }
   if (before_append_) before_append_();
   report.time = present_time();
   journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}, report.time});
@@ -359,7 +410,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
 /// Before anything is acknowledged. Shards are written anew, as a purge does, before their changes fill the memory.
 void LiveStore::prepare(const BatchChanges& changes) {
   lock_->require_held();
-  if (changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) fold_graph();
+  if (lists_full_ || changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) fold_graph();
   charge_changes(changes);
 }
 
@@ -370,14 +421,16 @@ void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLeve
   report.changes = std::move(changes);
   report.last_request = sequence_;
 
+  if (ranks_ != nullptr) meet_after_work();  // every rank has applied it
   if (!embedding_) return;
   report.seconds_propagate = seconds_since(applied);
   changed_rows_.charge(*embedding_);
-  if (changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) save(Fold::rows);
+  if (rows_full_ || changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) save(Fold::rows);
 }
 
 std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
   require_sums();
+  if (ranks_ != nullptr) throw UsageError(path_.string() + ": a service is of one process");
   Waiting next{{0, ThresholdScale::absolute, {requests.begin(), requests.end()}, present_time()},
                budget_.reserve(requests.size() * kRequestBytes, "requests that wait to be applied")};
   open_journal();  // before the first one; nothing can be applied meanwhile

@@ -29,7 +29,9 @@
 #include "algorithms/updates/update.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/store.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
+#include "engine/resources/temporary_folder.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/error.h"
@@ -41,10 +43,16 @@ enum class Access { read, write };
 /// When a batch brings the last level up to date: with the others, or when somebody reads it.
 enum class LastLevel { at_once, deferred };
 
+struct RankOrder;
+
 class LiveStore {
  public:
   /// `ledger` must outlive this object. A writer finishes a purge that a crash interrupted after it was decided (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
   LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger);
+  /// One rank of a job whose ranks hold some columns of the embedding each. Rank 0 opens the store as its writer;
+  /// what it is called for from then on the others do in follow(), which they call next. Batches are exact, nobody reads
+  /// rows. A job of one rank is a writer as above. Throws UsageError for more ranks than columns and for stale rows.
+  LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger);
   LiveStore(const LiveStore&) = delete;  // what makes room calls back
   LiveStore& operator=(const LiveStore&) = delete;
 
@@ -136,6 +144,15 @@ class LiveStore {
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
 
+  /// The job whose columns this object holds some of; null: it holds all columns.
+  [[nodiscard]] const Ranks* ranks() const noexcept { return ranks_; }
+  /// What the ranks together had said when rank 0 last heard of all, and the most that one of them had waited.
+  [[nodiscard]] const RankTraffic& traffic() const noexcept { return traffic_; }
+  /// Does what rank 0 does, until that calls dismiss_ranks(). A rank behind rank 0 only.
+  void follow();
+  /// Lets the other ranks go. Rank 0 only; the last act but record().
+  void dismiss_ranks();
+
   /// Gives everything back but the right to write. A writer only; the object is of no further use.
   [[nodiscard]] WriterLock close() &&;
 
@@ -165,6 +182,19 @@ class LiveStore {
   }
   UpdateReport propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last);
   [[nodiscard]] UpdateOptions update_options(LastLevel last);
+  /// Opens the store as `access_` says.
+  void open();
+  /// Whether this object writes generations, where others may hold the other columns of them.
+  [[nodiscard]] bool leads() const noexcept { return ranks_ != nullptr && ranks_->first(); }
+  void tell(RankOrder order);
+  void follow_batch(const RankOrder& order);
+  /// Throws UsageError for what ranks cannot do together.
+  void require_exact(double r_max) const;
+  void require_ranks() const;
+  [[nodiscard]] bool writes_levels() const noexcept { return access_ == Access::write && ranks_ == nullptr; }
+  void drop_own_files() const;
+  void meet_after_work();
+  UpdateReport deliver_here();
   void fold(StateLevel& level);
   void drop_superseded();
   void open_journal();
@@ -187,6 +217,7 @@ class LiveStore {
   void require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t end) const;
   enum class Fold { nothing, rows, rows_and_graph };
   void save(Fold fold);
+  void save_here(Fold fold);
   void fold_graph();
   [[nodiscard]] Manifest present_manifest(Fold fold) const;
   void record_in(Manifest& next) const;
@@ -196,6 +227,9 @@ class LiveStore {
   Access access_;
   MemoryBudget& budget_;
   const ReleaseLedger& ledger_;
+  Ranks* ranks_ = nullptr;
+  RankTraffic traffic_;
+  std::optional<TemporaryFolder> own_folder_;  ///< for partitions of the columns of a rank
   std::optional<WriterLock> lock_;
   Manifest manifest_;
   Reservation contents_memory_, changes_memory_;  ///< charged for contents_: values of nodes; lists that differ
@@ -222,6 +256,7 @@ class LiveStore {
   Plan plan_ = Plan::automatic;
   std::optional<ColdFiles> cold_;
   std::vector<std::string> unsaved_;             ///< partitions of recomputations that no manifest names yet
+  bool rows_full_ = false, lists_full_ = false;  ///< changed rows, or lists, fill the memory of some rank
   bool flushed_ = false;                         ///< stale rows were published since the last checkpoint
   bool half_way_ = false;                        ///< a change failed
   bool propagating_ = false;                     ///< a propagation has begun, and is not committed

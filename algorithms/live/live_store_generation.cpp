@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/live/joined_level.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
 #include "engine/ingest/compaction.h"
 #include "engine/ingest/shard_builder.h"
@@ -114,11 +116,30 @@ void LiveStore::record() {
 }
 
 void LiveStore::save(Fold fold) {
-  static_cast<void>(deliver());
+  using Step = RankOrder::Step;
+  if (leads())
+    tell({fold == Fold::nothing ? Step::save : fold == Fold::rows ? Step::save_rows : Step::save_rows_and_graph});
+  save_here(fold);
+  if (ranks_ != nullptr) meet_after_work();
+}
+
+void LiveStore::save_here(Fold fold) {
+  static_cast<void>(deliver_here());
   const bool fold_rows = fold != Fold::nothing;
-  Manifest next = present_manifest(fold);
-  if (embedding_) embedding_->checkpoint(path_, fold_rows, next.levels);
-  swap_manifest(std::move(next));
+  const auto join = [&](std::uint32_t level) {
+    return join_level(*ranks_, embedding_->level(level), level, path_, manifest_, budget_);
+  };
+  if (access_ == Access::write) {
+    Manifest next = present_manifest(fold);
+    if (embedding_)
+      embedding_->checkpoint(path_, fold_rows, next.levels, {}, leads() ? Embedding::WholeLevel(join) : nullptr);
+    swap_manifest(std::move(next));
+    if (leads()) ranks_->barrier();
+  } else {
+    for (std::uint32_t level = 1; embedding_ && level <= embedding_->levels(); ++level) static_cast<void>(join(level));
+    ranks_->barrier();
+    manifest_ = read_manifest(path_);
+  }
   if (!fold_rows) return;
   forget_embedding();
   if (fold == Fold::rows_and_graph) {
@@ -151,6 +172,7 @@ WriterLock LiveStore::close() && {
 }
 
 void LiveStore::begin_propagation() {
+  if (ranks_ != nullptr) throw UsageError(path_.string() + ": opened for a stream of several ranks");
   const Change change(*this);
   forget_embedding();
   propagating_ = true;

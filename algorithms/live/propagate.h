@@ -54,6 +54,8 @@ struct PropagationForecaster {
 struct PropagateHow {
   bool restart = false;   ///< drops all of them, those of other options too
   bool assemble = false;  ///< all tiles are there, and nothing is summed
+  /// In a job of several ranks: each takes some partitions of the rows, and not some columns (rank_propagation.h).
+  bool by_rows = false;
   /// Partitions are kept from so many bytes of sums on, where all columns pass in one tile: below, a propagation takes moments.
   std::uint64_t least_kept_bytes = std::uint64_t{256} << 20;
 };

@@ -19,11 +19,13 @@
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/row_builder.h"
 #include "algorithms/propagation/state_builder.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
 #include "engine/sweep/sum_check.h"
 #include "storage/formats/state_file.h"
+#include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
@@ -235,7 +237,7 @@ TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_
 }
 
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
-                           MemoryBudget& budget, const PropagateMeter& progress) {
+                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks) {
   check_propagation_spec(store, spec);
   if (spec.levels == 0) throw UsageError(option("tile") + ": without hops there is nothing to sum");
   const Contents& contents = store.contents();
@@ -309,7 +311,14 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
     report.fill_seconds += result.fill_seconds;
   }
   report.rows = std::accumulate(form.rows.begin(), form.rows.end(), std::uint64_t{0});
+  if (ranks != nullptr) ranks->barrier();
   report.missing = missing_columns(folder.tiles(form), {0, columns});
+  if (ranks != nullptr) {
+    const RankShare spans = share_of(num_spans(contents.num_nodes()), ranks->rank(), ranks->size());
+    if (spec.kept.has_sums() && spans.begin < spans.end)
+      join_spans(folder, contents, job, plan.state, spans, budget);
+    ranks->barrier();  // from here on rank 0 removes tiles
+  }
   return report;
 }
 

@@ -16,6 +16,7 @@
 namespace unweave {
 
 class LiveStore;
+class Ranks;
 
 /// A word for the contents of a store with so many acknowledged requests: what its sums follow from. Embedding, models and
 /// journal are not part of it.
@@ -69,7 +70,9 @@ struct TileReport {
 /// Sums columns of a store that is open for reading, and writes their tiles, durable. Any number of processes may do so at a
 /// time, also for the same columns, and each may be killed and begun again. Throws UsageError (options; more jobs than
 /// columns; parts of other options), ResourceError (memory, disk), DataError; also where the contents change meanwhile.
+/// With `ranks`, all of which call it, each for a job of its own, every rank joins a share of the partitions of sums when all
+/// jobs are done: what is left to do then is to publish them.
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
-                           MemoryBudget& budget, const PropagateMeter& progress);
+                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks = nullptr);
 
 }  // namespace unweave

@@ -55,6 +55,51 @@ ModelRecord with_right_options(ModelRecord record) {
   return record;
 }
 
+/// A model of this solver before its first training.
+ModelRecord untrained(const LiveStore& store, std::string_view solver, const SolverOptions& options,
+                      const std::vector<double>& weights) {
+  ModelRecord record;
+  record.options = taken_options(solver, options);
+  record.options.standardized = store.manifest().standardized;
+  record.options.data_order = store.manifest().order_file.has_value();
+  record.weights = weights;
+  record.model.solver = solver;
+  stand_on(record, store.embedding().spec());
+  return record;
+}
+
+/// Throws ResourceError.
+SolverAtWork solver_at_work(const std::filesystem::path& store, const ModelRecord& record, const TrainingSet& rows,
+                            MemoryBudget& budget) {
+  const SolverEntry& entry = solver_entry(record.model.solver);
+  SolverAtWork work;
+  if (!record.options.hidden.empty())
+    work.layers_memory = reserve_passes(Network(shape_of(record.options, rows)), rows.size(), budget);
+  work.working_memory = entry.reserve(record.options, record.model, rows, budget);
+  work.solver = entry.make(record.options,
+                           {static_cast<std::size_t>(work.working_memory.bytes()), folder_of(store, name_of(record))});
+  return work;
+}
+
+ApproximationError approximation_of(const LiveStore& store, const std::vector<double>& weights,
+                                    const TrainingSet& rows) {
+  ApproximationError error = lazy_error(store.embedding(), store.contents(), weights, rows.nodes());
+  error.lazy = store.lazy();
+  return error;
+}
+
+/// Training on rows that ranks share, on each of them.
+Fit fit_over_ranks(const SolverAtWork& work, const LiveStore& store, const ModelRecord& record,
+                   const TrainingSet& rows) {
+  Fit fit = work->fit(rows, approximation_of(store, record.weights, rows));
+  if (fit.report.flush_needed)
+    throw UsageError(store.path().string() +
+                     ": rows that a lazy stream left stale must be published first, which several ranks do not do; "
+                     "stream a batch without " +
+                     option("r-max") + ", or train on one rank");
+  return fit;
+}
+
 /// The key that signs the certificates of a solver: the store's own, made where none is needed yet, or the one given.
 SigningKey key_of(const std::filesystem::path& store, std::string_view solver, const std::filesystem::path& given) {
   if (!given.empty()) return SigningKey::read(given);
@@ -70,12 +115,12 @@ SigningKey key_of(const std::filesystem::path& store, std::string_view solver, c
 
 }  // namespace
 
-Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context)
+Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context, Ranks* ranks)
     : store_(store),
       budget_(budget),
       record_(with_right_options(std::move(record))),
       context_(std::move(context)),
-      rows_(store, record_.weights, form_of(record_), budget),
+      rows_(store, record_.weights, form_of(record_), budget, ranks),
       key_(key_of(store.path(), name_of(record_), context_.key)) {
   for (ModelSummary& present : list_models(store.path()))
     if (present.damage.empty() && !present.id.empty()) present_models_.push_back(std::move(present));
@@ -84,15 +129,8 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
 }
 
 void Learner::make_solver() {
-  const SolverEntry& entry = solver_entry(record_.model.solver);
-  solver_.reset();
-  layers_memory_.release();
-  working_memory_.release();
-  if (!record_.options.hidden.empty())
-    layers_memory_ = reserve_passes(Network(shape_of(record_.options, rows())), rows().size(), budget_);
-  working_memory_ = entry.reserve(record_.options, record_.model, rows(), budget_);
-  solver_ = entry.make(record_.options,
-                       {static_cast<std::size_t>(working_memory_.bytes()), folder_of(store_.path(), name_of(record_))});
+  solver_ = {};  // its memory first
+  solver_ = solver_at_work(store_.path(), record_, rows(), budget_);
 }
 
 Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
@@ -132,20 +170,15 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
 
 Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
                        const std::vector<double>& weights, ReleaseContext context, std::string_view given,
-                       const StartOn& start) {
+                       const StartOn& start, Ranks* ranks) {
   const std::string_view name = given.empty() ? solver : given;
   require_model_name(name, solver);
   require_log_of(store.path(), name, solver);
-  ModelRecord record;
+  if (ranks != nullptr) require_over_ranks(solver, options);
+  ModelRecord record = untrained(store, solver, options, weights);
   if (name != solver) record.name = name;
-  record.options = taken_options(solver, options);
-  record.options.standardized = store.manifest().standardized;
-  record.options.data_order = store.manifest().order_file.has_value();
-  record.weights = weights;
-  record.model.solver = solver;
-  stand_on(record, store.embedding().spec());
   const bool goes_on = require_recorded_logs(store.path(), store.manifest(), name, true);
-  Learner learner(store, budget, std::move(record), std::move(context));
+  Learner learner(store, budget, std::move(record), std::move(context), ranks);
   std::optional<ModelRecord> before;
   try {
     before = load_model(store.path(), name);
@@ -169,7 +202,18 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   return learner;
 }
 
+TrainedAlong train_along(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
+                         const SolverOptions& options, const std::vector<double>& weights, Ranks& ranks) {
+  require_over_ranks(solver, options);
+  ModelRecord record = with_right_options(untrained(store, solver, options, weights));
+  TrainingRows rows(store, record.weights, form_of(record), budget, &ranks);
+  const SolverAtWork work = solver_at_work(store.path(), record, rows.set(), budget);
+  record.model = fit_over_ranks(work, store, record, rows.set()).model;
+  return {std::move(record), std::move(rows)};
+}
+
 Fit Learner::fit(const StartOn& start) {
+  if (rows().ranks() != nullptr) return fit_over_ranks(solver_, store_, record_, rows());
   if (start) {
     if (!approximation().exact()) static_cast<void>(flush_rows());
     return solver_->fit_from(start(rows()), rows());
@@ -230,9 +274,7 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
 }
 
 ApproximationError Learner::approximation() const {
-  ApproximationError error = lazy_error(store_.embedding(), store_.contents(), record_.weights, rows().nodes());
-  error.lazy = store_.lazy();
-  return error;
+  return approximation_of(store_, record_.weights, rows());
 }
 
 BatchChange Learner::flush_rows() {

@@ -27,6 +27,24 @@ namespace unweave {
 /// Gives the weights that a training goes on from. The rows are those that it will have, and exact.
 using StartOn = std::function<GivenWeights(const TrainingSet& rows)>;
 
+/// A solver with the memory that it works with.
+struct SolverAtWork {
+  Reservation layers_memory;   ///< for the passes of a network
+  Reservation working_memory;  ///< for the solver
+  std::unique_ptr<Solver> solver;
+  const Solver* operator->() const noexcept { return solver.get(); }
+};
+
+/// A model as a rank has it that shares its training rows with the rank that keeps it.
+struct TrainedAlong {
+  ModelRecord record;  ///< without a certificate
+  TrainingRows rows;
+};
+/// What the other ranks than rank 0 do in Learner::train(): all of it that needs their rows. Nothing is written, and
+/// the store may be a reader's. Throws what that one throws.
+[[nodiscard]] TrainedAlong train_along(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
+                                       const SolverOptions& options, const std::vector<double>& weights, Ranks& ranks);
+
 class Learner {
  public:
   /// Opens the model of this name. Throws UsageError when it was never trained or its certificates are signed by
@@ -37,9 +55,11 @@ class Learner {
   /// Trains from nothing on the present rows; `weights` are those of Z, L + 1 numbers. The model replaces an earlier
   /// one of the same name, which is the solver's unless one is `given`. With a `start` it trains from there instead of from
   /// nothing, after every stale row was published. Throws what TrainingRows, the start and the solver throw.
+  /// With `ranks` this is rank 0 of a training whose rows they share, and the others call train_along(). Throws
+  /// UsageError for a solver that cannot, and where stale rows would have to be published first.
   static Learner train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
                        const std::vector<double>& weights, ReleaseContext context, std::string_view given = {},
-                       const StartOn& start = {});
+                       const StartOn& start = {}, Ranks* ranks = nullptr);
 
   /// Brings a model that lags behind the store to the present, or one that a purge has kept to a certificate; none where the
   /// model has both.
@@ -59,7 +79,7 @@ class Learner {
   [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
 
  private:
-  Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context);
+  Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context, Ranks* ranks = nullptr);
   /// Memory and solver for the rows that there are.
   void make_solver();
   /// Brings the model to rows that it does not lead to: by catching up, or, where the solver has no place for some of them, by
@@ -88,9 +108,7 @@ class Learner {
   ReleaseContext context_;
   std::vector<ModelSummary> present_models_;  // those of the store when the learner was made
   TrainingRows rows_;
-  Reservation layers_memory_;   // for the passes of a network
-  Reservation working_memory_;  // for the solver
-  std::unique_ptr<Solver> solver_;
+  SolverAtWork solver_;
   StepReport last_step_;
   SigningKey key_;
   LogPlace place_;                           // where the log ends, with the last certificate

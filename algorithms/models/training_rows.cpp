@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "algorithms/numerics/row_sweep.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
@@ -44,8 +45,12 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
 }
 
 TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form,
-                           MemoryBudget& budget)
-    : store_(store), weights_(std::move(weights)), budget_(budget), set_(empty_set(store, weights_, form)) {
+                           MemoryBudget& budget, Ranks* ranks)
+    : store_(store),
+      weights_(std::move(weights)),
+      budget_(budget),
+      ranks_(ranks),
+      set_(empty_set(store, weights_, form)) {
   read_all();
 }
 
@@ -53,32 +58,43 @@ void TrainingRows::read_all() {
   set_ = TrainingSet(set_.features(), set_.classes(), set_.form());
   reservation_.release();
   const std::vector<NodeId> nodes = training_nodes(store_.contents());
-  Room room = room_for(nodes.size(), "training rows");
+  const RankShare own =
+      ranks_ == nullptr ? RankShare{0, nodes.size()} : own_rows(nodes.size(), ranks_->rank(), ranks_->size());
+  const std::size_t here = own.end - own.begin;
+  Room room = room_for(nodes.size(), here, "training rows");
   set_ = std::move(room.set);
   reservation_ = std::move(room.memory);
+  const auto labels_of = [&](std::span<const NodeId> some) {
+    std::vector<ClassId> labels;
+    labels.reserve(some.size());
+    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store_.contents().label(node)));
+    return labels;
+  };
+  if (ranks_ != nullptr) set_.share_among(*ranks_, nodes, labels_of(nodes));
   const std::size_t features = set_.features(), block = block_rows(features);
-  std::vector<float> rows(std::min(block, nodes.size()) * features);
-  std::vector<ClassId> labels;
-  const WatchedStep watched("training rows", nodes.size(), "rows");
-  for (std::size_t first = 0; first < nodes.size(); first += block) {
-    const std::size_t count = std::min(block, nodes.size() - first);
+  std::vector<float> rows(std::min(block, here) * features);
+  const WatchedStep watched("training rows", here, "rows");
+  for (std::size_t first = own.begin; first < own.end; first += block) {
+    const std::size_t count = std::min(block, own.end - first);
     const std::span<const NodeId> some = std::span(nodes).subspan(first, count);
     read(some, rows.data());
-    labels.clear();
-    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store_.contents().label(node)));
-    set_.append(some, std::span(rows).first(count * features), labels);
+    if (ranks_ != nullptr)
+      set_.append_own(std::span(rows).first(count * features));
+    else
+      set_.append(some, std::span(rows).first(count * features), labels_of(some));
     watched.advance(count);
   }
+  if (ranks_ != nullptr) set_.share_norms();
 }
 
-TrainingRows::Room TrainingRows::room_for(std::size_t most, std::string_view what) const {
+TrainingRows::Room TrainingRows::room_for(std::size_t most, std::size_t here, std::string_view what) const {
   const std::uint64_t besides = most * (sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
-  const std::uint64_t bytes = besides + most * set_.features() * sizeof(float);
+  const std::uint64_t bytes = besides + here * set_.features() * sizeof(float);
   const bool in_memory = bytes <= memory_shares::kTrainingRows.of(budget_);
   Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.form())
-                      : TrainingSet(set_.features(), set_.classes(), set_.form(), store_.temporary_folder(), most),
+                      : TrainingSet(set_.features(), set_.classes(), set_.form(), store_.temporary_folder(), here),
             budget_.reserve(in_memory ? bytes : besides, what)};
-  room.set.reserve(most);
+  room.set.reserve(most, here);
   return room;
 }
 

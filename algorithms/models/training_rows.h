@@ -18,7 +18,10 @@ class TrainingRows {
  public:
   /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;
   /// or for a value that is not finite; UsageError for a wrong number of weights; ResourceError when 16 bytes a row do not fit the budget.
-  TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form, MemoryBudget& budget);
+  /// With `ranks`, which must outlive it, these share the rows (TrainingSet): all must call it, each reads its own
+  /// rows, and follow() and append() are not for them.
+  TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form, MemoryBudget& budget,
+               Ranks* ranks = nullptr);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
   /// What they take of the budget.
@@ -42,16 +45,19 @@ class TrainingRows {
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
   void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
   [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;
-  /// An empty set like the training rows with room for `most`, and what it takes of the budget.
+  /// An empty set like the training rows with room for `most` of which `here` have values, and what it takes of the
+  /// budget.
   struct Room {
     TrainingSet set;
     Reservation memory;
   };
-  [[nodiscard]] Room room_for(std::size_t most, std::string_view what) const;
+  [[nodiscard]] Room room_for(std::size_t most, std::size_t here, std::string_view what) const;
+  [[nodiscard]] Room room_for(std::size_t most, std::string_view what) const { return room_for(most, most, what); }
 
   const LiveStore& store_;
   std::vector<double> weights_;
   MemoryBudget& budget_;
+  Ranks* ranks_;
   TrainingSet set_;
   Reservation reservation_;
 };

@@ -31,21 +31,23 @@ std::vector<StoredRun> read_runs(const std::filesystem::path& store, const Manif
 
 }  // namespace
 
-Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents)
-    : Embedding(store, manifest, contents, read_runs(store, manifest)) {}
+Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+                     ColumnRange part)
+    : Embedding(store, manifest, contents, part, read_runs(store, manifest)) {}
 
 Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-                     const std::vector<StoredRun>& runs)
+                     ColumnRange part, const std::vector<StoredRun>& runs)
     : spec_(*manifest.propagation),
+      part_(part),
       contents_(contents),
       power_(spec_.rho),
       cone_(store, manifest, contents, runs),
       indexes_(store, manifest),
-      deferred_{StaleRows(manifest.nodes, manifest.features), false} {
+      deferred_{StaleRows(manifest.nodes, part.count), false} {
   if (!spec_.kept.has_sums()) kept_.emplace(store, manifest, contents);
-  for (std::uint32_t l = 1; !kept_ && l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l]);
+  for (std::uint32_t l = 1; !kept_ && l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l], part);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
-    stale_.emplace_back(manifest.nodes, manifest.features);
+    stale_.emplace_back(manifest.nodes, part.count);
     if (const auto& entry = manifest.levels[l].stale)
       stale_.back().load(store, *entry, l, [&](NodeId node) { return contents.graph().degree(node); });
   }
@@ -88,16 +90,19 @@ std::uint64_t Embedding::stale_rows() const {
 }
 
 void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
-                           const std::function<void()>& advance) const {
+                           const std::function<void()>& advance, const WholeLevel& whole) const {
   if (kept_) return;  // nothing can have changed them
   std::vector<Run> runs(files.size());
   cone_.checkpoint(store, fold, files, runs);
   for (std::uint32_t l = 0; l <= levels(); ++l) {
     drop_files(files[l], FileRole::overlay);
     if (indexes_.ended()) drop_files(files[l], FileRole::index);
-    if (l > 0) files[l].partitions = level(l).checkpoint(store, fold, runs[l]);
+    const std::shared_ptr<const StateLevel> joined = whole && l > 0 ? whole(l) : nullptr;
+    const auto sums = [&]() -> const StateLevel& { return joined ? *joined : level(l); };
+    if (l > 0) files[l].partitions = sums().checkpoint(store, fold, runs[l]);
     if (!runs[l].empty())
-      files[l].run = write_run(store, l, columns(), runs[l], [&](NodeId node) { return level(l).row(node); });
+      files[l].run =
+          write_run(store, l, contents_.features().columns(), runs[l], [&](NodeId node) { return sums().row(node); });
     if (l < levels()) files[l].stale = stale_[l].checkpoint(store, l);
     if (l > 0 && advance) advance();
   }
@@ -105,7 +110,7 @@ void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::v
 
 void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept {
   if (level == 0)
-    contents_.features().read_ahead(nodes, 0, columns());
+    contents_.features().read_ahead(nodes, part_.first, part_.count);
   else if (!kept_)
     sums_[level - 1].read_ahead(nodes);
   else if (level >= kept_->first_level())
@@ -119,7 +124,7 @@ void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) con
     return;
   }
   std::vector<float> x(columns());
-  contents_.features().read({node, node + 1}, 0, columns(), x.data());
+  contents_.features().read({node, node + 1}, part_.first, part_.count, x.data());
   power_.level0(x, degree, spec_.scale_bits, out);
 }
 
@@ -157,6 +162,7 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   const std::size_t levels = spec_.levels + std::size_t{1}, width = row_width(weights),
                     blocks = weights.size() / levels;
   if (!deferred_.empty()) throw std::logic_error("rows of an embedding whose last level is behind");
+  if (part_.count != contents_.features().columns()) throw std::logic_error("rows of an embedding of some columns");
   for (const NodeId node : nodes)
     if (!is_target(node))
       throw UsageError(contents_.order().text(node) + " has no embedding in this store (not a target); run " +

@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -27,7 +28,10 @@ namespace unweave {
 class Embedding {
  public:
   /// Opens the state of a propagated store. Throws UsageError when it was never propagated, DataError, FormatError.
-  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents);
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents)
+      : Embedding(store, manifest, contents, ColumnRange{0, manifest.features}) {}
+  /// Opens some columns of it: sums and rows of Z have these alone. There must be sums, and no stale rows.
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents, ColumnRange part);
 
   /// Memory that it takes when it is opened: of maps without values, and of what a checkpoint left in runs. Throws
   /// DataError, FormatError.
@@ -36,7 +40,9 @@ class Embedding {
 
   [[nodiscard]] const PropagationSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::uint32_t levels() const noexcept { return spec_.levels; }  ///< L
-  [[nodiscard]] std::uint32_t columns() const noexcept { return contents_.features().columns(); }
+  [[nodiscard]] std::uint32_t columns() const noexcept { return part_.count; }
+  /// Which columns of the features these are.
+  [[nodiscard]] ColumnRange part() const noexcept { return part_; }
   /// Whether there are sums. Where rows are kept in their place, rows() and is_target() serve those, nothing is ever
   /// stale, and nothing can change.
   [[nodiscard]] bool has_sums() const noexcept { return !kept_; }
@@ -65,9 +71,11 @@ class Embedding {
   /// Writes files of the present state, not yet durable, and names them in `files`, the levels 0 .. L that the embedding
   /// was opened from; with `fold`, and no stale rows, there are no overlays. Indexes stay as they are, or go where
   /// they have ended. Calls advance()
-  /// after each of the L levels of sums; it may be empty. Nothing may be deferred. Throws DataError, ResourceError.
+  /// after each of the L levels of sums; it may be empty. Nothing may be deferred. An embedding of some columns takes
+  /// the levels from `whole`. Throws DataError, ResourceError.
+  using WholeLevel = std::function<std::shared_ptr<const StateLevel>(std::uint32_t level)>;
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
-                  const std::function<void()>& advance = {}) const;
+                  const std::function<void()>& advance = {}, const WholeLevel& whole = {}) const;
 
   /// What the sums of the last level lack while a stream puts its work on it off: differences that rows of level L-1 have
   /// published but level L has not been told, or, when is_void, everything.
@@ -98,9 +106,10 @@ class Embedding {
   void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
 
  private:
-  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
+  Embedding(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents, ColumnRange part,
             const std::vector<StoredRun>& runs);
   PropagationSpec spec_;
+  ColumnRange part_;
   const Contents& contents_;
   DegreePower power_;
   Cone cone_;

@@ -95,6 +95,20 @@ void ColumnNorms::set(TileColumns tile, std::span<const std::byte> bytes) {
   }
 }
 
+void ColumnNorms::add(TileColumns tile, std::span<const std::byte> bytes) {
+  const std::scoped_lock lock(sums_->mutex);
+  for (std::size_t c = 0; c < tile.count; ++c) {
+    Int128 both[2];
+    std::memcpy(both, &bytes[c * kTileNormBytes], sizeof both);
+    sums_->by_degree[tile.first + c] += both[0];
+    sums_->plain[tile.first + c] += both[1];
+  }
+}
+
+void ColumnNorms::forget(TileColumns tile) {
+  set(tile, std::vector<std::byte>(tile.count * kTileNormBytes));
+}
+
 void ColumnNorms::finish(PropagationSpec& spec) const {
   const auto value = [](Int128 sum) { return std::ldexp(static_cast<double>(sum), -kNormBits); };
   spec.column_norms.clear();

@@ -30,7 +30,11 @@ class ColumnNorms {
   [[nodiscard]] std::vector<std::byte> bytes(TileColumns tile) const;
   /// The columns as another process has added them, in the place of what was added here.
   void set(TileColumns tile, std::span<const std::byte> bytes);
+  /// Adds what bytes() of another process says of other rows of these columns.
+  void add(TileColumns tile, std::span<const std::byte> bytes);
   void clear();
+  /// As if nothing was added of these columns: their features are going to be read.
+  void forget(TileColumns tile);
   /// Fills in spec.column_norms and spec.code_norm.
   void finish(PropagationSpec& spec) const;
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/propagation/row_share.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -38,6 +39,7 @@ std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const PropagationOptio
 /// Rows of the tile that levels 1, 3, .. leave to the next: no level above the first wants more.
 NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
   if (options.hops == 1) return 0;
+  if (options.share != nullptr) return static_cast<NodeId>(options.share->own().size());
   return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
 }
 
@@ -48,7 +50,8 @@ TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, 
   plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
   if (options.hops > 1) plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
   plan.worker_bytes += SumCheck::bytes(source.num_nodes, options.first_column + options.features,
-                                       static_cast<std::uint32_t>(options.hops), options.wanted);
+                                       static_cast<std::uint32_t>(options.hops), options.wanted,
+                                       options.share != nullptr ? options.share->own().size() : source.num_nodes);
   if (!options.wanted.empty()) plan.tile_bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
   return plan;
 }
@@ -77,6 +80,8 @@ void check_options(const BlockSource& source, const PropagationOptions& options)
   if (!options.wanted.empty() && options.wanted.size() != static_cast<std::size_t>(options.hops)) {
     throw UsageError("one mask of wanted rows is needed for every level");
   }
+  if (options.share != nullptr && !options.wanted.empty())
+    throw UsageError("ranks share the rows of all nodes, and not those of some");
   for (const RowMask& mask : options.wanted) {
     if (mask.rows() != source.num_nodes) throw UsageError("a mask of wanted rows must have one bit a node");
   }
@@ -159,6 +164,9 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
                                                                        : &ranks[static_cast<std::size_t>(level) - 1];
   };
 
+  const RowShare* const share = options.share;
+  const NodeRange filled = share != nullptr ? share->own() : NodeRange{0, source.num_nodes};
+  if (share != nullptr && options.check != nullptr) share->share_key(*options.check);
   Clock::time_point begin_fill = Clock::now();
   Clock::duration filling{};
   // Before the features pass through the page cache, which would leave few free pages of the larger size.
@@ -176,10 +184,10 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
     const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, active_threads());
     Reservation lists = budget.reserve(workers * slot_bytes, "lists of the check");
     if (options.check != nullptr) source.make_slots(workers);
-    run_items((source.num_nodes + kFillRows - 1) / kFillRows, workers, [&](std::size_t item, std::size_t worker) {
-      const std::size_t begin = item * kFillRows;
+    run_items((filled.size() + kFillRows - 1) / kFillRows, workers, [&](std::size_t item, std::size_t worker) {
+      const std::size_t begin = filled.first + item * kFillRows;
       const NodeRange rows{static_cast<NodeId>(begin),
-                           static_cast<NodeId>(std::min<std::size_t>(source.num_nodes, begin + kFillRows))};
+                           static_cast<NodeId>(std::min<std::size_t>(filled.last, begin + kFillRows))};
       if (fill_check.must_weigh && begin / kBlockNodes % kReadBlocks == 0)
         scan_ahead(source, begin / kBlockNodes, nullptr);
       T* const out = larger.as<T>() + begin * columns.count;
@@ -189,6 +197,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
         fill_checked(source, fill, columns, rows, out, worker, fill_check);
     });
     lists.release();
+    if (share != nullptr) share->exchange(reinterpret_cast<std::byte*>(larger.as<T>()), columns.count * sizeof(T));
     filling += Clock::now() - begin_fill;
     HugeBuffer* current = &larger;
     HugeBuffer* next = &smaller;
@@ -200,17 +209,27 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
       tile.quotients = level < options.hops ? next->as<T>() : nullptr;
       const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
+      if (share != nullptr) wanted = &share->mask();
       const LevelCheck check = check_of(level);
-      const SweepLevel job{tile, wanted, ranks_of(level - 1), ranks_of(level),
+      const SweepLevel job{tile, wanted, ranks_of(level - 1), share != nullptr ? &share->ranks() : ranks_of(level),
                            options.check == nullptr ? nullptr : &check};
       const bool has_lists = level == options.hops && options.last_lists != nullptr;
       sweep_level(has_lists ? *options.last_lists : source, job, budget,
                   [&](const SumRows& rows) { sink(level, columns, rows); });
-      if (const auto number = static_cast<std::uint32_t>(level);
-          options.check != nullptr && !options.check->holds(number))
+      const auto number = static_cast<std::uint32_t>(level);
+      if (share != nullptr && options.check != nullptr && !share->holds(*options.check, number))
+        throw WrongSums("level " + std::to_string(number) + ", on one of the ranks");
+      if (share == nullptr && options.check != nullptr && !options.check->holds(number))
         throw WrongSums(blame_level(source, job, *options.check, number));
       if (options.level_done) options.level_done(level, columns);
-      if (level < options.hops) std::swap(current, next);
+      if (level == options.hops) continue;
+      if (share == nullptr) {
+        std::swap(current, next);
+        continue;
+      }
+      const std::size_t row_values = columns.count;
+      std::copy_n(smaller.as<T>(), share->own().size() * row_values, larger.as<T>() + share->own().first * row_values);
+      share->exchange(reinterpret_cast<std::byte*>(larger.as<T>()), row_values * sizeof(T));
     }
     if (options.check != nullptr) options.check->close_tile();
   }

@@ -26,6 +26,8 @@ struct TileColumns {
   std::size_t count = 0;
 };
 
+class RowShare;
+
 struct PropagationOptions {
   std::size_t first_column = 0;  ///< the first one of those that are summed
   std::size_t features = 0;      ///< columns from there on
@@ -45,6 +47,9 @@ struct PropagationOptions {
   /// Is told that all rows of a level of a tile were handed over, and are the sums of their terms; may be empty. The check has
   /// the residues of the tile until it returns.
   std::function<void(int level, TileColumns columns)> level_done;
+  /// The rows that this rank of a job sums, of those of all nodes; null: all. Then nobody is `wanted` besides, and every rank
+  /// sweeps tiles of one width.
+  const RowShare* share = nullptr;
   /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
   std::function<void(HugeBuffer)> spare;
 };

@@ -84,7 +84,11 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
                                const std::filesystem::path& store, std::uint32_t first, std::uint32_t last) {
   const Reservation masks = reserve_masks(contents, embedding, first, last, budget);
   SweepJob job = sweep_job(contents, embedding, first, last);
-  TileFill current = level0_fill(contents, embedding.spec());
+  const std::size_t shift = embedding.part().first;
+  TileFill current = [fill = level0_fill(contents, embedding.spec()), shift](TileColumns columns, NodeRange rows,
+                                                                             std::int32_t* out) {
+    fill({columns.first + shift, columns.count}, rows, out);
+  };
   if (first > 1)
     current = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
       embedding.density_tile(first - 1, columns, rows, out);

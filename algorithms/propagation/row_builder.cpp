@@ -411,6 +411,7 @@ SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const 
     return norms != nullptr ? norms->bytes(columns) : std::vector<std::byte>(columns.count * kTileNormBytes);
   });
   for (const TileRun& run : runs) {
+    if (norms != nullptr) norms->forget(run.columns);  // see sum_tiles()
     const RowTaker put = [&](std::uint32_t level, TileColumns some, std::span<const NodeId> nodes,
                              const float* values) {
       KeptBits bits(contents, spec.kept);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "algorithms/propagation/density.h"
+#include "algorithms/propagation/row_share.h"
 #include "engine/resources/clock.h"
 #include "engine/state/level_image.h"
 #include "engine/sweep/graph_stream.h"
@@ -58,6 +59,8 @@ PropagationOptions options_of(const SweepJob& job, std::size_t skip = 0) {
   options.wanted = std::span(job.wanted);
   if (!job.wanted.empty()) options.wanted = options.wanted.subspan(skip);
   options.last_lists = job.last_lists;
+  options.share = job.share;
+  options.most_columns = job.most_columns;
   return options;
 }
 
@@ -67,12 +70,14 @@ std::size_t levels_of(const SweepJob& job) {
 
 /// The rows wanted at level first_level + index, or null for all.
 const RowMask* mask_of(const SweepJob& job, std::size_t index) {
+  if (job.share != nullptr) return &job.share->mask();
   return job.wanted.empty() ? nullptr : &job.wanted[index];
 }
 
 /// Rows kept at level first_level + index.
 std::uint64_t rows_of(const Contents& contents, const SweepJob& job, std::size_t index) {
-  return job.wanted.empty() ? contents.num_nodes() : job.wanted[index].size();
+  const RowMask* const mask = mask_of(job, index);
+  return mask == nullptr ? contents.num_nodes() : mask->size();
 }
 
 /// Bytes of the partitions of a level whose sums all fit 32 bits.
@@ -110,8 +115,9 @@ void share_memory(const BlockSource& source, const PropagationOptions& options, 
 /// The check of sums of so many levels, the first of which has this number.
 SumCheck check_of(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                   std::uint32_t first_level, MemoryBudget& budget) {
-  return {contents.num_nodes(), job.columns, static_cast<std::uint32_t>(options.hops),
-          options.wanted,       budget,      first_level};
+  const NodeRange formed = job.share != nullptr ? job.share->own() : NodeRange{0, contents.num_nodes()};
+  return {contents.num_nodes(), job.columns, static_cast<std::uint32_t>(options.hops), options.wanted, budget,
+          first_level,          formed};
 }
 SumCheck check_of(const Contents& contents, const SweepJob& job, MemoryBudget& budget) {
   return check_of(contents, job, options_of(job), job.first_level, budget);
@@ -296,6 +302,8 @@ SweepResult sum_tiles(const TileFolder& folder, const Contents& contents, const 
     return norms != nullptr ? norms->bytes(columns) : std::vector<std::byte>(columns.count * kTileNormBytes);
   });
   for (const TileRun& run : runs) {
+    // Tiles that do not end where the run does may have told of some of its columns.
+    if (norms != nullptr && run.skip == 0) norms->forget(run.columns);
     const SweepResult one = sweep_columns(
         contents, job, run, all_tiles, budget,
         [&](int level, TileColumns columns, const SumRows& rows) {
@@ -370,6 +378,16 @@ class PartitionFill {
   std::vector<StatePartition> partitions_;
 };
 
+/// What becomes of tiles that were joined.
+enum class TileEnd { stay, removed };
+
+/// In the place of a partition that another rank makes: nothing is to be done here.
+constexpr const char* kOfOthers = "of another rank";
+void leave_to_others(std::vector<FileEntry>& kept, RankShare own) {
+  for (std::size_t span = 0; span < kept.size(); ++span)
+    if (span < own.begin || span >= own.end) kept[span].path = kOfOthers;
+}
+
 /// What is built, and where.
 struct StateBuild {
   const std::filesystem::path& store;  ///< or the folder, where parts are kept
@@ -384,7 +402,8 @@ struct StateBuild {
     return std::all_of(kept[index].begin(), kept[index].end(), [](const FileEntry& one) { return !one.path.empty(); });
   }
   [[nodiscard]] bool is_empty(std::size_t index) const {
-    return std::all_of(kept[index].begin(), kept[index].end(), [](const FileEntry& one) { return one.path.empty(); });
+    return std::all_of(kept[index].begin(), kept[index].end(),
+                       [](const FileEntry& one) { return one.path.empty() || one.path == kOfOthers; });
   }
   /// The first level that lacks a partition.
   [[nodiscard]] std::size_t first() const {
@@ -491,7 +510,7 @@ SweepResult build_partitions(StateBuild& build) {
 }
 
 /// Joins the tiles of the levels that lack partitions.
-void join_levels(StateBuild& build, const TileForm& form, std::span<const FinishedTile* const> cover) {
+void join_levels(StateBuild& build, const TileForm& form, std::span<const FinishedTile* const> cover, TileEnd end) {
   constexpr std::size_t kGroups = 16;  // a kill loses about one of them
   WriteBuffers buffers(build.plan.write_buffers, build.budget);
   const NodeId nodes = build.contents.num_nodes();
@@ -515,6 +534,7 @@ void join_levels(StateBuild& build, const TileForm& form, std::span<const Finish
       }
       build.finish(index, *image, buffers.queue());
     }
+    if (end == TileEnd::stay) continue;
     std::error_code ignored;
     for (const TileFile* tile : tiles) std::filesystem::remove(tile->path(), ignored);
   }
@@ -546,6 +566,18 @@ void link_partitions(const std::filesystem::path& folder, const std::filesystem:
 
 }  // namespace
 
+void join_spans(const TileFolder& folder, const Contents& contents, const SweepJob& job, const StatePlan& plan,
+                RankShare spans, MemoryBudget& budget) {
+  StateBuild build{folder.path(), contents, job, plan, budget, &folder, {}};
+  for (std::uint32_t level = job.first_level; level <= job.last_level; ++level)
+    leave_to_others(build.kept.emplace_back(folder.partitions(level, job.columns)), spans);
+  const TileForm form = sums_form(contents, job);
+  const std::vector<FinishedTile> tiles = folder.tiles(form);
+  const TileColumns all{0, job.columns};
+  require_tiles(folder, tiles, all);
+  join_levels(build, form, exact_cover(tiles, all), TileEnd::stay);
+}
+
 SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
                         const StatePlan& plan, MemoryBudget& budget, const TileFolder* folder, TileUse use,
                         ColumnNorms* norms) {
@@ -559,8 +591,12 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
   for (std::uint32_t level = job.first_level; level <= job.last_level; ++level)
     build.kept.push_back(folder == nullptr ? std::vector<FileEntry>(num_spans(contents.num_nodes()))
                                            : folder->partitions(level, job.columns));
+  if (job.share != nullptr)
+    for (std::vector<FileEntry>& kept : build.kept) leave_to_others(kept, job.share->own_spans());
   const TileColumns all{0, job.columns};
-  const std::size_t first = build.first();
+  std::size_t first = build.first();
+  // Where ranks have joined the partitions, tiles are all there still, and know the norms.
+  if (use == TileUse::join && !exact_cover(folder->tiles(sums_form(contents, job)), all).empty()) first = 0;
   const TileForm form = sums_form(contents, job, first);
   SweepResult result;
   const bool joins =
@@ -574,7 +610,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     const std::vector<const FinishedTile*> cover = exact_cover(tiles, all);
     for (const FinishedTile* tile : cover)
       if (norms != nullptr) norms->set(tile->columns, tile->levels[0]->norms());
-    join_levels(build, form, cover);
+    join_levels(build, form, cover, TileEnd::removed);
     result.tiles = cover.size();
     for (const FinishedTile* tile : cover) result.tile_width = std::max(result.tile_width, tile->columns.count);
     result.seconds += seconds_since(summed);

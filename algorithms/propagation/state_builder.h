@@ -14,6 +14,7 @@
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/resident_rows.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/sealed_file.h"
 
@@ -27,14 +28,17 @@ struct SweepJob {
   std::vector<RowMask> wanted;              ///< one mask a level first..last, or empty for all rows
   TileFill fill;                            ///< normalised sums of level first_level - 1
   const BlockSource* last_lists = nullptr;  ///< see PropagationOptions
+  const RowShare* share = nullptr;          ///< likewise; then nobody is in `wanted`
+  std::size_t most_columns = 0;             ///< of a tile, for all ranks of a share; 0: as many as fit
   /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
   /// thread, one call at a time.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
 };
 
 struct SweepResult {
-  std::vector<std::vector<FileEntry>> partitions;  ///< [level - first_level][span]
-  std::uint64_t rows = 0;                          ///< rows summed, over all levels
+  /// [level - first_level][span]; where ranks share the rows, those of other ranks are anything.
+  std::vector<std::vector<FileEntry>> partitions;
+  std::uint64_t rows = 0;  ///< rows summed, over all levels
   std::uint64_t tiles = 0;
   std::size_t tile_width = 0;  ///< columns, the last tile perhaps has fewer
   double seconds = 0;          ///< from the first normalised sums to the last sum
@@ -129,6 +133,11 @@ enum class TileUse {
 
 /// Throws DataError, which names the columns that no tile has, or tiles of which none ends where the next begins.
 void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles, TileColumns all);
+
+/// Joins the tiles of some spans, of all levels, and keeps the partitions in the folder, durable; the tiles stay. Others may
+/// do so with other spans meanwhile. Throws ResourceError, DataError.
+void join_spans(const TileFolder& folder, const Contents& contents, const SweepJob& job, const StatePlan& plan,
+                RankShare spans, MemoryBudget& budget);
 
 /// Computes the sums of the levels and writes them as partitions of `store` (not yet durable), while it goes on, in tiles and
 /// through buffers as planned. With more than one column tile, or where the folder has tiles, these are joined partition by

@@ -121,6 +121,13 @@ void require_options(std::string_view name, const SolverOptions& options) {
   static_cast<void>(make_solver(name, options));
 }
 
+void require_over_ranks(std::string_view name, const SolverOptions& options) {
+  if (solver_entry(name).kind(!options.hidden.empty()).over_ranks) return;
+  throw UsageError(std::string(name) + (options.hidden.empty() ? "" : " with hidden layers") +
+                   " does not train over several ranks; start it alone, or choose a linear head and one of " +
+                   solvers_with([](const SolverEntry& entry) { return entry.linear.over_ranks; }));
+}
+
 SolverOptions taken_options(std::string_view name, SolverOptions options) {
   if (!solver_entry(name).noisy) options.epsilon = options.delta = 0;
   return options;

@@ -32,6 +32,8 @@ namespace unweave {
                                                   const SolverResources& resources = {});
 /// Throws what make_solver() would.
 void require_options(std::string_view name, const SolverOptions& options);
+/// Throws UsageError that names those which can where a solver cannot train such models on rows that ranks share.
+void require_over_ranks(std::string_view name, const SolverOptions& options);
 /// What of these options a solver takes, as its models and certificates hold them: one that draws no noise has epsilon = delta = 0.
 [[nodiscard]] SolverOptions taken_options(std::string_view name, SolverOptions options);
 

@@ -171,7 +171,7 @@ class Generator {
     BuiltShards built = build_shards(builder_.path(), nodes_, 1, *arcs, budget_, meter_);
     manifest.shards = std::move(built.files);
     manifest.edges = built.arcs / 2;
-    return arcs->counts_with(built.arcs);
+    return with_arcs(arcs->counts(), built.arcs);
   }
 
   void make_features() {

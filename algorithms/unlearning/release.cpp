@@ -1,6 +1,7 @@
 // algorithms/unlearning/release.cpp - publishing, claiming, and the words of references.
 #include "algorithms/unlearning/release.h"
 
+#include <span>
 #include <utility>
 
 #include "algorithms/learning/head.h"
@@ -31,7 +32,14 @@ void release(Model& model, Matrix weights, const TrainingSet& rows) {
 
 void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise, RandomSource& random,
                         const TrainingSet& rows) {
-  release(model, publish(weights, noise, random), rows);
+  Ranks* const ranks = rows.ranks();
+  if (ranks == nullptr) return release(model, publish(weights, noise, random), rows);
+  // The noise is drawn on one rank, and nothing of it but what is published leaves that one.
+  Matrix published = Matrix::Zero(weights.rows(), weights.cols());
+  if (ranks->first()) published = publish(weights, noise, random);
+  wipe(weights.data(), size_of(weights.size()) * sizeof(double));
+  ranks->broadcast(std::as_writable_bytes(std::span(published.data(), size_of(published.size()))));
+  release(model, std::move(published), rows);
 }
 
 void certify(StepReport& report, std::string_view theorem, double delta_reached, Curve curve) {

@@ -20,8 +20,8 @@ namespace unweave {
 
 /// Makes `weights` the next release of a model that stands on `rows`.
 void release(Model& model, Matrix weights, const TrainingSet& rows);
-/// Rounds `weights` to the grid, adds fresh noise, releases the result and wipes `weights`. Throws UsageError when a weight
-/// is too large for the grid.
+/// Rounds `weights` to the grid, adds fresh noise, releases the result and wipes `weights`. Where ranks share the rows
+/// all of them call it, and release what rank 0 has made. Throws UsageError when a weight is too large for the grid.
 void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise, RandomSource& random,
                         const TrainingSet& rows);
 

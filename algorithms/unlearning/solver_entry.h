@@ -29,6 +29,9 @@ struct SolverKind {
   /// Its training rows hold slots in the order of their nodes' positions, so that a claim needs positions that do not follow
   /// removed data.
   bool over_slots = false;
+  /// It trains on rows that ranks share (training_set.h): it reads them in sweeps alone, and nothing that decides
+  /// differs from rank to rank.
+  bool over_ranks = false;
   /// Its models stand where a run of SGD over slots ended, or a step from there, which need not be near a minimiser:
   /// what they are compared with is that run again, over the slots that are left.
   bool follows_run = false;

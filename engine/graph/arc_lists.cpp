@@ -83,7 +83,7 @@ void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& 
   }
 }
 
-SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys,
+SortedArcs::SortedArcs(std::shared_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys,
                        const ArcCounts& counts, std::size_t sort_bytes)
     : store_(std::move(store)),
       chunks_(std::move(chunks)),
@@ -91,8 +91,12 @@ SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> 
       counts_(counts),
       log2_width_(kMinBucketLog2),
       capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(), store_->chunk_arcs())),
+      most_chunk_arcs_(store_->chunk_arcs()),
       budget_(std::numeric_limits<std::uint64_t>::max()) {
-  for (const ArcChunk& chunk : chunks_) log2_width_ = std::max(log2_width_, chunk.log2_width);
+  for (const ArcChunk& chunk : chunks_) {
+    log2_width_ = std::max(log2_width_, chunk.log2_width);
+    most_chunk_arcs_ = std::max<std::uint64_t>(most_chunk_arcs_, chunk.arcs);
+  }
   // Within a bucket in the order of the file.
   std::sort(chunks_.begin(), chunks_.end(), [this](const ArcChunk& a, const ArcChunk& b) {
     return std::tuple(a.first_source >> log2_width_, a.in_file, a.at) <
@@ -104,16 +108,16 @@ std::size_t SortedArcs::most_sort_bytes() {
   return kMostRangeArcs * bytes_per_arc();
 }
 
-ArcCounts SortedArcs::counts_with(ArcIndex arcs) const noexcept {
-  ArcCounts counts = counts_;
+ArcCounts with_arcs(ArcCounts counts, ArcIndex arcs) noexcept {
   counts.arcs = arcs;
   counts.duplicates = counts.edges_read - counts.self_loops - arcs / 2;
   return counts;
 }
 
-void SortedArcs::begin(NodeId nodes) {
+void SortedArcs::begin(NodeId nodes, NodeId first) {
   nodes_ = nodes;
-  planned_to_ = 0;
+  first_ = first;
+  planned_to_ = std::uint64_t{first} >> log2_width_ << log2_width_;
   planned_.clear();
   planned_arcs_ = 0;
 }
@@ -128,13 +132,16 @@ std::span<const ArcChunk> SortedArcs::chunks_of(std::uint64_t first_node, std::u
 }
 
 bool SortedArcs::next(ArcLists& lists) {
-  // The last range may still be joined by the next bucket.
-  while (planned_to_ < nodes_ && (planned_.size() < 2 || planned_arcs_ < kReadAheadArcs)) plan();
-  if (planned_.empty()) return false;
-  lists.nodes = planned_.front().nodes;
-  lists.raw_arcs = planned_.front().arcs;
-  planned_arcs_ -= lists.raw_arcs;
-  planned_.pop_front();
+  do {
+    // The last range may still be joined by the next bucket.
+    while (planned_to_ < nodes_ && (planned_.size() < 2 || planned_arcs_ < kReadAheadArcs)) plan();
+    if (planned_.empty()) return false;
+    lists.nodes = planned_.front().nodes;
+    lists.raw_arcs = planned_.front().arcs;
+    planned_arcs_ -= lists.raw_arcs;
+    planned_.pop_front();
+    // A bucket may begin before the span of first_; no range reaches into two spans.
+  } while (lists.nodes.first < first_);
   return true;
 }
 
@@ -240,7 +247,7 @@ std::size_t SortedArcs::gather(std::uint64_t first_key, std::uint64_t last_key, 
 
 std::vector<std::uint64_t> SortedArcs::count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const {
   std::vector<std::uint64_t> bins(kBins);
-  std::vector<std::uint64_t> keys(store_->chunk_arcs() + ChunkStore::kUnpackSlack / kArcBytes);
+  std::vector<std::uint64_t> keys(most_chunk_arcs_ + ChunkStore::kUnpackSlack / kArcBytes);
   const std::uint64_t first_node = keys_.source(first_key);
   // All bins lie in one bucket: those of a bucket, or parts of a range.
   for (const ArcChunk& chunk : chunks_of(first_node, first_node + 1)) {
@@ -262,7 +269,7 @@ HugeBuffer SortedArcs::borrow() {
       return keys;
     }
   }
-  return {(capacity_ + store_->chunk_arcs()) * kArcBytes + ChunkStore::kUnpackSlack, budget_, "sorting of arcs"};
+  return {(capacity_ + most_chunk_arcs_) * kArcBytes + ChunkStore::kUnpackSlack, budget_, "sorting of arcs"};
 }
 
 void SortedArcs::give_back(HugeBuffer keys) {

@@ -30,6 +30,9 @@ struct ArcCounts {
   std::optional<NodeId> smallest_node, largest_node;  ///< among all ids seen, self loops included; empty without edges
 };
 
+/// Counts with the number of unique arcs, which whoever took the lists has counted.
+[[nodiscard]] ArcCounts with_arcs(ArcCounts counts, ArcIndex arcs) noexcept;
+
 /// Adjacency lists of consecutive nodes. Used again and again, so that vectors keep their size.
 struct ArcLists {
   NodeRange nodes;
@@ -47,20 +50,19 @@ using RefuseWeights = std::function<void(Edge edge, std::uint32_t one, std::uint
 class SortedArcs {
  public:
   /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store` holds `chunks`.
-  SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys, const ArcCounts& counts,
+  SortedArcs(std::shared_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys, const ArcCounts& counts,
              std::size_t sort_bytes);
 
   /// What is known before sorting.
   [[nodiscard]] const ArcCounts& counts() const noexcept { return counts_; }
-  /// counts() with the number of unique arcs, which whoever took the lists has counted.
-  [[nodiscard]] ArcCounts counts_with(ArcIndex arcs) const noexcept;
 
   /// Bytes that suffice for sorting: with more, ranges are large enough already, unless one block of nodes has very many arcs.
   [[nodiscard]] static std::size_t most_sort_bytes();
 
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
-  /// (storage/formats/store_layout.h). Before the first next().
-  void begin(NodeId nodes);
+  /// (storage/formats/store_layout.h). Before the first next(). Those before `first`, at which a span begins, are left
+  /// out.
+  void begin(NodeId nodes, NodeId first = 0);
   /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a node whose edges weigh much has a long
   /// list. To be charged by whoever loads them.
   [[nodiscard]] std::uint64_t excess_bytes(const ArcLists& lists) const noexcept {
@@ -92,15 +94,18 @@ class SortedArcs {
   [[nodiscard]] HugeBuffer borrow();
   void give_back(HugeBuffer keys);
 
-  std::unique_ptr<ChunkStore> store_;
+  std::shared_ptr<ChunkStore> store_;
   std::vector<ArcChunk> chunks_;  // by bucket
   ArcKeys keys_;
   RefuseWeights refuse_weights_;
   ArcCounts counts_;
   std::uint8_t log2_width_;  // logarithm of the widest bucket's width; all others nest
   std::uint64_t capacity_;   // arcs that a range may have, unless one block has more
+  std::uint64_t
+      most_chunk_arcs_;  // arcs of one chunk; those of a process before this one may be larger than the store's
 
   NodeId nodes_ = 0;
+  NodeId first_ = 0;              // begins the first range that next() gives
   std::uint64_t planned_to_ = 0;  // node
   std::deque<Range> planned_;
   std::uint64_t planned_arcs_ = 0;

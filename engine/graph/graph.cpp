@@ -6,6 +6,7 @@
 #include <cassert>
 #include <iterator>
 
+#include "engine/graph/local_lists.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
@@ -18,7 +19,8 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
       span_log2_(static_cast<unsigned>(std::countr_zero(span_nodes(manifest.nodes)))),
       span_mask_(span_nodes(manifest.nodes) - 1) {
   for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
-    shards_.emplace_back(store, manifest.shards[i], span_range(nodes_, i), nodes_, max_weight_);
+    shards_.emplace_back(LocalLists::folder_of(store, manifest.shards[i]), manifest.shards[i], span_range(nodes_, i),
+                         nodes_, max_weight_);
     counts_.push_back(shards_.back().counts().data());
     arcs_ += shards_.back().arcs();
     for (std::size_t block = 0; block < shards_.back().num_blocks(); ++block)

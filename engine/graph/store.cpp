@@ -27,7 +27,6 @@
 namespace unweave {
 namespace {
 
-constexpr const char* kUnfinishedName = "unfinished";
 /// What that file says, so that a user's own of this name is not taken for ours.
 constexpr std::string_view kMark = "A store of unweave is being built here.\n";
 
@@ -48,7 +47,7 @@ std::string new_manifest_name() {
 
 /// Whether a store in the making has an entry of this name in its folder, besides its mark and its lock.
 bool is_of_building(const std::string& name) {
-  return name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix) ||
+  return name == new_manifest_name() || name == kImportFolder || name.starts_with(SpoolFile::kPrefix) ||
          std::find(std::begin(kStoreFolders), std::end(kStoreFolders), name) != std::end(kStoreFolders);
 }
 
@@ -103,11 +102,7 @@ void remove_building_mark(const std::filesystem::path& store) {
 
 /// Removes what building puts into a store.
 void remove_building(const std::filesystem::path& store) {
-  std::error_code ignored;
-  std::vector<std::filesystem::path> entries;
-  for (const auto& item : std::filesystem::directory_iterator(store, ignored))
-    if (is_of_building(item.path().filename().string())) entries.push_back(item.path());
-  for (const auto& entry : entries) std::filesystem::remove_all(entry, ignored);
+  clear_building(store);
   sync_directory(store);
   remove_building_mark(store);  // last: what a kill or a power cut leaves until then is known as ours
 }
@@ -162,9 +157,11 @@ void create_store_folder(const std::filesystem::path& store) {
   make_folders(store);
 }
 
-WriterLock start_building(const std::filesystem::path& store) {
+WriterLock start_building(const std::filesystem::path& store, bool keeps) {
   if (!is_unfinished(store) && !holds_nothing(store)) create_store_folder(store);
   WriterLock lock(store);
+  std::error_code missing;
+  if (keeps && is_unfinished(store) && std::filesystem::exists(store / kImportFolder, missing)) return lock;
   if (is_unfinished(store)) remove_building(store);
   // Somebody may have finished since, and a user's own files are not ours to remove.
   if (!holds_nothing(store)) refuse_folder(store);
@@ -175,6 +172,22 @@ WriterLock start_building(const std::filesystem::path& store) {
   sync_directory(store);
   sync_directory(store / "..");  // whoever made the folder
   return lock;
+}
+
+void clear_building(const std::filesystem::path& store, const std::set<std::string>& named) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> unnamed;
+  for (const auto& item : std::filesystem::directory_iterator(store, ignored)) {
+    if (!is_of_building(item.path().filename().string())) continue;
+    if (named.empty() || !item.is_directory(ignored)) {
+      unnamed.push_back(item.path());
+      continue;
+    }
+    for (const auto& file : std::filesystem::recursive_directory_iterator(item.path(), ignored))
+      if (!file.is_directory(ignored) && !named.contains(file.path().lexically_relative(store).generic_string()))
+        unnamed.push_back(file.path());
+  }
+  for (const auto& path : unnamed) std::filesystem::remove_all(path, ignored);
 }
 
 void abandon_building(const std::filesystem::path& store) {
@@ -190,6 +203,12 @@ void abandon_building(const std::filesystem::path& store) {
 }
 
 void end_building(const std::filesystem::path& store) {
+  std::error_code ignored;
+  // Without the mark a folder of that name is not ours, so it goes first, and for good.
+  if (std::filesystem::exists(store / kImportFolder, ignored) && read_mark(store) == kMark) {
+    std::filesystem::remove_all(store / kImportFolder, ignored);
+    sync_directory(store);
+  }
   remove_building_mark(store);
 }
 

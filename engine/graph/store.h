@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "storage/formats/manifest.h"
@@ -30,7 +32,10 @@ void create_store_folder(const std::filesystem::path& store);
 /// Makes an empty folder for a new store whose building takes a while. The folder carries a mark until end_building(),
 /// so that what a killed process leaves there is recognised and removed by the next start_building(). Throws UsageError
 /// when `store` exists and holds anything else, ResourceError when another process builds it.
-[[nodiscard]] WriterLock start_building(const std::filesystem::path& store);
+/// `keeps`: what a killed process leaves with the record of an unfinished import stays, for who goes on with it.
+[[nodiscard]] WriterLock start_building(const std::filesystem::path& store, bool keeps = false);
+/// Removes what lies in a folder that is being built, but for the files of `named`, relative to it.
+void clear_building(const std::filesystem::path& store, const std::set<std::string>& named = {});
 /// Removes what was built so far; the caller still holds the lock, which nobody can take from now on.
 void abandon_building(const std::filesystem::path& store);
 /// Removes the mark of a store whose manifest is durable.

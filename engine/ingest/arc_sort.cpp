@@ -2,7 +2,6 @@
 #include "engine/ingest/arc_sort.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/resources/parallel.h"
@@ -57,17 +56,18 @@ ArcSorter::Room ArcSorter::expected_room(std::size_t budget_bytes, std::uint64_t
 }
 
 ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
-                     std::uint32_t max_weight)
-    : keys_(max_weight) {
+                     std::uint32_t max_weight, NamedArcs kept)
+    : keys_(max_weight), before_(kept.counts), kept_(std::move(kept.chunks)) {
   const Shares shares(budget_bytes);
   sort_bytes_ = shares.sort;
   const Shape& shape = shares.shape;
-  store_ =
-      std::make_unique<ChunkStore>(std::move(temp_dir), keys_, shares.chunks, shape.chunk_arcs, shape.open_chunks());
+  store_ = std::make_shared<ChunkStore>(std::move(temp_dir), keys_, shares.chunks, shape.chunk_arcs,
+                                        shape.open_chunks(), std::move(kept.file), kept.bytes);
   for (std::size_t i = 0; i < shape.distributors; ++i) {
     distributors_.push_back(std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0)));
     idle_.push_back(distributors_.back().get());
   }
+  returned_chunks_.resize(shape.distributors);
 }
 
 ArcSorter::~ArcSorter() = default;
@@ -87,26 +87,40 @@ void ArcSorter::add(std::span<const Edge> edges, std::span<const std::uint32_t> 
   borrowed->add(edges, weights);
 }
 
-std::unique_ptr<SortedArcs> ArcSorter::finish() {
-  ArcCounts counts;
-  std::vector<ArcChunk> chunks;
-  NodeId smallest = std::numeric_limits<NodeId>::max();
-  NodeId largest = 0;
+std::vector<ArcChunk> ArcSorter::close_chunks() {
+  parallel_ranges(0, distributors_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) distributors_[i]->finish();
+  });
+  std::vector<ArcChunk> fresh;
+  for (std::size_t i = 0; i < distributors_.size(); ++i) {
+    const std::vector<ArcChunk>& chunks = distributors_[i]->chunks();
+    fresh.insert(fresh.end(), chunks.begin() + static_cast<std::ptrdiff_t>(returned_chunks_[i]), chunks.end());
+    returned_chunks_[i] = chunks.size();
+  }
+  return fresh;
+}
+
+ArcCounts ArcSorter::counts() const {
+  ArcCounts counts = before_;
   for (const auto& distributor : distributors_) {
-    distributor->finish();
     counts.edges_read += distributor->edges();
     counts.self_loops += distributor->self_loops();
     counts.upward += distributor->upward();
-    smallest = std::min(smallest, distributor->smallest());
-    largest = std::max(largest, distributor->largest());
-    chunks.insert(chunks.end(), distributor->chunks().begin(), distributor->chunks().end());
+    if (distributor->edges() == 0) continue;
+    counts.smallest_node = std::min(counts.smallest_node.value_or(distributor->smallest()), distributor->smallest());
+    counts.largest_node = std::max(counts.largest_node.value_or(0), distributor->largest());
   }
-  distributors_.clear();
   counts.spooled_bytes = store_->spooled_bytes();
-  if (counts.edges_read > 0) {
-    counts.smallest_node = smallest;
-    counts.largest_node = largest;
-  }
+  return counts;
+}
+
+std::unique_ptr<SortedArcs> ArcSorter::finish() {
+  static_cast<void>(close_chunks());
+  std::vector<ArcChunk> chunks = std::move(kept_);
+  for (const auto& distributor : distributors_)
+    chunks.insert(chunks.end(), distributor->chunks().begin(), distributor->chunks().end());
+  const ArcCounts counts = this->counts();
+  distributors_.clear();
   return std::make_unique<SortedArcs>(std::move(store_), std::move(chunks), keys_, counts, sort_bytes_);
 }
 

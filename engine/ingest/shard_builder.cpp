@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "engine/graph/edge_pieces.h"
 #include "engine/resources/memory_shares.h"
@@ -73,12 +74,16 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 }  // namespace
 
 BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight, SortedArcs& arcs,
-                         MemoryBudget& budget, WorkMeter& meter) {
+                         MemoryBudget& budget, WorkMeter& meter, std::vector<CountedShard> finished,
+                         const TakeShards& take) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
-  BuiltShards built;
   std::optional<ShardWriter> writer;
-  arcs.begin(nodes);
+  CountedShard next;
+  const auto first =
+      static_cast<NodeId>(std::min<std::uint64_t>(nodes, std::uint64_t{span_nodes(nodes)} * finished.size()));
+  arcs.begin(nodes, first);
+  meter.advance(first);
   run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
                       [&](Piece& piece) {
                         if (piece.excess.bytes() > 0) {
@@ -96,13 +101,22 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
                         if (!writer) writer.emplace(store, shard, nodes, max_weight, encoded.bytes());
                         writer->append(piece.encoded);
-                        built.arcs += piece.lists.targets.size();
-                        built.unique += piece.lists.unique;
+                        next.arcs += piece.lists.targets.size();
+                        next.unique += piece.lists.unique;
                         meter.advance(range.size());
                         if (range.last != shard.last) return;
-                        built.files.push_back(writer->finish());
+                        next.file = writer->finish();
                         writer.reset();
+                        finished.push_back(std::exchange(next, {}));
+                        if (take) take(finished);
                       });
+  BuiltShards built;
+  for (const CountedShard& shard : finished) {
+    built.arcs += shard.arcs;
+    built.unique += shard.unique;
+    built.files.push_back(shard.file);
+  }
+  built.counted = std::move(finished);
   return built;
 }
 

@@ -18,9 +18,9 @@ namespace unweave {
 /// commit() the destructor removes everything it finds there, and the folder itself if it was made here, as those that it lies in.
 class StoreBuilder {
  public:
-  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
-  /// ResourceError when somebody else builds it.
-  explicit StoreBuilder(std::filesystem::path store);
+  /// What a killed builder left in `store` is removed, unless it `keeps` that of an import. Throws UsageError when the
+  /// folder holds anything else, ResourceError when somebody else builds it.
+  explicit StoreBuilder(std::filesystem::path store, bool keeps = false);
   StoreBuilder(const StoreBuilder&) = delete;
   StoreBuilder& operator=(const StoreBuilder&) = delete;
   ~StoreBuilder();
@@ -29,6 +29,8 @@ class StoreBuilder {
   [[nodiscard]] Manifest& manifest() noexcept { return manifest_; }
   /// Makes the files of the manifest durable, then the manifest.
   void commit();
+  /// Leaves what is there when this object ends without a commit(), for who goes on with it.
+  void leave() noexcept { left_ = true; }
 
  private:
   std::filesystem::path store_;
@@ -36,6 +38,7 @@ class StoreBuilder {
   WriterLock lock_;
   Manifest manifest_;
   bool committed_ = false;
+  bool left_ = false;
 };
 
 /// What became of the input, and what the new store holds.

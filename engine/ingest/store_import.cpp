@@ -7,6 +7,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_order.h"
+#include "engine/ingest/import_identity.h"
 #include "engine/ingest/name_import.h"
 #include "engine/ingest/name_table.h"
 #include "engine/ingest/shard_builder.h"
@@ -30,11 +32,15 @@
 #include "storage/input/replay_features.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kReadEdges = std::size_t{1} << 16;
+/// The graph's files before it is ordered, in the store.
+constexpr const char* kByIds = "graph/by-ids";
 
 /// Its files give their remarks to `take`, and charge their zstd windows. Those of usual levels go on working under small budgets: they are charged as far
 /// as there is room.
@@ -108,10 +114,77 @@ class Import {
         budget_(budget),
         meter_(meter),
         nodes_(options.nodes),
-        builder_(store) {}
+        identity_(import_identity(options_)),
+        builder_(store, !options.restart) {
+    begin_keeping();
+  }
+
+  ImportReport run() {
+    try {
+      return build();
+    } catch (const ResourceError& error) {
+      if (!leave()) throw;
+      throw ResourceError(error.message() + "; what is finished is kept, and a new call with these options goes on");
+    } catch (const Cancelled&) {
+      static_cast<void>(leave());
+      throw;
+    }
+  }
+
+ private:
+  /// Whether somebody can go on with what is there.
+  bool leave() {
+    keeper_->join();
+    if (!keeper_->is_written()) return false;
+    builder_.leave();
+    return true;
+  }
+
+  /// Takes up what an import that was ended has kept.
+  void begin_keeping() {
+    const std::string by_ids = options_.order == "none" ? "" : kByIds;
+    ImportRecord record;
+    if (identity_) record.options = *identity_;
+    if (std::optional<ImportRecord> kept = read_kept()) {
+      const std::string difference =
+          identity_ ? identity_difference(kept->options, *identity_) : "an input cannot be read again";
+      if (!difference.empty()) {
+        builder_.leave();
+        throw UsageError(builder_.path().string() + ": an import with other options or files is not finished here (" +
+                         difference + "); go on with those, or drop what is kept with " + option("restart"));
+      }
+      record = checked_record(builder_.path(), by_ids, *std::move(kept), [this](const std::string& file) {
+        remark(file + ": damaged since an import that was ended kept it; it is made again");
+      });
+      report_.resumed = KeptWork();
+    }
+    const bool resumed = report_.resumed.has_value();
+    keeper_.emplace(builder_.path(), identity_.has_value(), options_.keep_seconds, by_ids, std::move(record), resumed);
+    std::set<std::string> named;
+    if (resumed) {
+      named.insert((std::filesystem::path(kImportFolder) / "record.json").generic_string());
+      for (const FileEntry& entry : keeper_->files(keeper_->record())) named.insert(entry.path);
+      for (const std::string file : {"given.arcs", "ordered.arcs", "rows"})
+        named.insert((std::filesystem::path(kImportFolder) / file).generic_string());
+      clear_building(builder_.path(), named);
+    }
+  }
+
+  /// The record of an import that was ended. What one leaves without a record, or with a damaged one, is removed.
+  std::optional<ImportRecord> read_kept() {
+    std::optional<ImportRecord> kept;
+    try {
+      kept = read_import_record(builder_.path());
+    } catch (const FormatError& error) {
+      remark(builder_.path().string() + ": the record of an import that was ended is damaged (" + error.fault +
+             "); this one begins anew");
+    }
+    if (!kept) clear_building(builder_.path());
+    return kept;
+  }
 
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
-  ImportReport run() {
+  ImportReport build() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
     if (options_.ids) read_names();
     if (options_.replay) replayed_ = removed_nodes(*options_.replay, read_id_);
@@ -127,17 +200,20 @@ class Import {
     import_features(std::move(features));
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_.value();
+    keeper_->wait();
     builder_.commit();
+    std::error_code ignored;
+    std::filesystem::remove_all(builder_.path() / kByIds, ignored);  // where the record named it to the end
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
     report_.scale = manifest.scale;
     report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = unlabelled_split_ids_;
     report_.seconds_order = seconds_order_;
     count_one_way_edges(counts, manifest.edges, report_);
+    if (const std::string& trouble = keeper_->trouble(); !trouble.empty()) remark(trouble);
     return std::move(report_);
   }
 
- private:
   struct Split {
     const char* name;
     const std::optional<InputFile>& file;
@@ -146,7 +222,14 @@ class Import {
   };
 
   void read_names() {
-    const ImportedNames imported = import_names(builder_.path(), *options_.ids, budget_, meter_);
+    if (!keeper_->record().names) {
+      ImportedNames fresh = import_names(builder_.path(), *options_.ids, budget_, meter_);
+      names_kept_ = {std::move(fresh.entries), fresh.nodes, fresh.named};
+      keeper_->settle([this](ImportRecord& record) { record.names = names_kept_; });
+    } else {
+      names_kept_ = *keeper_->record().names;
+    }
+    const KeptNames& imported = names_kept_;
     Manifest& manifest = builder_.manifest();
     manifest.names = imported.entries;
     manifest.nodes = imported.nodes;
@@ -278,40 +361,65 @@ class Import {
   ArcCounts import_edges() {
     Manifest& manifest = builder_.manifest();
     if (options_.order == "none") return build_graph(builder_.path(), manifest);
-    const std::filesystem::path by_ids = builder_.path() / "graph" / "by-ids";
+    const std::filesystem::path by_ids = builder_.path() / kByIds;
     make_folders(by_ids);  // arcs that do not fit the memory go there before the first shard
     Manifest given;
     const ArcCounts counts = build_graph(by_ids, given);
-    manifest.edges = given.edges;
     manifest.max_weight = given.max_weight;
-    manifest.weight_sum = given.weight_sum;
-    {
+    manifest.order = options_.order;
+    memory_of_positions_ = budget_.reserve(std::uint64_t{given.nodes} * sizeof(NodeId), "positions of nodes");
+    if (const KeptGraph& ordered = keeper_->record().ordered; ordered.whole && keeper_->record().order) {
+      read_order(given.nodes);
+      take_shards(ordered.shards, manifest);
+    } else {
+      manifest.edges = given.edges;
+      manifest.weight_sum = given.weight_sum;
       const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{given.nodes}, "degrees");
       reorder(Graph(by_ids, given, Changes()));
     }
-    std::filesystem::remove_all(by_ids);
+    // Only once no record names its files: that of the ordered graph could be one that nobody could write.
+    if (!keeper_->is_written() || keeper_->record().given.shards.empty()) std::filesystem::remove_all(by_ids);
     return counts;
+  }
+
+  /// A whole graph that was kept.
+  void take_shards(const std::vector<CountedShard>& shards, Manifest& manifest) {
+    std::uint64_t arcs = 0, unique = 0;
+    for (const CountedShard& shard : shards) {
+      manifest.shards.push_back(shard.file);
+      arcs += shard.arcs;
+      unique += shard.unique;
+    }
+    manifest.edges = unique / 2;
+    manifest.max_weight = options_.max_weight;
+    if (manifest.max_weight > 1) manifest.weight_sum = arcs / 2;
+    report_.resumed->shards += shards.size();
   }
 
   /// Shards by the user's ids in a folder, named by a manifest.
   ArcCounts build_graph(const std::filesystem::path& folder, Manifest& manifest) {
+    GraphKeeper keeper(*keeper_, &ImportRecord::given, "given");
+    const KeptGraph kept = keeper.kept();
+    if (kept.whole) {
+      report_.ignored_weights = kept.counts.place.ignored_weights;
+      report_.resumed->edges = kept.counts.edges_read;
+      const ArcCounts counts = counts_of(kept.counts);
+      settle_nodes(counts);
+      manifest.nodes = nodes_.value();
+      take_shards(kept.shards, manifest);
+      std::uint64_t unique = 0;
+      for (const CountedShard& shard : kept.shards.empty() ? keeper_->record().ordered.shards : kept.shards)
+        unique += shard.unique;
+      return with_arcs(counts, unique);
+    }
     if (names_ && options_.edges && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
       name_table_.emplace(names_->list(), budget_);
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-    const std::unique_ptr<SortedArcs> arcs = collect_arcs(static_cast<std::size_t>(memory.bytes()));
+    ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_.known(), options_.max_weight,
+                     keeper.arcs());
+    const std::unique_ptr<SortedArcs> arcs = collect_arcs(sorter, keeper, kept.arcs);
     name_table_.reset();
-    if (!nodes_.known()) {
-      const auto largest = arcs->counts().largest_node;
-      if (!largest) throw_no_edge(*options_.edges);
-      require_plain_id(*largest, arcs->counts().edges_read, *options_.edges, edge_options());
-      nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
-      if (arcs->counts().smallest_node == NodeId{1})
-        remark(
-            display_name(*options_.edges).string() +
-            ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
-            "is a node without edges (" +
-            option("nodes", "N") + " says that it is meant)");
-    }
+    settle_nodes(arcs->counts());
     require_room_for_weights(nodes_.value(), options_.max_weight);
     manifest.nodes = nodes_.value();
     meter_.start("graph", nodes_.value(), "nodes");
@@ -322,28 +430,64 @@ class Import {
                            " in another; an edge has one weight, the same in both directions",
                        "correct the weights, or add up those of repeated edges before");
     });
-    BuiltShards built = build_shards(folder, nodes_.value(), options_.max_weight, *arcs, budget_, meter_);
+    if (report_.resumed) report_.resumed->shards += kept.shards.size();
+    BuiltShards built = build_shards(folder, nodes_.value(), options_.max_weight, *arcs, budget_, meter_, kept.shards,
+                                     [&](std::span<const CountedShard> finished) { keeper.keep_shards(finished); });
+    const ArcCounts counts = with_arcs(arcs->counts(), built.unique);
+    keeper.finish(std::move(built.counted), nodes_.value(), counts);
     manifest.shards = std::move(built.files);
     manifest.edges = built.unique / 2;
     manifest.max_weight = options_.max_weight;
     if (manifest.max_weight > 1) manifest.weight_sum = built.arcs / 2;
-    return arcs->counts_with(built.unique);
+    return counts;
+  }
+
+  /// Where nothing else tells the number of nodes, the largest id does.
+  void settle_nodes(const ArcCounts& counts) {
+    if (nodes_.known()) return;
+    const auto largest = counts.largest_node;
+    if (!largest) throw_no_edge(*options_.edges);
+    require_plain_id(*largest, counts.edges_read, *options_.edges, edge_options());
+    nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
+    if (counts.smallest_node == NodeId{1})
+      remark(display_name(*options_.edges).string() +
+             ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
+             "is a node without edges (" +
+             option("nodes", "N") + " says that it is meant)");
   }
 
   void reorder(const Graph& graph) {
     Manifest& manifest = builder_.manifest();
-    const std::uint64_t bytes = std::uint64_t{graph.num_nodes()} * sizeof(NodeId);
-    memory_of_positions_ = budget_.reserve(bytes, "positions of nodes");
-    const auto start = std::chrono::steady_clock::now();
-    positions_ = compute_order(options_.order, graph, budget_, meter_, &report_.order_reason);
-    seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    manifest.order = options_.order;
-    {
-      const Reservation inverse = budget_.reserve(bytes, "ids of positions");
+    if (keeper_->record().order) {
+      read_order(graph.num_nodes());
+    } else {
+      const auto start = std::chrono::steady_clock::now();
+      positions_ = compute_order(options_.order, graph, budget_, meter_, &report_.order_reason);
+      seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const Reservation inverse =
+          budget_.reserve(std::uint64_t{graph.num_nodes()} * sizeof(NodeId), "ids of positions");
       manifest.order_file = write_order(builder_.path(), positions_);
+      keeper_->settle([&](ImportRecord& record) {
+        record.order = manifest.order_file;
+        record.seconds_order = seconds_order_;
+      });
     }
     meter_.start("ordered graph", 2 * std::uint64_t{graph.num_nodes()}, "nodes");
-    manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
+    GraphKeeper keeper(*keeper_, &ImportRecord::ordered, "ordered");
+    if (report_.resumed) report_.resumed->shards += keeper.kept().shards.size();
+    manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_, &keeper);
+    keeper_->settle([](ImportRecord& record) { record.given.shards.clear(); });
+  }
+
+  /// Positions that another process has computed.
+  void read_order(NodeId nodes) {
+    const ImportRecord& record = keeper_->record();
+    builder_.manifest().order_file = record.order;
+    seconds_order_ = record.seconds_order;
+    if (options_.order == "auto") report_.order_reason = "the order is the one that the import before it had chosen";
+    const OrderFile file(builder_.path(), *record.order, nodes);
+    positions_.resize(nodes);
+    for (NodeId id = 0; id < nodes; ++id) positions_[id] = file.position(id);
   }
 
   [[nodiscard]] EdgeOptions edge_options() const {
@@ -351,62 +495,94 @@ class Import {
             options_.ignore_weights, options_.max_weight, options_.edge_weights};
   }
 
-  /// Reading and distribution overlap.
-  std::unique_ptr<SortedArcs> collect_arcs(std::size_t memory) {
-    if (!options_.edges) return ArcSorter(builder_.path(), memory, nodes_.known(), options_.max_weight).finish();
-    if (!names_) return collect_numbers(open_edges(*options_.edges, edge_options()), memory);
+  /// Reading and distribution overlap. `kept`: arcs that the sorter has already.
+  std::unique_ptr<SortedArcs> collect_arcs(ArcSorter& sorter, GraphKeeper& keeper,
+                                           const std::optional<KeptArcs>& kept) {
+    const EdgePlace place = kept ? kept->place : EdgePlace();
+    report_.ignored_weights = place.ignored_weights;
+    if (kept) report_.resumed->edges = place.edges;
+    if ((kept && kept->whole) || !options_.edges) return sorter.finish();
+    if (!names_) {
+      collect_numbers(open_edges(*options_.edges, edge_options()), sorter, keeper, place);
+      return sorter.finish();
+    }
     OpenedEdges opened = open_named_edges(
         *options_.edges, edge_options(),
         [this](std::span<const std::string_view> names, NodeId* nodes) {
           name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
         },
         display_name(*options_.ids).string());
-    if (opened.numbers) return collect_numbers(opened.numbers, memory);
-    return collect_names(*opened.names, memory);
+    if (opened.numbers)
+      collect_numbers(opened.numbers, sorter, keeper, place);
+    else
+      collect_names(*opened.names, sorter, keeper, place);
+    return sorter.finish();
   }
 
   /// Names are found on all threads.
-  std::unique_ptr<SortedArcs> collect_names(NamedEdges& reader, std::size_t memory) {
+  void collect_names(NamedEdges& reader, ArcSorter& sorter, GraphKeeper& keeper, const EdgePlace& begin) {
     meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
-    ArcSorter sorter(builder_.path(), memory, nodes_.known(), options_.max_weight);
-    std::uint64_t edges_read = 0;
-    run_pipeline<NamedEdgeChunk>([&](NamedEdgeChunk& chunk) { return reader.next(chunk); },
-                                 [&](NamedEdgeChunk& chunk) {
-                                   reader.resolve(chunk);
-                                   sorter.add(chunk.edges, chunk.weights);
-                                 },
-                                 [&](const NamedEdgeChunk& chunk) {
-                                   edges_read += chunk.edges.size();
-                                   report_.ignored_weights += chunk.ignored_weights;
-                                   meter_.advance(chunk.edges.size());
-                                 });
+    reader.go_on(begin);
+    meter_.advance(begin.edges);
+    std::uint64_t edges_read = begin.edges;
+    const auto place = [&] {
+      EdgePlace at = reader.place();
+      at.edges = edges_read;
+      at.ignored_weights = report_.ignored_weights;
+      return at;
+    };
+    for (bool is_end = false; !is_end;) {
+      bool is_first = true;
+      run_pipeline<NamedEdgeChunk>(
+          [&](NamedEdgeChunk& chunk) {
+            if (!std::exchange(is_first, false) && keeper.is_due()) return false;
+            is_end = !reader.next(chunk);
+            return !is_end;
+          },
+          [&](NamedEdgeChunk& chunk) {
+            reader.resolve(chunk);
+            sorter.add(chunk.edges, chunk.weights);
+          },
+          [&](const NamedEdgeChunk& chunk) {
+            edges_read += chunk.edges.size();
+            report_.ignored_weights += chunk.ignored_weights;
+            meter_.advance(chunk.edges.size());
+          });
+      if (!is_end) keeper.keep_arcs(sorter, place());
+    }
     require_stated_edges(edges_read, "whole file");
-    return sorter.finish();
+    keeper.keep_all_arcs(sorter, place());
   }
 
-  std::unique_ptr<SortedArcs> collect_numbers(const std::unique_ptr<EdgeReader>& reader, std::size_t memory) {
+  void collect_numbers(const std::unique_ptr<EdgeReader>& reader, ArcSorter& sorter, GraphKeeper& keeper,
+                       const EdgePlace& begin) {
     if (const auto known = reader->count()) require_stated_edges(*known, ".npy header");
     if (const auto declared = reader->declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
     meter_.start("edges", reader->count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
-    ArcSorter sorter(builder_.path(), memory, nodes_.known(), options_.max_weight);
-    std::uint64_t edges_read = 0;
-    struct ReadPiece {
+    reader->go_on(begin);
+    meter_.advance(begin.edges);
+    struct ReadEdges {
       std::vector<Edge> edges;
       std::vector<std::uint32_t> weights;
     };
-    run_pipeline<ReadPiece>(
-        [&](ReadPiece& piece) {
-          piece.edges.resize(kReadEdges);
-          if (options_.max_weight > 1) piece.weights.resize(kReadEdges);
-          piece.edges.resize(reader->read(piece.edges, piece.weights));
-          edges_read += piece.edges.size();
-          return !piece.edges.empty();
-        },
-        [&](const ReadPiece& piece) { sorter.add(piece.edges, piece.weights); },
-        [&](const ReadPiece& piece) { meter_.advance(piece.edges.size()); });
-    require_stated_edges(edges_read, "whole file");
+    for (bool is_end = false; !is_end;) {
+      bool is_first = true;
+      run_pipeline<ReadEdges>(
+          [&](ReadEdges& piece) {
+            if (!std::exchange(is_first, false) && keeper.is_due()) return false;
+            piece.edges.resize(kReadEdges);
+            if (options_.max_weight > 1) piece.weights.resize(kReadEdges);
+            piece.edges.resize(reader->read(piece.edges, piece.weights));
+            is_end = piece.edges.empty();
+            return !is_end;
+          },
+          [&](const ReadEdges& piece) { sorter.add(piece.edges, piece.weights); },
+          [&](const ReadEdges& piece) { meter_.advance(piece.edges.size()); });
+      if (!is_end) keeper.keep_arcs(sorter, reader->place());
+    }
+    require_stated_edges(reader->place().edges, "whole file");
     report_.ignored_weights = reader->ignored_weights();
-    return sorter.finish();
+    keeper.keep_all_arcs(sorter, reader->place());
   }
 
   void require_stated_edges(std::uint64_t count, const std::string& place) const {
@@ -425,20 +601,23 @@ class Import {
     manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
     manifest.standardized = options_.standardize;
     manifest.scale = options_.scale;
+    FeatureKeeper keeper(*keeper_);
+    if (report_.resumed) report_.resumed->feature_files = keeper.files().size();
     if (!options_.standardize) {
       meter_.start("features", reader->rows(), "rows");
-      BuiltFeatures built =
-          build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions_, budget_, meter_);
+      BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions_,
+                                           budget_, meter_, &keeper);
       if (options_.scale.as_given) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
       return;
     }
-    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_);
+    StatisticsKeeper statistics(*keeper_);
+    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_, &statistics);
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
-                                                         options_.feature_type, positions_, budget_, meter_);
+                                                         options_.feature_type, positions_, budget_, meter_, &keeper);
   }
 
   /// Under --scale none.
@@ -456,7 +635,10 @@ class Import {
   MemoryBudget& budget_;
   WorkMeter& meter_;
   NodeCount nodes_;
+  std::optional<ImportIdentity> identity_;  ///< nothing where it cannot be gone on with
   StoreBuilder builder_;
+  std::optional<ImportKeeper> keeper_;  ///< after builder_, in whose folder it works on a thread of its own
+  KeptNames names_kept_;
   std::optional<NodeNames> names_;
   std::optional<NameTable> name_table_;
   ReadId read_id_;  ///< empty where ids are numbers

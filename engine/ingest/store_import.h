@@ -45,6 +45,10 @@ struct ImportOptions {
   std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most
   std::optional<InputFile> edge_weights;                  ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
+  /// What an import that was ended has kept in the store is dropped, and not gone on with.
+  bool restart = false;
+  /// Work after which what is finished is made durable, so that another process can go on with it.
+  double keep_seconds = 30;
 };
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
@@ -55,8 +59,13 @@ struct ImportOptions {
 ///
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.
-/// On any error nothing is left. Throws UsageError for options that do not fit together, InputError and DataError for
-/// files, ResourceError.
+///
+/// What is finished is kept in the store while it is in the making, from the time on that options.keep_seconds says:
+/// where an import is ended, by a signal or a power cut too, one of equal options goes on. That needs files that can be
+/// read again, no standard input and no arrays in memory.
+///
+/// On any other error than ResourceError and Cancelled nothing is left, on these what is kept. Throws UsageError for
+/// options that do not fit together, or to those of what is kept, InputError and DataError for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter);
 

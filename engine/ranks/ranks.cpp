@@ -1,7 +1,9 @@
 // engine/ranks/ranks.cpp - the job of a process, which is one rank unless a launcher has begun several.
 #include "engine/ranks/ranks.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 
 namespace unweave {
 namespace {
@@ -20,10 +22,28 @@ void Ranks::set_world(Ranks* ranks) noexcept {
   present_ranks.store(ranks, std::memory_order_release);
 }
 
-std::string from_first(std::string text) {
-  text.resize(static_cast<std::size_t>(from_first(std::uint64_t{text.size()})));
-  Ranks::world().broadcast(std::as_writable_bytes(std::span(text)));
+std::string from_first(std::string text, Ranks& job) {
+  text.resize(static_cast<std::size_t>(from_first(std::uint64_t{text.size()}, job)));
+  job.broadcast(std::as_writable_bytes(std::span(text)));
   return text;
+}
+
+void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept {
+  all.verbs += one.verbs;
+  all.sent_bytes += one.sent_bytes;
+  all.received_bytes += one.received_bytes;
+  all.seconds = std::max(all.seconds, one.seconds);
+}
+
+RankTraffic traffic_of_all(Ranks& job) {
+  const RankTraffic mine = job.traffic();
+  RankTraffic all;
+  for (const std::vector<std::byte>& bytes : job.gather(std::as_bytes(std::span(&mine, 1)))) {
+    RankTraffic one;
+    std::memcpy(&one, bytes.data(), sizeof(one));
+    add_traffic(one, all);
+  }
+  return all;
 }
 
 }  // namespace unweave

@@ -23,7 +23,7 @@ namespace unweave {
 
 /// What the verbs of a rank have sent and received so far, without the few words that every verb begins with.
 struct RankTraffic {
-  std::uint64_t verbs = 0;
+  std::uint64_t verbs = 0;  ///< calls
   std::uint64_t sent_bytes = 0, received_bytes = 0;
   double seconds = 0;  ///< spent in verbs, waiting for others included
 };
@@ -37,12 +37,16 @@ class Ranks {
 
   [[nodiscard]] virtual std::size_t rank() const noexcept { return 0; }
   [[nodiscard]] virtual std::size_t size() const noexcept { return 1; }
+  /// Ranks that share this rank's machine, itself included: its cores and its memory are for all of them.
+  [[nodiscard]] virtual std::size_t on_this_machine() const noexcept { return 1; }
+  /// The first of them.
+  [[nodiscard]] virtual std::size_t leader_here() const noexcept { return rank(); }
   [[nodiscard]] bool alone() const noexcept { return size() == 1; }
   /// Rank 0 writes what the job writes once, and speaks for it.
   [[nodiscard]] bool first() const noexcept { return rank() == 0; }
 
   /// Returns when all ranks have called it.
-  virtual void barrier() {}
+  virtual void barrier() {}  // one rank has nobody to wait for
   /// All ranks get the bytes of rank `root`; as many on every rank.
   virtual void broadcast(std::span<std::byte> /*bytes*/, std::size_t /*root*/ = 0) {}
   /// Rank 0 gets the bytes of all ranks, in the order of ranks, of any number each; others get nothing.
@@ -56,8 +60,10 @@ class Ranks {
   /// The greatest of the ranks' numbers.
   [[nodiscard]] virtual std::uint64_t greatest(std::uint64_t number) { return number; }
 
-  /// Lets the others know at their next verb that this rank has failed; returns when all know. It calls no verb afterwards.
-  virtual void fail(const std::exception& /*error*/) noexcept {}
+  /// Lets the others know at their next verb that this rank has failed, and returns when all know; does nothing where the
+  /// error is what a verb has told. False where they cannot be told: then this rank has to speak for itself. No rank calls a
+  /// verb afterwards.
+  virtual bool fail(const std::exception& /*error*/) noexcept { return first(); }
 
   [[nodiscard]] const RankTraffic& traffic() const noexcept { return traffic_; }
 
@@ -72,20 +78,25 @@ class Ranks {
 
 /// Rank 0's value on all ranks.
 template <class T>
-  requires std::is_trivially_copyable_v<T>
-[[nodiscard]] T from_first(T value) {
-  Ranks::world().broadcast(std::as_writable_bytes(std::span(&value, 1)));
+requires std::is_trivially_copyable_v<T>
+[[nodiscard]] T from_first(T value, Ranks& job = Ranks::world()) {
+  job.broadcast(std::as_writable_bytes(std::span(&value, 1)));
   return value;
 }
 /// Rank 0's text, or values, of any number, on all ranks.
-[[nodiscard]] std::string from_first(std::string text);
+[[nodiscard]] std::string from_first(std::string text, Ranks& job = Ranks::world());
 template <class T>
-  requires std::is_trivially_copyable_v<T>
-[[nodiscard]] std::vector<T> from_first(std::vector<T> values) {
-  values.resize(static_cast<std::size_t>(from_first(std::uint64_t{values.size()})));
-  Ranks::world().broadcast(std::as_writable_bytes(std::span(values)));
+requires std::is_trivially_copyable_v<T>
+[[nodiscard]] std::vector<T> from_first(std::vector<T> values, Ranks& job = Ranks::world()) {
+  values.resize(static_cast<std::size_t>(from_first(std::uint64_t{values.size()}, job)));
+  job.broadcast(std::as_writable_bytes(std::span(values)));
   return values;
 }
+
+/// Adds what one rank has said, and takes the longest wait.
+void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept;
+/// What all ranks together have said by now, and the most that one of them has waited; at rank 0. All ranks call it.
+[[nodiscard]] RankTraffic traffic_of_all(Ranks& job = Ranks::world());
 
 /// Part `index` of `items` things cut into `parts` consecutive parts that are about as large.
 struct RankShare {

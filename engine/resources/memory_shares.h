@@ -72,6 +72,8 @@ inline constexpr AvailableShare kReceivers{1, 4};
 inline constexpr AvailableShare kUpdatedRows{1, 2};
 /// Rows that one part of a slice leaves in memory, where kUpdatedRows does not hold those of all.
 inline constexpr LimitShare kPartRows{1, 64};
+/// Rows of a checkpoint that come from all ranks of a job at a time.
+inline constexpr AvailableShare kJoinedRows{1, 16};
 /// What rows waiting for their push leave free for the level that they are pushed to; more wait in a file.
 inline constexpr LimitShare kPushRoom{1, 8};
 

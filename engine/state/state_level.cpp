@@ -24,19 +24,20 @@ bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
 }  // namespace
 
 StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
-                       const StoredRun& run)
+                       const StoredRun& run, ColumnRange part)
     : level_(level),
-      columns_(manifest.features),
+      columns_(part.count),
       nodes_(manifest.nodes),
       span_(span_nodes(manifest.nodes)),
       dirty_(manifest.nodes),
-      narrow_(manifest.features * sizeof(std::int32_t)),
-      wide_(manifest.features * sizeof(std::int64_t)) {
-  replace(folder, manifest.levels[level].partitions);
+      narrow_(part.count * sizeof(std::int32_t)),
+      wide_(part.count * sizeof(std::int64_t)) {
+  open(folder, manifest.levels[level].partitions, manifest.features, part);
   run_ = run;
+  const auto at = [&](std::size_t row) { return row * manifest.features + part.first; };
   for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i)
-    dirty_.at(run.narrow_nodes[i]).narrow = const_cast<std::int32_t*>(&run.narrow_rows[i * columns_]);
-  for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[i * columns_]);
+    dirty_.at(run.narrow_nodes[i]).narrow = const_cast<std::int32_t*>(&run.narrow_rows[at(i)]);
+  for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[at(i)]);
   for (const NodeId node : run.dropped) drop(node);
 }
 
@@ -157,10 +158,15 @@ std::uint64_t StateLevel::overlay_bytes() const noexcept {
 }
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {
+  open(folder, partitions, columns_, {0, columns_});
+}
+
+void StateLevel::open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions,
+                      std::uint32_t columns, ColumnRange part) {
   const auto is_kept = [&](std::size_t i) { return i < entries_.size() && partitions[i] == entries_[i]; };
   std::vector<StatePartition> opened, all;
   for (std::size_t i = 0; i < partitions.size(); ++i)
-    if (!is_kept(i)) opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns_);
+    if (!is_kept(i)) opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns, part);
   // Others stay open, with what is known of their pages.
   all.reserve(partitions.size());
   auto next = opened.begin();
@@ -198,6 +204,23 @@ bool StateLevel::has_changes(NodeRange span) const {
   bool any = resident_ != nullptr;
   dirty_.for_each(span, [&](NodeId, const DirtyRow&) { any = true; });
   return any;
+}
+
+void StateLevel::mark_changed(NodeRange range, const std::vector<FileEntry>& partitions,
+                              std::span<std::uint64_t> words) const {
+  const auto mark = [&](NodeId node) {
+    words[(node - range.first) / 64] |= std::uint64_t{1} << ((node - range.first) % 64);
+  };
+  for (NodeId first = range.first; first < range.last;) {
+    const std::size_t i = first / span_;
+    const NodeId last = std::min(range.last, partitions_[i].range().last);
+    if (resident_ || entries_[i] != partitions[i])
+      for (NodeId node = first; node < last; ++node) mark(node);
+    first = last;
+  }
+  dirty_.for_each(range, [&](NodeId node, const DirtyRow& row) {
+    if (row.narrow == nullptr || !is_of_run(row.narrow)) mark(node);
+  });
 }
 
 std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {

@@ -27,7 +27,11 @@ class StateLevel {
  public:
   /// Opens the partitions of `level` (1 .. L) and the rows of its run, which stay in their file until they change. Throws
   /// DataError, FormatError.
-  StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run);
+  StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run)
+      : StateLevel(folder, manifest, level, run, {0, manifest.features}) {}
+  /// Columns `part` of these rows, which are all that this object knows of: what it writes itself has no others.
+  StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run,
+             ColumnRange part);
 
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   [[nodiscard]] bool contains(NodeId node) const noexcept;
@@ -61,6 +65,9 @@ class StateLevel {
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;
+  /// Sets the bit of every node of `range` whose row may differ from that of a level which lies in these partitions and
+  /// in the run that this object was opened with; bit 0 of `words` is range.first.
+  void mark_changed(NodeRange range, const std::vector<FileEntry>& partitions, std::span<std::uint64_t> words) const;
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
   /// Rows in memory and not in files, those that left the receptive field included.
@@ -95,6 +102,8 @@ class StateLevel {
   };
   [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
   void give_back(DirtyRow& row);
+  void open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions, std::uint32_t columns,
+            ColumnRange part);
   FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;

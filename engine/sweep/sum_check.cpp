@@ -2,6 +2,8 @@
 #include "engine/sweep/sum_check.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
@@ -52,29 +54,53 @@ void throw_wrong_sums(std::uint32_t level, NodeId nodes, NodeId node) {
 }
 
 SumCheck::SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
-                   MemoryBudget& budget, std::uint32_t first_level)
-    : memory_(budget.reserve(bytes(nodes, columns, levels, wanted) - weight_bytes(nodes, levels, wanted),
-                             "checks of the sums")),
-      weight_memory_(budget.reserve(weight_bytes(nodes, levels, wanted), "weights of the lists")),
+                   MemoryBudget& budget, std::uint32_t first_level, NodeRange formed)
+    : memory_(budget.reserve(
+          bytes(nodes, columns, levels, wanted, formed.size()) - weight_bytes(formed.size(), levels, wanted),
+          "checks of the sums")),
+      weight_memory_(budget.reserve(weight_bytes(formed.size(), levels, wanted), "weights of the lists")),
       nodes_(nodes),
+      columns_(columns),
+      formed_(formed),
       first_level_(first_level),
       key_(nodes, columns),
       wanted_(wanted) {
+  make_levels(levels);
+}
+
+std::vector<std::byte> SumCheck::key_bytes() const {
+  std::vector<std::byte> bytes;
+  key_.write(0, columns_, bytes);
+  return bytes;
+}
+
+void SumCheck::set_key(std::span<const std::byte> bytes) {
+  std::optional<FingerprintKey> key = FingerprintKey::read(nodes_, columns_, bytes);
+  if (!key) throw DataError("the key of another check is not one of these nodes and columns");
+  key_ = std::move(*key);
+  make_levels(static_cast<std::uint32_t>(levels_.size()));
+}
+
+/// What is added up modulo the key's prime.
+void SumCheck::make_levels(std::uint32_t levels) {
+  levels_.clear();
   for (std::uint32_t l = 0; l < levels; ++l) {
-    levels_.push_back(std::make_unique<Level>(nodes, key_.modulus()));
-    if (l == 0 || !wanted.empty())
-      levels_[l]->weights = std::make_unique_for_overwrite<std::int32_t[]>(l == 0 ? nodes : wanted[l - 1].size());
+    levels_.push_back(std::make_unique<Level>(nodes_, key_.modulus()));
+    if (l == 0 || !wanted_.empty())
+      levels_[l]->weights =
+          std::make_unique_for_overwrite<std::int32_t[]>(l == 0 ? formed_.size() : wanted_[l - 1].size());
   }
 }
 
-std::uint64_t SumCheck::bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
-                              std::span<const RowMask> wanted) noexcept {
-  return FingerprintKey::bytes(nodes, columns) + weight_bytes(nodes, levels, wanted) +
+std::uint64_t SumCheck::bytes(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
+                              std::uint64_t formed) noexcept {
+  return FingerprintKey::bytes(nodes, columns) + weight_bytes(formed, levels, wanted) +
          levels * (sizeof(Level) + 3 * num_spans(nodes) * sizeof(std::uint64_t));
 }
 
-std::uint64_t SumCheck::weight_bytes(NodeId nodes, std::uint32_t levels, std::span<const RowMask> wanted) noexcept {
-  std::uint64_t weights = nodes;
+std::uint64_t SumCheck::weight_bytes(std::uint64_t formed, std::uint32_t levels,
+                                     std::span<const RowMask> wanted) noexcept {
+  std::uint64_t weights = formed;
   for (std::uint32_t l = 1; l < levels && !wanted.empty(); ++l) weights += wanted[l - 1].size();
   return weights * sizeof(std::int32_t);
 }
@@ -93,6 +119,7 @@ LevelCheck SumCheck::level(std::uint32_t level, std::size_t first) {
   check.terms = &terms(level + 1);
   check.readers = wanted_.empty() ? nullptr : &wanted_[level];
   check.weights = levels_[wanted_.empty() ? 0 : level]->weights.get();
+  check.first_weighed = formed_.first;
   check.must_weigh = is_first_tile_ && (level == 0 || !wanted_.empty());
   return check;
 }

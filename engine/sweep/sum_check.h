@@ -87,21 +87,30 @@ struct LevelCheck {
   const RowMask* readers = nullptr;  ///< the wanted rows of that level; null: all
   /// a_v of the rows whose quotients there are, in their order.
   std::int32_t* weights = nullptr;
-  bool must_weigh = false;  ///< the weights are still to be made, from the lists of the rows
+  NodeId first_weighed = 0;  ///< the node of the first of them at level 0
+  bool must_weigh = false;   ///< the weights are still to be made, from the lists of the rows
 };
 
 /// Both sides of all levels of a propagation, whose column tiles come one after another.
 class SumCheck {
  public:
   /// For `levels` levels, counted from 1 here; messages count from first_level. `wanted`: the rows of each, or none where all
-  /// are wanted; they must outlive this object. Throws ResourceError.
+  /// are wanted; they must outlive this object. `formed`: the nodes whose rows are formed here, all where other ranks form none.
+  /// Throws ResourceError.
   SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
-           MemoryBudget& budget, std::uint32_t first_level = 1);
-  /// Memory of it: 4 bytes a node most of all, and where not all rows are wanted 4 bytes a row of all levels but the last.
+           MemoryBudget& budget, std::uint32_t first_level, NodeRange formed);
+  SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
+           MemoryBudget& budget, std::uint32_t first_level = 1)
+      : SumCheck(nodes, columns, levels, wanted, budget, first_level, {0, nodes}) {}
+  /// Memory of it: 4 bytes a node most of all, of which `formed` are formed here, and where not all rows are wanted 4 bytes a row
+  /// of all levels but the last.
   [[nodiscard]] static std::uint64_t bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
-                                           std::span<const RowMask> wanted) noexcept;
+                                           std::span<const RowMask> wanted, std::uint64_t formed) noexcept;
 
   [[nodiscard]] const FingerprintKey& key() const noexcept { return key_; }
+  /// The key as bytes, and the key of another check of the same nodes and columns in its place, before anything is added.
+  [[nodiscard]] std::vector<std::byte> key_bytes() const;
+  void set_key(std::span<const std::byte> bytes);
   /// partition_text() of one of the levels, or of the one below them all, 0.
   [[nodiscard]] std::string text(std::uint32_t level, std::size_t partition) const {
     return partition_text(first_level_ + level - 1, nodes_, partition);
@@ -127,10 +136,13 @@ class SumCheck {
     PartitionSums sums, terms, all_columns;
     std::unique_ptr<std::int32_t[]> weights;  ///< for the level's terms; none where those of level 1 are the same
   };
-  [[nodiscard]] static std::uint64_t weight_bytes(NodeId nodes, std::uint32_t levels,
+  [[nodiscard]] static std::uint64_t weight_bytes(std::uint64_t formed, std::uint32_t levels,
                                                   std::span<const RowMask> wanted) noexcept;
+  void make_levels(std::uint32_t levels);
   Reservation memory_, weight_memory_;
   NodeId nodes_;
+  std::size_t columns_;
+  NodeRange formed_;
   std::uint32_t first_level_;
   FingerprintKey key_;
   std::span<const RowMask> wanted_;

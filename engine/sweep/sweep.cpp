@@ -367,10 +367,10 @@ void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, c
   DecodedBlock decoded;
   for (std::size_t first = range.first; check.must_weigh && first < range.last; first += kBlockNodes) {
     source.decode(first / kBlockNodes, slot, decoded);
-    weigh_lists(decoded, ~std::uint32_t{0}, check, check.weights + first);
+    weigh_lists(decoded, ~std::uint32_t{0}, check, check.weights + (first - check.first_weighed));
   }
   ColumnTotals sums(rows.width);
-  sums.add(rows.rows, range.size(), check.weights + range.first);
+  sums.add(rows.rows, range.size(), check.weights + (range.first - check.first_weighed));
   check.terms->add(range.first, sums.take(check.factors));
 }
 

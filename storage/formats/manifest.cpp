@@ -346,6 +346,10 @@ std::string text_of_store(const std::filesystem::path& store) {
     throw_system_error("open", path, EACCES);
   if (!std::filesystem::exists(path, unseen) && store.extension() == ".jsonl")
     throw DataError(store.string() + ": no such file");
+  if (!std::filesystem::exists(path, unseen) && std::filesystem::exists(store / kUnfinishedName, unseen))
+    throw DataError(store.string() +
+                    ": no store yet (manifest.json is missing): what makes it is at work or was ended; " +
+                    "give the same command again, and " + operation("import") + " goes on where it was");
   if (!std::filesystem::exists(path, unseen))
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
                     operation("import " + store.string() + ' ' + option("edges", "FILE")));

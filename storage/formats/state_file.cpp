@@ -65,8 +65,8 @@ FileEntry StatePartitionWriter::finish() {
 }
 
 StatePartition::StatePartition(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
-                               NodeRange range, std::uint32_t columns)
-    : file_(store, entry, "state"), layout_{range, columns, 0} {
+                               NodeRange range, std::uint32_t columns, ColumnRange part)
+    : file_(store, entry, "state"), layout_{range, columns, 0}, part_(part) {
   const SealedParameters& p = file_.parameters();
   if (p[0] != level || p[1] != range.first || p[2] != range.size() || p[4] != columns)
     file_.fail(0, "the partition belongs to another level, range of nodes or number of columns");
@@ -100,10 +100,11 @@ StateRow StatePartition::row(NodeId node) const {
     const auto it = std::lower_bound(wide_nodes_.begin(), wide_nodes_.end(), node);
     if (it != wide_nodes_.end() && *it == node) {
       const auto index = static_cast<std::uint64_t>(it - wide_nodes_.begin());
-      return {nullptr, file_.values<std::int64_t>(wide_at_ + 8 * index * columns, columns).data()};
+      return {nullptr, file_.values<std::int64_t>(wide_at_ + 8 * (index * columns + part_.first), part_.count).data()};
     }
   }
-  return {file_.values<std::int32_t>(layout_.rows_at() + index(node) * columns * 4, columns).data(), nullptr};
+  const std::uint64_t at = index(node) * columns + part_.first;
+  return {file_.values<std::int32_t>(layout_.rows_at() + 4 * at, part_.count).data(), nullptr};
 }
 
 std::uint64_t StatePartition::index(NodeId node) const noexcept {

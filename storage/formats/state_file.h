@@ -97,12 +97,21 @@ struct StateRow {
   [[nodiscard]] bool exists() const noexcept { return narrow != nullptr || wide != nullptr; }
 };
 
+/// Columns [first, first + count) of rows.
+struct ColumnRange {
+  std::uint32_t first = 0, count = 0;
+};
+
 /// Read-only view of a partition. Const members may run on any number of threads at once.
 class StatePartition {
  public:
   /// Throws DataError, FormatError.
   StatePartition(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, NodeRange range,
-                 std::uint32_t columns);
+                 std::uint32_t columns)
+      : StatePartition(store, entry, level, range, columns, {0, columns}) {}
+  /// Rows of a file of `columns` columns, and `part` of each: all that row() gives.
+  StatePartition(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level, NodeRange range,
+                 std::uint32_t columns, ColumnRange part);
   [[nodiscard]] NodeRange range() const noexcept { return layout_.range; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return layout_.rows; }
   [[nodiscard]] bool contains(NodeId node) const noexcept;
@@ -117,6 +126,7 @@ class StatePartition {
   [[nodiscard]] std::uint64_t index(NodeId node) const noexcept;  ///< index of its row: how many lower nodes have one
   SealedFile file_;
   StateLayout layout_;
+  ColumnRange part_;
   std::span<const std::uint64_t> members_;  ///< empty when every node has a row
   MemberRanks ranks_;
   std::span<const NodeId> wide_nodes_;

@@ -66,6 +66,15 @@ class CsrFeatures final : public FeatureReader {
     row_ += batch.rows;
     return true;
   }
+  void skip(std::uint64_t rows) override {
+    for (const std::uint64_t last = row_ + rows; row_ < last; ++row_) {
+      const std::uint64_t end = next_offset();
+      check_offset(row_, start_, end, indices_.header().elements);
+      start_ = end;
+    }
+    indices_.skip(start_);
+    if (values_) values_->skip(start_);
+  }
 
  private:
   static void require_vector(const NpyReader& array) {

@@ -55,6 +55,10 @@ class NpyFeatures final : public FeatureReader {
     row_ += rows_wanted;
     return true;
   }
+  void skip(std::uint64_t rows) override {
+    array_.skip(rows * columns());
+    row_ += rows;
+  }
 
  private:
   NpyReader array_;
@@ -158,6 +162,16 @@ void start_dense_batch(FeatureBatch& batch, std::uint64_t first_row, std::size_t
 std::unique_ptr<FeatureReader> open_npy_features(NpyReader array) {
   require_matrix(array);
   return std::make_unique<NpyFeatures>(std::move(array));
+}
+
+void FeatureReader::skip(std::uint64_t rows) {
+  FeatureBatch batch;
+  while (rows > 0) {
+    // A sparse row counts as at least one value, so that no batch has more rows than are left.
+    const std::uint64_t values = std::min<std::uint64_t>(rows, kGrowthValues) * (sparse() ? 1 : columns());
+    if (!next(batch, static_cast<std::size_t>(std::min<std::uint64_t>(values, kGrowthValues)))) return;
+    rows -= batch.rows;
+  }
 }
 
 std::unique_ptr<FeatureReader> open_text_features(const InputFile& file, std::uint64_t rows) {

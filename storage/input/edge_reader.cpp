@@ -1,7 +1,9 @@
 // storage/input/edge_reader.cpp - recognises the format of an edge file and opens the reader for it.
 #include "storage/input/edge_reader.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "storage/input/edge_formats.h"
 #include "storage/input/foreign_format.h"
@@ -41,6 +43,19 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
 }
 
 }  // namespace
+
+void EdgeReader::drop(std::uint64_t edges) {
+  constexpr std::uint64_t kDropped = std::uint64_t{1} << 14;
+  std::vector<Edge> some(static_cast<std::size_t>(std::min(edges, kDropped)));
+  std::vector<std::uint32_t> weights(has_weights() ? some.size() : 0);
+  while (edges > 0) {
+    const auto wanted = static_cast<std::size_t>(std::min(edges, kDropped));
+    const std::size_t count =
+        read_some(std::span(some).first(wanted), std::span(weights).first(std::min(weights.size(), wanted)));
+    if (count == 0) return;  // the file was changed, and the next read() ends it
+    edges -= count;
+  }
+}
 
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   std::optional<ByteSource> source;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "storage/formats/edge_place.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/named_edges.h"
 #include "storage/io/types.h"
@@ -25,7 +26,23 @@ class EdgeReader {
   /// Fills a part of `out` (not empty) and returns how many; 0 at the end, which is reached only if the file is whole.
   /// `weights`: room for one number an edge where EdgeOptions::max_weight says that they have some, else empty.
   /// Throws InputError naming line or element, DataError from the bytes below.
-  std::size_t read(std::span<Edge> out, std::span<std::uint32_t> weights = {}) { return read_some(out, weights); }
+  std::size_t read(std::span<Edge> out, std::span<std::uint32_t> weights = {}) {
+    const std::size_t count = read_some(out, weights);
+    read_ += count;
+    return count;
+  }
+
+  /// How far read() has come.
+  [[nodiscard]] EdgePlace place() const {
+    const auto [bytes, lines] = text_place();
+    return {read_, bytes, lines, ignored_weights()};
+  }
+  /// Before the first read(): goes to a place that a reader of the same file under the same options has come to. Edges
+  /// before it are not all looked at again. Throws as read() does.
+  void go_on(const EdgePlace& place) {
+    go_to(place);
+    read_ = place.edges;
+  }
 
   /// How many edges read() gives in all, where the file says so at its beginning (arrays do).
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
@@ -36,8 +53,22 @@ class EdgeReader {
   /// Weights that read() has dropped so far, as EdgeOptions::ignore_weights allows.
   [[nodiscard]] virtual std::uint64_t ignored_weights() const { return 0; }
 
+ protected:
+  /// Where the next line of a text begins.
+  struct TextPlace {
+    std::uint64_t bytes = 0, lines = 0;
+  };
+  /// Reads so many edges, and drops them.
+  void drop(std::uint64_t edges);
+
  private:
   virtual std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) = 0;
+  [[nodiscard]] virtual TextPlace text_place() const { return {}; }
+  virtual void go_to(const EdgePlace& place) { drop(place.edges); }
+  /// Whether read_some() needs room for weights.
+  [[nodiscard]] virtual bool has_weights() const { return false; }
+
+  std::uint64_t read_ = 0;
 };
 
 struct EdgeOptions {

@@ -39,6 +39,8 @@ class FeatureReader {
   /// Replaces `batch` by the next rows, reusing its memory: as many as hold `max_values` values, at least one. Returns
   /// false at the end, which is reached only if all files are whole.
   virtual bool next(FeatureBatch& batch, std::size_t max_values) = 0;
+  /// Before the first next(): leaves out so many rows, which are not all looked at.
+  virtual void skip(std::uint64_t rows);
 
  protected:
   FeatureReader(std::uint64_t rows, std::uint64_t columns, bool sparse)

@@ -25,6 +25,11 @@ class LineReader {
   std::string_view window();
   void skip(std::size_t bytes, std::uint64_t lines) noexcept;
 
+  /// Bytes before the next line.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return consumed_ + shown_; }
+  /// Goes to the line that begins behind `offset` bytes and `lines` lines; not back.
+  void go_to(std::uint64_t offset, std::uint64_t lines);
+
   /// Whether the line last given, the first one with fields, only names columns: words alone, none a number. A remark then
   /// says that it was left out; false where nobody takes remarks, and after the first call.
   [[nodiscard]] bool skips_header(std::string_view line);
@@ -35,12 +40,17 @@ class LineReader {
 
  private:
   void skip_mark();
+  void consume(std::size_t bytes) noexcept {
+    source_.consume(bytes);
+    consumed_ += bytes;
+  }
 
   ByteSource source_;
   bool begun_ = false;         // the mark was looked for
   bool header_asked_ = false;  // skips_header() was called
   std::uint64_t number_ = 0;
-  std::size_t shown_ = 0;  // bytes of the source that `line` occupies, its end included
+  std::uint64_t consumed_ = 0;  // bytes of the source that are gone
+  std::size_t shown_ = 0;       // bytes of the source that `line` occupies, its end included
 };
 
 /// Fields of a line: separated by blanks, or by one comma with or without blanks around it.

@@ -40,6 +40,8 @@ class MetisEdges final : public EdgeReader {
     return count;
   }
 
+  [[nodiscard]] bool has_weights() const override { return max_weight_ > 1; }
+
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const {
     throw InputError(source_.name(), "line " + std::to_string(line_), what, remedy);
   }

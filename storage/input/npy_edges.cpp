@@ -47,6 +47,8 @@ class PairEdges final : public EdgeReader {
     return count;
   }
 
+  void go_to(const EdgePlace& place) override { array_.skip(2 * place.edges); }
+
   NpyReader array_;
   std::uint64_t limit_;
   std::vector<std::int64_t> ids_;
@@ -77,6 +79,13 @@ class TwoRowEdges final : public EdgeReader {
       out[i] = {static_cast<NodeId>(ids_[i]), static_cast<NodeId>(ids_[count + i])};
     }
     return count;
+  }
+
+  void go_to(const EdgePlace& place) override {
+    const std::uint64_t count = std::min(place.edges, left_);
+    first_.skip(count);
+    second_.skip(count);
+    left_ -= count;
   }
 
   NpyReader first_;
@@ -147,6 +156,11 @@ class WeightedEdges final : public EdgeReader {
       weights[i] = static_cast<std::uint32_t>(values_[i]);
     }
     return count;
+  }
+
+  void go_to(const EdgePlace& place) override {
+    edges_->go_on(place);
+    weights_.skip(place.edges);
   }
 
   std::unique_ptr<EdgeReader> edges_;

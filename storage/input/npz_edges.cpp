@@ -96,6 +96,8 @@ class MatrixEdges : public EdgeReader {
     return count;
   }
 
+  [[nodiscard]] bool has_weights() const final { return max_weight_ > 1; }
+
   NpyReader columns_, values_;
   std::uint64_t nodes_, limit_;
   bool ignore_weights_;

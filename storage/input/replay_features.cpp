@@ -28,6 +28,7 @@ class ReplayFeatures final : public FeatureReader {
     sparse() ? lengthen_sparse(batch) : lengthen_dense(batch);
     return true;
   }
+  void skip(std::uint64_t rows) override { inner_->skip(rows); }
 
  private:
   [[nodiscard]] bool is_marked(std::uint64_t row) const {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,19 @@ SpoolFile::SpoolFile(const std::filesystem::path& directory) : name_(directory /
   if (descriptor_ < 0) throw_system_error("create a temporary file", name_, errno);
   name_ = pattern;
   ::unlink(pattern.c_str());
+}
+
+SpoolFile SpoolFile::named(const std::filesystem::path& path, std::uint64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (descriptor < 0) throw_system_error("open", path, errno);
+  SpoolFile file(path, descriptor, bytes);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw_system_error("look at", path, errno);
+  if (static_cast<std::uint64_t>(status.st_size) < bytes)
+    throw DataError(path.string() + ": has " + std::to_string(status.st_size) + " bytes, where " +
+                    std::to_string(bytes) + " were kept");
+  if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) throw_system_error("cut", path, errno);
+  return file;
 }
 
 SpoolFile::~SpoolFile() {

@@ -1,4 +1,5 @@
-// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed.
+// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed. Or
+// one with a name, which another process goes on with.
 #pragma once
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace unweave {
 
@@ -18,6 +20,9 @@ class SpoolFile {
 
   /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash leaves anything behind.
   explicit SpoolFile(const std::filesystem::path& directory);
+  /// Opens the file `path`, which is made where it is missing, and appends behind its first `bytes` bytes; what lies
+  /// behind them is dropped. It stays when it is closed. Throws DataError where it is shorter.
+  [[nodiscard]] static SpoolFile named(const std::filesystem::path& path, std::uint64_t bytes);
   ~SpoolFile();
   SpoolFile(SpoolFile&& other) noexcept;
   SpoolFile& operator=(SpoolFile&& other) noexcept;
@@ -36,6 +41,8 @@ class SpoolFile {
 
  private:
   friend class MappedSpool;
+  SpoolFile(std::filesystem::path name, int descriptor, std::uint64_t size)
+      : name_(std::move(name)), descriptor_(descriptor), size_(size) {}
   void write(std::uint64_t offset, std::span<const char> bytes);
 
   std::filesystem::path name_;

@@ -11,6 +11,8 @@ inline constexpr const char* kCertificatesFolder = "certificates";
 inline constexpr const char* kModelsFolder = "models";
 /// What is kept of propagations that are not finished; no manifest names a file of it.
 inline constexpr const char* kTilesFolder = "tiles";
+/// What is kept of an import that is not finished; no manifest names a file of it.
+inline constexpr const char* kImportFolder = "import";
 inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",      "splits",
                                                 "names", "state",    kJournalFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
@@ -24,6 +26,8 @@ inline constexpr const char* kFeedListName = "feeds";
 inline constexpr std::string_view kPublicLine = R"({"format":"unweave certificate )";
 inline constexpr std::string_view kCertificateFormats = kPublicLine.substr(std::string_view(R"({"format":")").size());
 
+/// The mark of a store that is in the making.
+inline constexpr const char* kUnfinishedName = "unfinished";
 /// The lock of a store's writer: always empty.
 inline constexpr const char* kLockName = "lock";
 

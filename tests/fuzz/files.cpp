@@ -5,6 +5,7 @@
 #include "fuzz/target.h"
 #include "storage/codec/gap_block.h"
 #include "storage/formats/feature_file.h"
+#include "storage/formats/import_record.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/model_file.h"
@@ -153,8 +154,8 @@ void payload(std::string_view bytes) {
   }
 }
 
-/// The contents of a manifest, as text, under the right checksum; anything else as it is.
-void manifest(std::string_view bytes) {
+/// Contents as text, under the right checksum, in JSON laid out as `other` is; anything else as it is.
+std::string under_checksum(std::string_view bytes, const std::string& other) {
   using Json = nlohmann::ordered_json;
   const int deepest = 64;  // the text alone is tried where it nests deeper
   int depth = 0, most = 0;
@@ -163,17 +164,24 @@ void manifest(std::string_view bytes) {
     most = std::max(most, depth);
   }
   const Json contents = most < deepest ? Json::parse(bytes, nullptr, false) : Json(Json::value_t::discarded);
-  std::string text(bytes);
-  if (!contents.is_discarded()) {
-    const std::string body = contents.dump(-1, ' ', false, Json::error_handler_t::replace);
-    Json whole = Json::parse(manifest_text({}));
-    whole["checksum"] = to_hex(checksum128(raw(body), {}));
-    whole["contents"] = contents;
-    text = whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
+  if (contents.is_discarded()) return std::string(bytes);
+  const std::string body = contents.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Json whole = Json::parse(other);
+  whole["checksum"] = to_hex(checksum128(raw(body), {}));
+  whole["contents"] = contents;
+  return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void manifest(std::string_view bytes) {
+  const std::string text = under_checksum(bytes, manifest_text({}));
   put_file(std::string(kManifestName), text);
   const Manifest found = read_manifest(scratch());
   if (manifest_text(found) != text) std::abort();  // nothing is without meaning
+}
+
+void import_record(std::string_view bytes) {
+  const ImportRecord found = parse_import_record(under_checksum(bytes, import_record_text({})), "record.json");
+  if (parse_import_record(import_record_text(found), "record.json") != found) std::abort();
 }
 
 void journal(std::string_view bytes) {
@@ -244,9 +252,9 @@ void lines(std::string_view bytes) {
   AppendedLine(path, "last", Readers::all);
 }
 
-constexpr Target kTargets[] = {{"block", block},       {"sealed", sealed},        {"payload", payload},
-                               {"manifest", manifest}, {"journal", journal},      {"model", model},
-                               {"lines", lines},       {"statistics", statistics}};
+constexpr Target kTargets[] = {{"block", block},       {"sealed", sealed},         {"payload", payload},
+                               {"manifest", manifest}, {"journal", journal},       {"model", model},
+                               {"lines", lines},       {"statistics", statistics}, {"import-record", import_record}};
 
 }  // namespace
 

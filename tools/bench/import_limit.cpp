@@ -28,7 +28,7 @@ std::optional<std::uint64_t> expected_edges(const ImportOptions& options) {
 
 ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options,
                                  MemoryBudget& budget) {
-  const WriterLock lock = start_building(store);
+  const WriterLock lock = start_building(store, !options.restart);  // what is kept is for the import itself
   const std::uint64_t edges = expected_edges(options).value_or(kEdgeFactor << kMostScale);
   ImportBenchOptions bench;
   bench.scale = std::clamp(static_cast<int>(std::bit_width(edges / kEdgeFactor)) - 1, kLeastLimitScale, kMostScale);

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
@@ -76,13 +77,17 @@ int code_of(const std::error_code& error) {
   return 2;
 }
 
-int fail(const Console& console, int code, const std::string& message) {
-  console.error << "unweave: " << one_line(message) << '\n' << std::flush;
+/// In a job of several ranks the first one speaks for all, unless it cannot be told.
+int fail(const Console& console, int code, const std::exception& error) {
+  Ranks& ranks = Ranks::world();
+  if (!ranks.fail(error) || ranks.first())
+    console.error << "unweave: " << one_line(command_text(message_of(error))) << '\n' << std::flush;
   return code;
 }
 
-int fail(const Console& console, int code, const Error& error) {
-  return fail(console, code, command_text(error.message()));
+int fail(const Console& console, int code, const std::string& message) {
+  if (code == 2) return fail(console, code, DataError(message));
+  return fail(console, code, ResourceError(message));
 }
 
 constexpr std::size_t kExitCodeWidth = 5;  // with the blanks behind it
@@ -167,6 +172,12 @@ void dispatch(std::span<const Command> commands, const std::vector<std::string>&
     return;
   }
   const Command& command = command_named(commands, name);
+  if (!Ranks::world().alone() && !command.over_ranks) {
+    std::string over;
+    for (const Command& other : commands)
+      if (other.over_ranks) over += (over.empty() ? "" : ", ") + std::string(other.name);
+    throw UsageError("'unweave " + name + "' works alone; those that several ranks can share are " + over);
+  }
   CommandLine line(name, {words.begin() + 1, words.end()}, console);
   return command.run(line);
 }
@@ -250,6 +261,10 @@ bool CommandLine::parse() {
   return true;
 }
 
+void CommandLine::on_interrupt(std::string_view text) {
+  if (Ranks::world().first()) interrupt_->set("interrupted: " + std::string(text));
+}
+
 void CommandLine::refuse_option(const std::string& word) const {
   std::vector<std::string_view> names;
   for (const po::options_description* group : {&options_, &unlisted_, &common_description_})
@@ -295,11 +310,13 @@ void CommandLine::store_values() {
 
 void CommandLine::take_common_options() {
   common_.threads = get<Count>("threads").value;
-  common_.memory_bytes = has("memory") ? get<Bytes>("memory").value : default_memory_limit();
+  const std::size_t here = Ranks::world().on_this_machine();
+  common_.memory_bytes = has("memory") ? get<Bytes>("memory").value : default_memory_limit() / here;
   if (common_.memory_bytes < kLeastMemory) throw UsageError("--memory: at least 16M, which the program takes anyway");
   common_.json = get<bool>("json");
   common_.quiet = get<bool>("quiet");
   if (has("seed")) common_.seed = get<Count>("seed").value;
+  if (common_.threads == 0 && here > 1) common_.threads = std::max<std::size_t>(1, active_threads() / here);
   thread_limit_.emplace(common_.threads);
 }
 
@@ -338,12 +355,14 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
   try {
     dispatch(commands, words, console);
     require_whole_files();  // else what was printed may come from zeros
-    if (!console.out.flush()) throw ResourceError("cannot write to standard output; is the disk full?");
+    const bool speaks = Ranks::world().first();
+    if (speaks && !console.out.flush()) throw ResourceError("cannot write to standard output; is the disk full?");
+    Ranks::world().barrier();  // where another rank has failed, this one has not done its work either
     return 0;
   } catch (const UsageError& error) {
     return fail(console, 1, error);
   } catch (const po::error& error) {
-    return fail(console, 1, error.what());
+    return fail(console, 1, UsageError(error.what()));
   } catch (const DataError& error) {
     return fail(console, 2, error);
   } catch (const ResourceError& error) {
@@ -362,7 +381,7 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
 }
 
 void CommandLine::note(const std::string& text) const {
-  if (!common_.quiet) console_.error << "note: " << text << '\n' << std::flush;
+  if (!common_.quiet && Ranks::world().first()) console_.error << "note: " << text << '\n' << std::flush;
 }
 
 void CommandLine::require_outside(const std::string& option, const std::filesystem::path& store) const {

@@ -49,7 +49,7 @@ struct Console {
 /// The options that every command has.
 struct CommonOptions {
   std::size_t threads = 0;         ///< 0: one per core. Already in force when parse() returns
-  std::uint64_t memory_bytes = 0;  ///< the budget, never 0
+  std::uint64_t memory_bytes = 0;  ///< the budget of this process, never 0
   bool json = false;               ///< one object a line on `out`, no other output there
   bool quiet = false;              ///< no progress and no remarks
   std::optional<std::uint64_t> seed;
@@ -87,7 +87,7 @@ class CommandLine {
 
   /// What Ctrl-C and SIGTERM print from now on: what is safe, and how to go on. After parse(), which says that nothing was
   /// changed: for a command that writes. `text` has to be true until the command ends.
-  void on_interrupt(std::string_view text) { interrupt_->set("interrupted: " + std::string(text)); }
+  void on_interrupt(std::string_view text);
 
   /// After parse(): the i-th positional argument; whether there is one; whether an option was given or has a default; its
   /// value.
@@ -145,12 +145,14 @@ struct Command {
   std::string_view name;
   std::string_view summary;  ///< one line, no full stop
   void (*run)(CommandLine& line);
+  bool over_ranks = false;  ///< several ranks can share its work (engine/ranks/ranks.h); else it refuses them
 };
 
 /// Runs the command that the first word names and returns the exit code: 0 done, 1 wrong usage, 2 bad or unreadable data,
 /// 3 out of resources or a bug, 4 a check did not hold. Every failure prints exactly one line, "unweave: ...", on
 /// console.error. help, help COMMAND and version, or -h, --help and --version, print on console.out. help --man and
-/// help --completion print what packages install, made of the tables of options.
+/// help --completion print what packages install, made of the tables of options. In a job of several ranks all end together:
+/// whatever a rank throws, the first one prints.
 [[nodiscard]] int run_program(std::span<const Command> commands, const std::vector<std::string>& words,
                               const Console& console);
 

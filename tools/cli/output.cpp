@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/ranks/ranks.h"
 #include "storage/io/readable_bytes.h"
 #include "tools/cli/text_wrap.h"
 
@@ -154,6 +155,17 @@ void Figures::seconds(const std::string& name, const std::string& label, double 
 
 void Figures::number(const std::string& name, const std::string& label, double value) {
   add(name, label, value, number_text(value));
+}
+
+void Figures::ranks() {
+  const Ranks& job = Ranks::world();
+  if (job.alone()) return;
+  const RankTraffic traffic = traffic_of_all();
+  count("ranks", "ranks", job.size());
+  bytes("ranks_received_bytes", "bytes between ranks", traffic.received_bytes);
+  json["ranks_sent_bytes"] = traffic.sent_bytes;
+  json["ranks_verbs"] = traffic.verbs;
+  json["ranks_wait_seconds"] = traffic.seconds;
 }
 
 void Figures::print(std::ostream& out, bool as_json) const {

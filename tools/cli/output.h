@@ -49,6 +49,8 @@ struct Figures {
   void bytes(const std::string& name, const std::string& label, std::uint64_t value);
   void seconds(const std::string& name, const std::string& label, double value);
   void number(const std::string& name, const std::string& label, double value);
+  /// In a job of several ranks: how many they are, and what they have said to each other. Every rank calls it.
+  void ranks();
   /// The object on one line, or else the table.
   void print(std::ostream& out, bool as_json) const;
 };

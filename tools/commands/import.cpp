@@ -26,7 +26,9 @@ constexpr const char* kDescription =
     "and\n"
     "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one "
     "may be -\n"
-    "for standard input. Without edges the store holds flat data.";
+    "for standard input. Without edges the store holds flat data. An import that was ended goes on where it was when "
+    "the\n"
+    "same command is given again.";
 constexpr const char* kExample =
     "D=tests/data/debian-deps\n"
     "  unweave import demo/debian.store --edges $D/edges.tsv.zst \\\n"
@@ -148,6 +150,7 @@ ImportOptions import_options(const CommandLine& line) {
   if (line.has("ogb")) add_ogb_folder(line, options);
   options.replay = file_option(line, "replay");
   options.standardize = line.get<bool>("standardize");
+  options.restart = line.get<bool>("restart");
   options.scale = line.get<ScaleName>("scale").value;
   if (options.standardize && line.given("scale"))
     throw UsageError("--standardize and --scale: give one of them; standardising sets the largest norm to 1 itself");
@@ -217,6 +220,10 @@ void run_import(CommandLine& line) {
       "chooses anew); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
+  add("restart", po::bool_switch(),
+      "drop what an import into STORE that was ended has kept there, and begin anew; without it the same command goes "
+      "on "
+      "with that");
   add("plan", po::bool_switch(),
       "import nothing: say what it would take (sizes, memory, disk, passes, seconds) from headers and a sample of the "
       "lines, and what is assumed; exit code 3: cannot fit");
@@ -234,7 +241,7 @@ void run_import(CommandLine& line) {
     print_import_plan(line, *forecast);
     return;
   }
-  line.on_interrupt(interrupted_build(line.positional(0)));
+  line.on_interrupt(interrupted_import(line.positional(0)));
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
   if (line.get<bool>("measure-limit")) limit = import_limit(line, line.positional(0), options, resources.memory());
@@ -252,6 +259,7 @@ void run_import(CommandLine& line) {
   progress.finish();
   if (!line.common().quiet) {
     if (!report.order_reason.empty()) line.error() << "note: " << report.order_reason << '\n';
+    if (report.resumed) line.error() << "note: " << resumed_text(*report.resumed) << '\n';
     for (const std::string& remark : report.remarks) line.error() << "note: " << command_text(remark) << '\n';
     if (const std::string remark = remark_on_sums(report); !remark.empty()) line.error() << "note: " << remark << '\n';
   }
@@ -264,7 +272,7 @@ void run_import(CommandLine& line) {
     figures.json["predicted"] = parts_of(*forecast->seconds);
   }
   for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
-  if (limit && report.edges > 0) {
+  if (limit && report.edges > 0 && !report.resumed) {
     const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;
     figures.number("limit_ratio", "share of the limit, reading edges and making their graph",
                    rate / limit->limit_per_second());

@@ -10,6 +10,7 @@
 
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/plan_unlearning.h"
@@ -103,6 +104,42 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
     throw ResourceError(reader.path().string() + ": a propagation needs " + bytes_text(plan.disk_bytes) + " of disk, " +
                         bytes_text(plan.disk_free_bytes) +
                         " are free; free some, or keep fewer rows (--rows labelled)");
+}
+
+/// What ranks would take that share the propagation, both ways; where one way is not to be had, why.
+void print_ranks(const CommandLine& line, const Reader& reader) {
+  const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
+  const std::uint64_t ranks = line.get<Count>("ranks").value;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  json["ranks"] = ranks;
+  Table table({"for each of " + counted(ranks, "rank"), "by columns", "by rows"});
+  std::vector<std::vector<std::string>> columns;
+  for (const bool by_rows : {false, true}) {
+    const char* const name = by_rows ? "rows" : "columns";
+    try {
+      const RankPlan plan = forecast_ranks(reader, spec, ranks, by_rows);
+      json[name] = {{"tiles", plan.tiles},
+                    {"tile_columns", plan.tile_columns},
+                    {"memory_bytes", plan.memory_bytes},
+                    {"graph_bytes", plan.graph_bytes},
+                    {"disk_bytes", plan.disk_bytes},
+                    {"verbs", plan.verbs},
+                    {"received_bytes", plan.received_bytes}};
+      columns.push_back({count_text(plan.tiles), count_text(plan.tile_columns), bytes_text(plan.memory_bytes),
+                         bytes_text(plan.graph_bytes), count_text(plan.verbs), bytes_text(plan.received_bytes),
+                         bytes_text(plan.disk_bytes)});
+    } catch (const Error& error) {
+      json[name] = {{"refused", command_text(error.message())}};
+      columns.emplace_back(7, "-");
+      line.note("by " + std::string(name) + ": " + command_text(error.message()));
+    }
+  }
+  if (line.common().json) return write_json_line(line.out(), json);
+  const char* const labels[] = {"column tiles",         "columns of a tile",    "memory",
+                                "lists to read",        "calls to other ranks", "bytes between all ranks",
+                                "shared disk at a time"};
+  for (std::size_t i = 0; i < std::size(labels); ++i) table.add_row({labels[i], columns[0][i], columns[1][i]});
+  table.print(line.out());
 }
 
 /// The requests of the first batch, and how many there are in all.
@@ -242,6 +279,9 @@ void refuse_mixed_options(const CommandLine& line) {
          {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
+  if (line.has("ranks") &&
+      (line.has("requests") || line.has("solver") || line.get<bool>("purge") || line.get<bool>("exact")))
+    throw UsageError("--ranks belongs to a propagation; leave out --requests, --solver, --purge and --exact");
   if (line.get<bool>("exact") && (line.has("requests") || line.has("solver") || line.get<bool>("purge")))
     throw UsageError("--exact belongs to a propagation; leave out --requests, --solver and --purge");
   if (line.get<bool>("purge") && line.has("requests"))
@@ -262,16 +302,13 @@ void refuse_mixed_options(const CommandLine& line) {
 
 void run_plan(CommandLine& line) {
   line.describe(
-      "Estimates what a propagation takes, or with --requests a stream, with --purge a purge, with --solver the "
-      "requests\n"
-      "of a solver: rows, memory, disk, bytes, seconds, beside what there is. Changes nothing. Exit code 3: cannot "
-      "fit.\n"
-      "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates "
-      "that\n"
-      "`unweave doctor` shows and from what lies in the page cache. --json: the sweep waits for gather or disk.\n"
-      "The first batch of a stream stands for all. What a solver needs follows from public numbers; nothing is "
-      "trained. A purge\n"
-      "takes this disk at most; it trains models that it keeps, as often and in as much memory as said.",
+      "Estimates what a propagation takes, or with --requests a stream, with --purge a purge, with --solver the\n"
+      "requests of a solver, beside what there is; changes nothing. Exit code 3: cannot fit.\n"
+      "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates\n"
+      "that `unweave doctor` shows and from what lies in the page cache.\n"
+      "The first batch of a stream stands for all. What a solver needs follows from public numbers. A purge takes "
+      "this\n"
+      "disk at most; it trains models that it keeps, as often and in as much memory as said.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
@@ -279,6 +316,7 @@ void run_plan(CommandLine& line) {
   add_propagation_options(line);
   auto add = line.options().add_options();
   add("exact", po::bool_switch(), "count the rows of a propagation");
+  add("ranks", po::value<Count>()->value_name("R"), "what R ranks take that share it under mpirun");
   add("requests", po::value<std::string>()->value_name("F"), "estimate a stream of them; - for standard input");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch, with --requests");
   add_unlearning_options(line);
@@ -295,6 +333,8 @@ void run_plan(CommandLine& line) {
     print_purge(line, reader);
   else if (line.has("requests"))
     print_stream(line, std::move(reader));
+  else if (line.has("ranks"))
+    print_ranks(line, reader);
   else
     print_propagation(line, reader);
 }

@@ -11,8 +11,10 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/local_option.h"
 #include "tools/commands/model_notes.h"
 #include "tools/commands/propagation_options.h"
+#include "unweave/ranks.h"
 #include "unweave/store.h"
 
 namespace unweave {
@@ -106,6 +108,21 @@ void run_tiles(CommandLine& line, Resources& resources) {
   figures.print(line.out(), line.common().json);
 }
 
+/// What the ranks of a job share: rows, or columns.
+bool shares_rows(const CommandLine& line) {
+  const auto& what = line.get<std::string>("share");
+  if (what != "rows" && what != "columns") throw UsageError("--share: columns or rows, not '" + what + "'");
+  return what == "rows";
+}
+
+/// Every rank but the first one: its columns, and nothing to say.
+void run_part(CommandLine& line, Resources& resources) {
+  Ranks::world().barrier();  // rank 0 has opened the store
+  const Reader reader(line.positional(0), resources);
+  follow_propagation(reader, read_propagation_spec(line, reader.has_labels()), shares_rows(line));
+  Figures().ranks();
+}
+
 }  // namespace
 
 void run_propagate(CommandLine& line) {
@@ -128,13 +145,27 @@ void run_propagate(CommandLine& line) {
   line.options().add_options()("restart", po::bool_switch(),
                                "drop what is kept of propagations that were not finished; without it the command goes "
                                "on from there");
+  line.options().add_options()(
+      "share", po::value<std::string>()->value_name("WHAT")->default_value("columns"),
+      "what the ranks of a job share under mpirun: columns, which need no word of each other; or "
+      "rows, each reading its part of the graph alone");
+  line.set_choices("share", {"columns", "rows"});
+  add_local_option(line);
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
+  const Ranks& job = Ranks::world();
+  if (!job.alone())
+    for (const char* const option : {"tile", "tiles", "assemble", "measure-limit"})
+      if (line.given(option))
+        throw UsageError("--" + std::string(option) + " is for a process alone; ranks share the columns by themselves");
+  if (job.alone() && line.given("share"))
+    throw UsageError("--share is for the ranks of a job; start the program with mpirun");
+  const std::optional<LocalLists> lists = local_lists(line);
   if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
   line.on_interrupt(
       "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "
       "what is kept");
-  const PropagateHow how{line.get<bool>("restart"), line.get<bool>("assemble")};
+  const PropagateHow how{line.get<bool>("restart"), line.get<bool>("assemble"), shares_rows(line)};
   if (how.restart && how.assemble) throw UsageError("--restart and --assemble exclude each other");
   std::optional<GatherBench> limit;
   if (line.get<bool>("measure-limit")) {
@@ -145,8 +176,10 @@ void run_propagate(CommandLine& line) {
     }();
     limit = propagation_limit(line, manifest, resources.memory());
   }
+  if (!job.first()) return run_part(line, resources);
   Measure measure;  // measures the propagation alone
   Writer writer(line.positional(0), resources);
+  Ranks::world().barrier();
   const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
   note_replaced_propagation(line, writer, spec);
   PropagateReport report;
@@ -181,6 +214,7 @@ void run_propagate(CommandLine& line) {
   figures.json["limit_arc_features_per_second"] = nullptr;
   figures.json["limit_nodes"] = nullptr;
   measure.report(figures.json);
+  figures.ranks();
   if (limit) {
     figures.number("limit_ratio", "share of the gather limit",
                    report.arc_features_per_second / limit->limit_per_second);

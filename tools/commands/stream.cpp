@@ -21,11 +21,13 @@
 #include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
+#include "tools/commands/local_option.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
 #include "tools/service/line_feed.h"
 #include "tools/service/quarantine.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 namespace {
@@ -156,6 +158,13 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcom
   json["limit_seconds"] = value_of(work.limit_seconds);
   json["limit_ratio"] = value_of(work.ratio());
   json["lazy_error_bound"] = value_of(lazy_error);
+  if (outcome.talk.ranks == 1) return json;
+  const RankTraffic& traffic = outcome.talk.traffic;
+  json["ranks"] = outcome.talk.ranks;
+  json["ranks_received_bytes"] = traffic.received_bytes;
+  json["ranks_sent_bytes"] = traffic.sent_bytes;
+  json["ranks_verbs"] = traffic.verbs;
+  json["ranks_wait_seconds"] = traffic.seconds;
   return json;
 }
 
@@ -250,7 +259,7 @@ Stream::Stream(CommandLine& line)
     : line_(line),
       acknowledged_(input_of(line)),
       resources_({line.common().memory_bytes}),
-      writer_(line.positional(0), resources_),
+      writer_(line.positional(0), resources_, Ranks::world()),
       session_(writer_, options()),
       meter_(line, writer_.names().given(),
              line.get<bool>("measure-limit")
@@ -352,6 +361,9 @@ void Stream::finish() {
     line_.error() << "unweave: the last level brought up to date by " << report.update.plan.back() << ": "
                   << counted(report.update.rows_touched, "row") << " in " << number_text(report.seconds) << " s, "
                   << number_text(report.update.seconds_predicted) << " s predicted\n";
+  if (report.talk.ranks > 1)
+    line_.error() << "unweave: " << report.talk.ranks << " ranks made the generation together, with "
+                  << bytes_text(report.talk.traffic.received_bytes) << " between them\n";
   if (const auto ratio = meter_.all().ratio())
     line_.error() << "unweave: all batches and their last level in " << seconds_text(meter_.all().seconds) << ", "
                   << share_text(*ratio) << " of the limit, " << seconds_text(*meter_.all().limit_seconds) << '\n';
@@ -523,6 +535,7 @@ void run_stream(CommandLine& line) {
       "places to others, as bench stream does");
   add("public", po::bool_switch(), "print only what may be published");
   add_key_option(line);
+  add_local_option(line);
   if (!line.parse()) return;
   line.on_interrupt("`unweave info " + line.positional(0) + "` says how many requests are acknowledged");
   const ModelSelection model = model_selection(line);
@@ -553,6 +566,13 @@ void run_stream(CommandLine& line) {
         "--quarantine goes with --every or --follow; without them a line that is no request ends the stream");
   static_cast<void>(read_mode(line));  // what is wrong is told before the store is opened
   static_cast<void>(read_plan(line));
+  Ranks& ranks = Ranks::world();
+  if (!ranks.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
+  const std::optional<LocalLists> lists = local_lists(line);
+  if (!ranks.first()) {
+    Resources resources({line.common().memory_bytes});
+    return follow_stream(line.positional(0), resources, ranks);
+  }
   Stream(line).run();
 }
 

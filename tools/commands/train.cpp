@@ -3,6 +3,7 @@
 #include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
 #include "tools/commands/training.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 
@@ -17,18 +18,23 @@ void run_train(CommandLine& line) {
   StepProgress progress(line.error(), line.shows_progress());
   const TrainOptions how = train_options(line, progress);
   Resources resources({line.common().memory_bytes}, &progress);
-  const TrainedModel trained = Writer(line.positional(0), resources).train(how);
+  Ranks& job = Ranks::world();
+  if (!job.first()) {  // its share of the rows, and nothing to say
+    job.barrier();     // rank 0 has opened the store
+    follow_training(Reader(line.positional(0), resources), how);
+    return Figures().ranks();
+  }
+  Writer writer(line.positional(0), resources);
+  job.barrier();
+  const TrainedModel trained = writer.train(how);
   progress.finish();
   warn_of_training(line, trained);
-  if (line.common().json) {
-    nlohmann::ordered_json json;
-    add_training(json, trained, measure);
-    return write_json_line(line.out(), json);
-  }
-  Table table({"trained", model_text(trained.facts.name, trained.facts.solver)});
-  add_training(table, line, trained);
-  table.add_row({"whole command", seconds_text(measure.seconds())});
-  table.print(line.out());
+  Figures figures{.table = Table({"trained", model_text(trained.facts.name, trained.facts.solver)})};
+  add_training(figures.json, trained, measure);
+  add_training(figures.table, line, trained);
+  figures.ranks();
+  figures.table.add_row({"whole command", seconds_text(measure.seconds())});
+  figures.print(line.out(), line.common().json);
 }
 
 }  // namespace unweave

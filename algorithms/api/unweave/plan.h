@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "algorithms/live/rank_plan.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/propagation/propagation_forecast.h"
 #include "algorithms/unlearning/account.h"
@@ -68,6 +69,11 @@ enum class RowCount {
 /// DataError where there are no features, ResourceError.
 [[nodiscard]] PropagationForecast forecast_propagation(const Reader& reader, const PropagationSpec& spec,
                                                        RowCount count = RowCount::automatic);
+
+/// What the propagation takes when so many ranks share it, by columns or by rows (algorithms/live/rank_propagation.h), each with
+/// the budget of the reader's resources. Throws UsageError where they cannot, ResourceError.
+[[nodiscard]] RankPlan forecast_ranks(const Reader& reader, const PropagationSpec& spec, std::size_t ranks,
+                                      bool by_rows);
 
 struct StreamForecast {
   BatchChanges first;  ///< what the first batch changes, which stands for all

@@ -34,6 +34,7 @@
 namespace unweave {
 
 class LiveStore;
+class Ranks;
 
 inline namespace v0 {
 
@@ -155,6 +156,8 @@ class Writer {
  public:
   /// Throws DataError, ResourceError where another process writes the store.
   Writer(const std::filesystem::path& store, Resources& resources);
+  /// As rank 0 of a job whose other ranks are in follow_stream(): for one StreamSession. A job of one rank is as above.
+  Writer(const std::filesystem::path& store, Resources& resources, Ranks& ranks);
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
   ~Writer();

@@ -34,6 +34,7 @@
 #include "algorithms/evaluation/accuracies.h"
 #include "algorithms/live/batch_report.h"
 #include "algorithms/unlearning/report.h"
+#include "engine/ranks/ranks.h"
 #include "storage/io/time_text.h"
 #include "unweave/models.h"
 #include "unweave/store.h"
@@ -71,6 +72,12 @@ struct StreamOptions {
   std::function<void()> before_acknowledged{}, acknowledged{};
 };
 
+/// What the ranks of a job have said to each other.
+struct RankTalk {
+  std::size_t ranks = 1;
+  RankTraffic traffic;  ///< all of them together, and the most that one has waited
+};
+
 /// What became of a batch.
 struct BatchOutcome {
   bool refused = false;              ///< nothing was changed; `batch` knows only the changes that would have been made
@@ -81,6 +88,7 @@ struct BatchOutcome {
   std::optional<StepReport> step{};  ///< step of the model that follows; the first one counts what it had missed before
   double seconds_unlearn = 0;
   std::optional<std::uint64_t> changes_entry{};  ///< number of the entry of the feed of changes that holds its rows
+  RankTalk talk{};                               ///< about this batch
   std::optional<double> seconds_catch_up{};      ///< only in the first outcome of a model that had missed requests
 };
 
@@ -94,6 +102,7 @@ struct AppliedBatch {
 struct CloseReport {
   UpdateReport update;  ///< work on a last level that was put off
   double seconds = 0;   ///< how long it took
+  RankTalk talk{};      ///< about this work and the generation
 };
 
 /// The stream of one writer, which outlives it and may be moved meanwhile. A writer has one at a time. Not for two threads at

@@ -299,6 +299,7 @@ constinit const SolverEntry kDescentToDelete{
     .theorem = "T1",
     .linear = {.trained = true,
                .claims = true,
+               .over_ranks = true,
                .check_certificate = check_descent,
                .check_release = check_descent_release},
     .printed = true,

@@ -69,6 +69,16 @@ struct GradientPart {
   Vector below;      // sum_i |z_i| |t_i|_s, t what lies below the slices of slopes
   Vector rest;       // sum_i |rest of z_i| |r_i|_s
 
+  template <class See>
+  void see_members(const See& see) {
+    see(high);
+    see(low);
+    see(tail);
+    see(row_error);
+    see(absolute);
+    see(below);
+    see(rest);
+  }
   GradientPart& operator+=(const GradientPart& other) {
     for (Eigen::Index k = 0; k < high.size(); ++k) {
       // By two steps: a sum of two pairs would not be exact.
@@ -128,14 +138,12 @@ class GradientPass {
         joint_norm_(kBoundSlack * weights.value.norm()) {}
 
   [[nodiscard]] GradientPart run() const {
-    const Rows& rows = objective_.rows;
     const Matrix zero = Matrix::Zero(weights_.value.rows(), weights_.value.cols());
     const Vector none = zeros(systems_of(objective_));
-    const auto load = [&](std::size_t first, std::size_t) { return rows.values + first * rows.features; };
-    return sweep_blocks<float>(rows.count, rows.features, GradientPart{zero, zero, zero, none, none, none, none}, load,
-                               [&](const float* block, std::size_t first, std::size_t count, GradientPart& part) {
-                                 add_block(block, first, count, part);
-                               });
+    return sweep_rows<float>(objective_.rows, GradientPart{zero, zero, zero, none, none, none, none},
+                             [&](const float* block, std::size_t first, std::size_t count, GradientPart& part) {
+                               add_block(block, first, count, part);
+                             });
   }
 
  private:
@@ -283,6 +291,15 @@ struct ActionPart {
   Vector image;      // sum_i |z_i| (|v_i|_s + slack_i)
   Vector squares;    // sum_i |z_i| (|v_i|_s + slack_i)^2
 
+  template <class See>
+  void see_members(const See& see) {
+    see(sum);
+    see(curvature);
+    see(action);
+    see(rough);
+    see(image);
+    see(squares);
+  }
   ActionPart& operator+=(const ActionPart& other) {
     sum += other.sum;
     curvature += other.curvature;

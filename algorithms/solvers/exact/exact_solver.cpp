@@ -195,6 +195,7 @@ constinit const SolverEntry kExactSolver{
     .theorem = "T0",
     .linear = {.trained = true,
                .claims = true,
+               .over_ranks = true,
                .check_certificate = check_exact_certificate,
                .check_release = check_exact_release},
     .noisy = false,

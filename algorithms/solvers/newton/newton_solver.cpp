@@ -152,6 +152,7 @@ std::unique_ptr<Solver> make_retrain(const SolverOptions& options, const SolverR
 
 constexpr SolverKind kFinished{.trained = true,
                                .claims = true,
+                               .over_ranks = true,
                                .check_certificate = check_finished_certificate,
                                .check_release = check_finished_release};
 

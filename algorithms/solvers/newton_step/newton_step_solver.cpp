@@ -169,6 +169,7 @@ Reservation reserve_step(const SolverOptions& options, const Model& model, const
 
 constexpr SolverKind kLinear{.trained = true,
                              .claims = true,
+                             .over_ranks = true,
                              .check_certificate = check_finished_certificate,
                              .check_release = check_finished_release};
 

@@ -2,6 +2,7 @@
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 
 #include <cmath>
+#include <span>
 
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/removal_step.h"
@@ -174,6 +175,8 @@ class ObjectivePerturbation final : public Solver {
     ObjectiveNoiseState state;
     state.noise.resize(index_of(rows.features()), index_of(rows.classes()));
     for (Eigen::Index i = 0; i < state.noise.size(); ++i) state.noise.data()[i] = options_.alpha * random.gaussian();
+    if (rows.ranks() != nullptr)  // all minimise with the noise of rank 0
+      rows.ranks()->broadcast(std::as_writable_bytes(std::span(state.noise.data(), size_of(state.noise.size()))));
     NewtonOptions newton;
     newton.tolerance = options_.tau;
     newton.best_effort = true;
@@ -256,8 +259,11 @@ Reservation reserve_scalegun(const SolverOptions& options, const Model& model, c
                                 : reserve_network_scalegun(options, rows, budget);
 }
 
-constexpr SolverKind kLinear{
-    .trained = true, .claims = true, .check_certificate = check_objective_noise, .check_release = check_gradient};
+constexpr SolverKind kLinear{.trained = true,
+                             .claims = true,
+                             .over_ranks = true,
+                             .check_certificate = check_objective_noise,
+                             .check_release = check_gradient};
 
 }  // namespace
 

@@ -139,7 +139,7 @@ constinit const SolverEntry kFinetune{
           return std::string(
               "A few epochs over the rows that are left. Nothing is claimed: it is there to be compared with.");
         },
-    .linear = {.trained = true},
+    .linear = {.trained = true, .over_ranks = true},
     .networks = {.trained = true},
     .parameters = []() -> const ParameterTable& { return finetune_parameters(); },
     .make = make_finetune,
@@ -153,7 +153,7 @@ constinit const SolverEntry kNeggrad{
           return std::string(
               "Gradient ascent on the rows that were removed. Nothing is claimed: it is there to be compared with.");
         },
-    .linear = {.trained = true},
+    .linear = {.trained = true, .over_ranks = true},
     .networks = {.trained = true},
     .parameters = []() -> const ParameterTable& { return neggrad_parameters(); },
     .make = make_neggrad,

@@ -26,6 +26,14 @@ std::vector<double> values_of(const auto& dense) {
 struct MomentsOfClasses {
   std::vector<Moments> classes;
 
+  template <class See>
+  void see_members(const See& see) {
+    for (Moments& moments : classes) {
+      see(moments.count);
+      see(moments.mean);
+      see(moments.scatter);
+    }
+  }
   MomentsOfClasses& operator+=(const MomentsOfClasses& other) {
     for (std::size_t c = 0; c < classes.size(); ++c) classes[c] += other.classes[c];
     return *this;

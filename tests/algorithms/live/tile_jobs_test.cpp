@@ -194,6 +194,25 @@ TEST_SUITE("unit") {
     CHECK(none.find("has no tiles") != std::string::npos);
   }
 
+  TEST_CASE("columns that two numbers of jobs have summed are counted once in the norms") {
+    const TempDir folder;
+    const fs::path imported = folder / "imported";
+    testing::build_store(imported, testing::random_sample(200, 0.03, 12, 3));
+    for (const PropagationSpec& spec : {tiny_spec(2), kept_spec(2, "sgc", {.keep = Keep::embedding})}) {
+      const fs::path one = folder / "one", store = folder / "s";
+      fs::copy(imported, one, fs::copy_options::recursive);
+      fs::copy(imported, store, fs::copy_options::recursive);
+      run_all(one, spec, {});
+      // Columns 4 to 7 of three jobs end in the midst of those of two.
+      for (const std::uint64_t jobs : {3, 2})
+        for (std::uint64_t index = 0; index < jobs; ++index) run_job(store, spec, index, jobs);
+      run_all(store, spec, kAssemble);
+      CHECK(bytes_of_store(store) == bytes_of_store(one));
+      fs::remove_all(one);
+      fs::remove_all(store);
+    }
+  }
+
   TEST_CASE("tiles that overlap and do not fit each other are told of") {
     const TempDir folder;
     const fs::path store = folder / "s";

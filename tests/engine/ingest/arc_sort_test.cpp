@@ -83,7 +83,7 @@ void check_sort(const std::vector<Edge>& edges, const Case& how = {}) {
     for (const auto& [u, v] : expected) differences += arcs[i++] == Edge{u, v} ? 0 : 1;
     CHECK(differences == 0);
   }
-  const ArcCounts counts = sorted->counts_with(expected.size());
+  const ArcCounts counts = with_arcs(sorted->counts(), expected.size());
   CHECK(counts.edges_read == edges.size());
   CHECK(counts.self_loops == loops);
   CHECK(counts.arcs == expected.size());

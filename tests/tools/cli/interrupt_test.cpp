@@ -153,6 +153,10 @@ TEST_SUITE("unit") {
       return "interrupted: " + path + " is a store if `unweave info " + path +
              "` can read it; else run the command again, which begins anew";
     };
+    const std::string goes_on =
+        "interrupted: " + built + " is a store if `unweave info " + built +
+        "` can read it; else give the same command again, and it goes on with what is kept there, if "
+        "anything is";
     const std::string reads = "interrupted: nothing was changed; run the command again";
     const std::string exports =
         "interrupted: the store is as it was, and a file named is whole or as it was; run the command again";
@@ -161,7 +165,7 @@ TEST_SUITE("unit") {
       std::string text;
     };
     const Case cases[] = {
-        {{"import", built, "--edges", (dir / "edges").string()}, build(built)},
+        {{"import", built, "--edges", (dir / "edges").string()}, goes_on},
         {{"generate", built + "2", "--model", "rmat", "--scale", "4", "--features", "2"}, build(built + "2")},
         {{"plan", store}, reads},
         {{"propagate", store},
@@ -212,7 +216,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("Ctrl-C and SIGTERM amid an import tell how to go on, and it begins anew") {
+  TEST_CASE("Ctrl-C and SIGTERM amid an import tell how to go on, and without anything kept it begins anew") {
     const testing::TempDir dir;
     const std::string store = (dir / "s").string(), edges = (dir / "edges").string();
     REQUIRE(::mkfifo(edges.c_str(), 0600) == 0);
@@ -228,8 +232,10 @@ TEST_SUITE("unit") {
         ::execl(UNWEAVE_BINARY, "unweave", "import", store.c_str(), "--edges", edges.c_str(), nullptr);
       });
       CHECK(died_of(ended, signal));
-      CHECK(ended.error == "unweave: interrupted: " + store + " is a store if `unweave info " + store +
-                               "` can read it; else run the command again, which begins anew\n");
+      CHECK(ended.error ==
+            "unweave: interrupted: " + store + " is a store if `unweave info " + store +
+                "` can read it; else give the same command again, and it goes on with what is kept there, if "
+                "anything is\n");
     }
     testing::write_file(dir / "plain", "0 1\n");
     CHECK(testing::run({"import", store, "--edges", (dir / "plain").string()}).code == 0);

@@ -69,6 +69,7 @@ py::dict dict_of(const ImportReport& report) {
   constexpr std::array kSplits{"train", "valid", "test"};
   for (std::size_t i = 0; i < kSplits.size(); ++i)
     out[kSplits[i]] = report.splits[i] ? py::object(py::int_(*report.splits[i])) : py::object(py::none());
+  out["resumed"] = report.resumed.has_value();
   out["remarks"] = texts_of(report.remarks);
   return out;
 }

@@ -405,3 +405,16 @@ def test_requests_with_an_id_are_applied_once_and_told(store):
     assert first.time.endswith("Z") and second.id == "T2"
     store.purge()
     assert store.requests("T1")[0].settled and store.requests("T9") == []
+
+
+def test_what_an_import_that_was_ended_has_kept_is_looked_at_or_dropped(sample, tmp_path):
+    np.save(tmp_path / "edges.npy", sample.edge_index.T)
+    for restart in (False, True):
+        left = tmp_path / f"left-{restart}"
+        (left / "import").mkdir(parents=True)
+        (left / "unfinished").write_text("A store of unweave is being built here.\n")
+        (left / "import" / "record.json").write_text("{}")
+        store = unweave.import_store(left, tmp_path / "edges.npy", nodes=400, restart=restart)
+        assert store.imported.resumed is False
+        assert any("record of an import that was ended is damaged" in remark for remark in store.imported.remarks) is not restart
+        assert not (left / "import").exists() and store.info().nodes == 400

@@ -384,7 +384,7 @@ class Store:
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
                  test: Any = None, nodes: int | None = None, ids: Any = None, classes: int | None = None, order: str = "none", scale: float | str = "rows",
                  feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None, edge_weights: Any = None, ignore_weights: bool = False,
-                 memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
+                 restart: bool = False, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store in a new or empty folder and returns it; ``store.imported`` is the report.
 
     ``graph``: anything that :func:`unweave.arrays.edges_of` takes, or an object that has features, labels and masks too, ``Data`` of
@@ -397,6 +397,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     ``max_weight`` declares that edges have weights, whole numbers from 1 to it: ``edge_weights``, one number an edge, or those of a sparse
     matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an
     error, unless ``ignore_weights``; further columns of a table are not read.
+
+    What is finished of a long import from files is kept: where the process is ended, a call of equal arguments goes on with it, which
+    ``store.imported.resumed`` tells; ``restart`` drops it. Arrays in memory, and tables, cannot be compared and are imported anew.
     """
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     if graph is not None:
@@ -406,7 +409,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
             if parts.get(name) is None:
                 parts[name] = value
     options: dict[str, Any] = {"classes": classes, "order": order, "feature_type": feature_type, "standardize": standardize,
-                               "scale": None if standardize else scale, "ignore_weights": ignore_weights}
+                               "scale": None if standardize else scale, "ignore_weights": ignore_weights, "restart": restart}
     if graph is not None:
         options.update(arrays.edges_of(graph, weighted=max_weight is not None))
         if max_weight is None and edge_weights is None and not ignore_weights:

@@ -1,0 +1,117 @@
+// algorithms/live/live_store_ranks.cpp - a live store whose columns are held by the ranks of a job.
+//
+// Rank 0 has the journal and writes generations; all ranks have the contents, and change them by the same requests.
+// Before a batch is appended every rank has made room for it: what fails by then is not acknowledged. What fails
+// afterwards leaves an acknowledged batch in the journal, as a crash does.
+#include <cstring>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/rank_orders.h"
+#include "engine/resources/memory_shares.h"
+#include "storage/io/error.h"
+#include "storage/io/map_guard.h"
+
+namespace unweave {
+namespace {
+
+struct RankWord {
+  bool rows_full = false, lists_full = false;
+  RankTraffic traffic;
+};
+
+}  // namespace
+
+void LiveStore::require_exact(double r_max) const {
+  if (ranks_ == nullptr || !(r_max > 0)) return;
+  throw UsageError(path_.string() + ": " + option("r-max") +
+                   ": batches of several ranks are exact; stream lazy ones by one process");
+}
+
+void LiveStore::require_ranks() const {
+  const std::string ranks = std::to_string(ranks_->size()) + " ranks";
+  if (!manifest_.propagation->kept.has_sums()) return;
+  if (ranks_->size() > manifest_.features)
+    throw UsageError(path_.string() + ": has " + std::to_string(manifest_.features) + " columns, too few for " + ranks);
+  for (const LevelFiles& files : manifest_.levels)
+    if (files.stale)
+      throw UsageError(path_.string() + ": a lazy stream has left residues unpublished, which " + ranks +
+                       " do not follow; stream one exact batch by one process first");
+}
+
+void LiveStore::tell(RankOrder order) {
+  order.plan = plan_;
+  tell_order(*ranks_, order);
+}
+
+void LiveStore::dismiss_ranks() {
+  if (leads()) tell({RankOrder::Step::end});
+}
+
+/// Tells rank 0 that the work of all is done, what it has cost, and whose memory is full.
+void LiveStore::meet_after_work() {
+  RankWord mine{false, changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_), ranks_->traffic()};
+  if (embedding_) {
+    changed_rows_.charge(*embedding_);
+    mine.rows_full = changed_rows_.bytes() > ChangedRows::most_bytes(budget_);
+  }
+  rows_full_ = lists_full_ = false;
+  traffic_ = {};
+  for (const std::vector<std::byte>& bytes : ranks_->gather(std::as_bytes(std::span(&mine, 1)))) {
+    RankWord word;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    rows_full_ |= word.rows_full;
+    lists_full_ |= word.lists_full;
+    add_traffic(word.traffic, traffic_);
+  }
+}
+
+void LiveStore::drop_own_files() const {
+  std::error_code ignored;  // which stay open as long as they are needed
+  if (own_folder_) std::filesystem::remove_all(own_folder_->path() / "state", ignored);
+}
+
+void LiveStore::follow() {
+  for (;;) {
+    const RankOrder order = hear_order(*ranks_);
+    plan_ = order.plan;
+    switch (order.step) {
+      case RankOrder::Step::end:
+        return;
+      case RankOrder::Step::deliver:
+        static_cast<void>(deliver_here());
+        continue;
+      case RankOrder::Step::batch:
+        follow_batch(order);
+        continue;
+      case RankOrder::Step::save:
+        save_here(Fold::nothing);
+        break;
+      case RankOrder::Step::save_rows:
+        save_here(Fold::rows);
+        break;
+      case RankOrder::Step::save_rows_and_graph:
+        save_here(Fold::rows_and_graph);
+        break;
+    }
+    meet_after_work();
+  }
+}
+
+void LiveStore::follow_batch(const RankOrder& order) {
+  const Change change(*this);
+  const Reservation room = reserve_batch(order.requests.size(), text_bytes(order.requests));
+  const BatchChanges changes = resolve_batch(*contents_, order.requests, order.known);
+  charge_changes(changes);
+  ranks_->barrier();
+  sequence_ += order.requests.size();
+  propagate_batch(changes, {}, order.defer ? LastLevel::deferred : LastLevel::at_once);
+  require_whole_maps();
+  meet_after_work();
+}
+
+}  // namespace unweave

@@ -1,0 +1,27 @@
+// algorithms/live/rank_orders.h - what rank 0 of a job tells the other ranks to do with their columns of a live store.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/updates/update_report.h"
+#include "engine/ranks/ranks.h"
+#include "storage/formats/journal.h"
+
+namespace unweave {
+
+struct RankOrder {
+  enum class Step : std::uint8_t { end, deliver, batch, save, save_rows, save_rows_and_graph };
+  Step step = Step::end;
+  bool defer = false;  ///< a batch may put the last level off
+  Plan plan = Plan::automatic;
+  std::vector<Request> requests{};  ///< those of a batch
+  std::vector<bool> known{};        ///< one a request: whether an earlier one has its id
+};
+
+/// Sends an order; rank 0 calls it, and the others hear_order(), which waits for it. Both throw what another rank has
+/// failed with.
+void tell_order(Ranks& ranks, const RankOrder& order);
+[[nodiscard]] RankOrder hear_order(Ranks& ranks);
+
+}  // namespace unweave

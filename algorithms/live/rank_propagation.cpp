@@ -1,0 +1,159 @@
+// algorithms/live/rank_propagation.cpp - the steps of both parts, which meet at the same verbs.
+#include "algorithms/live/rank_propagation.h"
+
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/tile_jobs.h"
+#include "algorithms/propagation/level0.h"
+#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/row_share.h"
+#include "algorithms/propagation/state_builder.h"
+#include "engine/resources/clock.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+/// All ranks see the same store, or none goes on.
+void require_same_contents(const LiveStore& store, Ranks& job) {
+  const std::string mine = contents_word(store.manifest(), store.sequence());
+  if (from_first(mine, job) != mine)
+    throw DataError(
+        store.path().string() + ": rank " + std::to_string(job.rank()) +
+        " finds other contents there than rank 0; all ranks must see one store, on storage that they share");
+}
+
+/// Names of files as bytes, a line each: level, span, bytes, root, path.
+std::string lines_of(const std::vector<std::vector<FileEntry>>& levels, RankShare spans) {
+  std::ostringstream lines;
+  for (std::size_t level = 0; level < levels.size(); ++level)
+    for (std::size_t span = spans.begin; span < spans.end; ++span) {
+      const FileEntry& entry = levels[level][span];
+      lines << level << ' ' << span << ' ' << entry.bytes << ' ' << entry.root << ' ' << entry.path << '\n';
+    }
+  return std::move(lines).str();
+}
+
+void read_lines(const std::string& text, std::vector<std::vector<FileEntry>>& levels) {
+  std::istringstream lines(text);
+  std::size_t level = 0, span = 0;
+  for (FileEntry entry; lines >> level >> span >> entry.bytes >> entry.root >> entry.path;)
+    levels.at(level).at(span) = entry;
+}
+
+/// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the norms of all.
+SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+                     const PropagateMeter& progress, ColumnNorms& norms, Ranks& job) {
+  require_rows_to_share(store, spec, job);
+  const Contents& contents = store.contents();
+  const RowShare share(contents.num_nodes(), job, budget);
+  SweepJob sweep = sweep_job(contents, spec, {});
+  sweep.share = &share;
+  sweep.most_columns = share.least(plan_state(contents, sweep, budget.available()).tiles.width);
+  const StatePlan plan = plan_state(contents, sweep, budget.available());
+  const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
+  sweep.fill = level0_fill(contents, spec, &norms, plan.memory_bytes() + read_bytes > system_memory());
+  const std::uint64_t rows = share.own().size() * std::uint64_t{spec.levels};
+  std::uint64_t done = 0;
+  if (progress)
+    sweep.progress = [&](std::uint64_t more, std::uint64_t tiles) {
+      progress({done += more, rows * tiles,
+                static_cast<double>(contents.graph().num_terms()) * spec.levels * sweep.columns /
+                    static_cast<double>(job.size())});
+    };
+  SweepResult result = naming_store(store.path(), [&] {
+    return build_state(store.path(), contents, sweep, plan, budget, nullptr, TileUse::sum, &norms);
+  });
+  const RankShare spans = share.own_spans();
+  for (const std::vector<FileEntry>& level : result.partitions)
+    sync_files(store.path(), std::span(level).subspan(spans.begin, spans.end - spans.begin));
+  const std::string lines = lines_of(result.partitions, spans);
+  const std::vector<std::vector<std::byte>> files = job.gather(std::as_bytes(std::span(lines)));
+  const TileColumns all{0, sweep.columns};
+  const std::vector<std::vector<std::byte>> sums = job.gather(norms.bytes(all));
+  if (!job.first()) return result;
+  norms.clear();
+  for (const std::vector<std::byte>& one : sums) norms.add(all, one);
+  for (const std::vector<std::byte>& one : files)
+    read_lines({reinterpret_cast<const char*>(one.data()), one.size()}, result.partitions);
+  result.rows = std::uint64_t{contents.num_nodes()} * spec.levels;
+  return result;
+}
+
+PropagateReport publish_rows(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
+                             const PropagateMeter& progress, Ranks& job) {
+  store.begin_propagation();
+  ColumnNorms norms(store.contents().features().columns());
+  const SweepResult result = sum_rows(store, spec, budget, progress, norms, job);
+  PropagateReport report;
+  std::vector<LevelFiles> files(spec.levels + std::size_t{1});
+  for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = result.partitions[l - 1];
+  norms.finish(spec);
+  const Clock::time_point start = Clock::now();
+  store.commit_propagation(spec, std::move(files));
+  report.sync_seconds = result.drain_seconds + seconds_since(start);
+  report.targets = store.embedding().cone().rows(spec.levels);
+  report.rows = result.rows;
+  report.tiles = result.tiles;
+  report.tile_width = result.tile_width;
+  report.sweep_seconds = result.seconds;
+  report.fill_seconds = result.fill_seconds;
+  return report;
+}
+
+}  // namespace
+
+void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, const Ranks& job) {
+  if (!spec.all_rows || !spec.kept.has_sums() || spec.levels == 0)
+    throw UsageError(option("share", "rows") + " is for the sums of all rows: " + option("rows", "all") + ", " +
+                     option("keep", "state") + " and at least one of " + option("hops"));
+  const std::size_t partitions = num_spans(store.contents().num_nodes());
+  if (job.size() > partitions)
+    throw UsageError(option("share", "rows") + ": the nodes of this store are in " + std::to_string(partitions) +
+                     " partitions, too few for " + std::to_string(job.size()) + " ranks; use " +
+                     option("share", "columns"));
+}
+
+void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut,
+                    Ranks& job) {
+  require_same_contents(store, job);
+  job.barrier();  // rank 0 drops what is not to be gone on with
+  if (cut == RankCut::columns) {
+    static_cast<void>(propagate_tiles(store, spec, {job.rank(), job.size()}, budget, {}, &job));
+    return;
+  }
+  check_propagation_spec(store, spec);
+  ColumnNorms norms(store.contents().features().columns());
+  static_cast<void>(sum_rows(store, spec, budget, {}, norms, job));
+}
+
+PropagateReport propagate_over_ranks(LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+                                     const PropagateMeter& progress, bool restart, RankCut cut, Ranks& job) {
+  require_same_contents(store, job);
+  check_propagation_spec(store, spec);
+  if (restart) remove_tiles(store.path());
+  require_no_other_tiles(store, tile_folder(store, spec));
+  job.barrier();
+  PropagateReport report;
+  if (cut == RankCut::rows) {
+    report = publish_rows(store, spec, budget, progress, job);
+  } else {
+    const TileReport tiles = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job);
+    report = propagate(store, spec, budget, {}, nullptr, {.assemble = true});
+    report.sweep_seconds += tiles.sweep_seconds;
+    report.fill_seconds += tiles.fill_seconds;
+    report.cone_seconds += tiles.cone_seconds;
+  }
+  if (report.sweep_seconds > 0)
+    report.arc_features_per_second = static_cast<double>(store.contents().graph().num_terms()) *
+                                     store.contents().features().columns() * spec.levels / report.sweep_seconds;
+  return report;
+}
+
+}  // namespace unweave

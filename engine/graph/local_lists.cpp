@@ -1,0 +1,88 @@
+// engine/graph/local_lists.cpp - copies shards, and knows where copies are.
+#include "engine/graph/local_lists.h"
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "engine/resources/parallel.h"
+#include "storage/formats/manifest.h"
+#include "storage/formats/shard.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+#include "storage/io/file.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kCopiesAtATime = 4;  // they wait for two disks
+
+std::mutex copies_mutex;
+std::map<std::string, fs::path>& copies() {
+  static std::map<std::string, fs::path> all;
+  return all;
+}
+
+std::string key_of(const fs::path& store) {
+  std::error_code ignored;
+  const fs::path path = fs::weakly_canonical(store, ignored);
+  return path.empty() ? store.string() : path.string();
+}
+
+/// Throws where a copy is not what the manifest says.
+void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path& to) {
+  std::uint64_t bytes = 0;
+  for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
+  require_disk_room(to, bytes, "copies of the lists", "leave out " + option("local"));
+  run_waiting_items(manifest.shards.size(), kCopiesAtATime, [&](const auto& next) {
+    for (std::size_t i = next(); i < manifest.shards.size(); i = next()) {
+      const FileEntry& entry = manifest.shards[i];
+      fs::create_directories((to / entry.path).parent_path());
+      std::error_code error;
+      fs::copy_file(store / entry.path, to / entry.path, error);
+      if (error) throw_system_error("copy", store / entry.path, error.value());
+      Shard(to, entry, span_range(manifest.nodes, i), manifest.nodes, manifest.max_weight).verify();
+    }
+  });
+}
+
+}  // namespace
+
+LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : store_(key_of(store)), job_(job) {
+  if (!fs::is_directory(in)) throw UsageError(in.string() + ": there is no such folder; make it first");
+  std::string path;
+  if (job.leader_here() == job.rank()) {
+    own_.emplace(in, "unweave-lists-");
+    copy_lists(store, read_manifest(store), own_->path());
+    path = own_->path().string();
+  }
+  // Each rank takes those of its machine.
+  std::string paths;
+  for (const std::vector<std::byte>& one : job.gather(std::as_bytes(std::span(path))))
+    paths += std::string(reinterpret_cast<const char*>(one.data()), one.size()) + '\n';
+  paths = from_first(paths, job);
+  std::size_t at = 0;
+  for (std::size_t rank = 0; rank < job.leader_here(); ++rank) at = paths.find('\n', at) + 1;
+  const std::scoped_lock lock(copies_mutex);
+  copies()[store_] = paths.substr(at, paths.find('\n', at) - at);
+}
+
+LocalLists::~LocalLists() {
+  const std::scoped_lock lock(copies_mutex);
+  copies().erase(store_);
+}
+
+fs::path LocalLists::folder_of(const fs::path& store, const FileEntry& shard) {
+  {
+    const std::scoped_lock lock(copies_mutex);
+    if (copies().empty()) return store;
+  }
+  const std::string key = key_of(store);
+  const std::scoped_lock lock(copies_mutex);
+  const auto found = copies().find(key);
+  return found != copies().end() && fs::exists(found->second / shard.path) ? found->second : store;
+}
+
+}  // namespace unweave

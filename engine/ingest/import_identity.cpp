@@ -1,0 +1,110 @@
+// engine/ingest/import_identity.cpp - looks at the input files of an import, and words what it was asked for.
+#include "engine/ingest/import_identity.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "storage/formats/import_record.h"
+#include "storage/formats/manifest.h"
+
+namespace unweave {
+namespace {
+
+/// Collects them; a file that cannot be read again ends it.
+class Identity {
+ public:
+  void add(const std::string& key, const std::string& value) { all_.emplace_back(key, value); }
+  void add(const std::string& key, std::uint64_t value) { add(key, std::to_string(value)); }
+  void add(const std::string& key, const std::optional<std::uint64_t>& value) {
+    add(key, value ? std::to_string(*value) : "not given");
+  }
+  void add_file(const std::string& key, const std::optional<InputFile>& file) {
+    if (!file) return;
+    struct stat status {};
+    if (file->memory || file->path == "-" || ::stat(file->path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+      repeatable_ = false;
+      return;
+    }
+    std::error_code ignored;
+    const std::filesystem::path path = std::filesystem::canonical(file->path, ignored);
+    // The device is left out: the next job of a queue may see a shared file system under another number.
+    add(key, path.string() + (file->member.empty() ? "" : "[" + file->member + "]") + " of " +
+                 std::to_string(status.st_size) + " bytes, changed at " + std::to_string(status.st_mtim.tv_sec) + "." +
+                 nine_digits(status.st_mtim.tv_nsec) + ", inode " + std::to_string(status.st_ino));
+  }
+  std::optional<ImportIdentity> take() { return repeatable_ ? std::optional(std::move(all_)) : std::nullopt; }
+
+ private:
+  static std::string nine_digits(long nanoseconds) {
+    const std::string digits = std::to_string(nanoseconds);
+    return std::string(9 - std::min<std::size_t>(9, digits.size()), '0') + digits;
+  }
+  ImportIdentity all_;
+  bool repeatable_ = true;
+};
+
+std::string divisor_text(const FeatureScale& scale) {
+  if (scale.as_given) return "none";
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), scale.divisor).ptr};
+}
+
+}  // namespace
+
+std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
+  Identity identity;
+  identity.add("format",
+               "record " + std::to_string(kImportRecordVersion) + ", store " + std::to_string(kManifestVersion));
+  identity.add_file("edges", options.edges);
+  identity.add_file("edge-weights", options.edge_weights);
+  identity.add_file("ids", options.ids);
+  identity.add_file("labels", options.labels);
+  identity.add_file("train", options.train);
+  identity.add_file("valid", options.valid);
+  identity.add_file("test", options.test);
+  identity.add_file("replay", options.replay);
+  if (options.features) {
+    if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) {
+      identity.add_file("features indptr", csr->files.indptr);
+      identity.add_file("features indices", csr->files.indices);
+      identity.add_file("features values", csr->files.values);
+      identity.add("columns", csr->columns);
+    } else {
+      identity.add_file("features", std::get<InputFile>(*options.features));
+    }
+  }
+  identity.add("nodes", options.nodes);
+  identity.add("classes", options.classes);
+  identity.add("order", options.order);
+  identity.add("standardize", options.standardize ? "yes" : "no");
+  identity.add("feature-type", std::string(feature_type_name(options.feature_type)));
+  identity.add("scale", divisor_text(options.scale));
+  identity.add("max-weight", std::uint64_t{options.max_weight});
+  identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
+  identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
+  identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");
+  if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);
+  if (options.stated_edges) identity.add("stated edges", options.stated_edges->count);
+  return identity.take();
+}
+
+std::string identity_difference(const ImportIdentity& before, const ImportIdentity& now) {
+  std::string text;
+  const auto value_in = [](const ImportIdentity& one, const std::string& key) {
+    const auto found = std::find_if(one.begin(), one.end(), [&](const auto& item) { return item.first == key; });
+    return found == one.end() ? std::string("not given") : found->second;
+  };
+  const auto compare = [&](const std::string& key) {
+    const std::string was = value_in(before, key), is = value_in(now, key);
+    if (was != is) text.append(text.empty() ? "" : "; ").append(key + " was " + was + ", now " + is);
+  };
+  for (const auto& [key, value] : before) compare(key);
+  for (const auto& [key, value] : now)
+    if (value_in(before, key) == "not given") compare(key);
+  return text;
+}
+
+}  // namespace unweave

@@ -1,0 +1,78 @@
+// tests/ranks/mpi_faults.cpp - stands before the library of MPI, and makes its calls late, fail, or be the last ones.
+//
+//   UNWEAVE_MPI_FAULT="RANK CALL KIND [MICROSECONDS]"   KIND: kill or fail, at call number CALL of that rank, from 1;
+//                                                       delay: every call from that one on, RANK -1 for all ranks
+//   UNWEAVE_MPI_CALLS=FILE                              each rank appends how many calls it has made, at its end
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+struct Fault {
+  long rank = -2, call = 0, microseconds = 0;
+  char kind[16] = "";
+  long calls = 0;
+  int own_rank = -1;
+
+  Fault() {
+    if (const char* const text = std::getenv("UNWEAVE_MPI_FAULT"))
+      std::sscanf(text, "%ld %ld %15s %ld", &rank, &call, kind, &microseconds);
+  }
+  /// Counts a call; true where it is to fail.
+  bool strikes() {
+    if (own_rank < 0) PMPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+    ++calls;
+    if (rank != -1 && rank != own_rank) return false;
+    if (std::strcmp(kind, "delay") == 0) {
+      if (calls >= call) ::usleep(static_cast<useconds_t>(microseconds));
+      return false;
+    }
+    if (calls != call) return false;
+    if (std::strcmp(kind, "kill") == 0) ::raise(SIGKILL);
+    return std::strcmp(kind, "fail") == 0;
+  }
+};
+
+Fault& fault() {
+  static Fault one;
+  return one;
+}
+
+}  // namespace
+
+extern "C" {
+
+int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                   MPI_Request* request) {
+  return fault().strikes() ? MPI_ERR_OTHER : PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+
+int MPI_Ibcast(void* bytes, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+  return fault().strikes() ? MPI_ERR_OTHER : PMPI_Ibcast(bytes, count, type, root, comm, request);
+}
+
+int MPI_Isend(const void* bytes, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  return fault().strikes() ? MPI_ERR_OTHER : PMPI_Isend(bytes, count, type, to, tag, comm, request);
+}
+
+int MPI_Irecv(void* bytes, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+  return fault().strikes() ? MPI_ERR_OTHER : PMPI_Irecv(bytes, count, type, from, tag, comm, request);
+}
+
+int MPI_Finalize() {
+  if (const char* const path = std::getenv("UNWEAVE_MPI_CALLS"); path != nullptr && *path != '\0')
+    if (std::FILE* const file = std::fopen(path, "a")) {
+      std::fprintf(file, "%d %ld\n", fault().own_rank, fault().calls);
+      std::fclose(file);
+    }
+  return PMPI_Finalize();
+}
+}

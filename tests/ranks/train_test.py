@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""A training over 1, 2, 3, 4 and 8 ranks has the bytes of one process, and fails as one.
+
+    train_test.py UNWEAVE MPIRUN FAULTS
+"""
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from support import Launcher, bytes_of, check
+
+SOLVERS = {"exact": [], "newton": ["--head", "softmax"], "retrain": ["--head", "least-squares"], "scalegun": []}
+OPTIONS = ["--seed", "4", "--threads", "1", "--json", "--quiet"]
+TOLD = ("accuracy_train", "accuracy_valid", "accuracy_test", "training_rows", "steps", "passes", "residual_bound")
+
+
+def main(program, mpirun, faults):
+    mpi = Launcher(program, mpirun, faults)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        store = folder / "s"
+        mpi.alone("generate", store, "--model", "sbm", "--nodes", "9000", "--features", "24", "--seed", "3", "--quiet")
+        mpi.alone("propagate", store, "--hops", "2", "--quiet")
+        key = store / "certificates" / "signing-key"
+        key.parent.mkdir(exist_ok=True)
+        key.write_text("7" * 64 + "\n")  # so that certificates compare
+        key.chmod(0o600)
+
+        for solver, head in SOLVERS.items():
+            words = ["--solver", solver, *head, *OPTIONS]
+            shutil.copytree(store, folder / "one")
+            alone = json.loads(mpi.alone("train", folder / "one", *words))
+            expected = bytes_of(folder / "one")
+            shutil.rmtree(folder / "one")
+            for ranks in (1, 2, 3, 4, 8):
+                shutil.copytree(store, folder / "many")
+                report = json.loads(mpi.run(ranks, "train", folder / "many", *words))
+                check(report.get("ranks", 1) == ranks, f"{ranks} ranks: {report}")
+                for field in TOLD:
+                    check(report.get(field) == alone.get(field), f"{solver}, {ranks} ranks: {field} {report.get(field)}, alone {alone.get(field)}")
+                check(bytes_of(folder / "many") == expected, f"{solver}, {ranks} ranks: other bytes")
+                print(f"{solver}, {ranks} ranks: {report.get('ranks_sent_bytes', 0)} bytes in {report.get('ranks_verbs', 0)} verbs", flush=True)
+                shutil.rmtree(folder / "many")
+
+        # What one rank must do alone is refused, and told once; so is what one rank alone comes upon.
+        before = bytes_of(store)
+        for words, code, part in [(["--solver", "rewind"], 1, "does not train over several ranks"), (["--lambda", "-1"], 1, "lambda"),
+                                  (["--key", folder / "no-key"], 2, "no-key")]:
+            done = mpi.run(3, "train", store, *words, code=None)
+            said = [line for line in done.stderr.splitlines() if line.startswith("unweave: ")]
+            check(len(said) == 1 and part in said[0], f"{words}: {done.stderr}")
+            check(done.returncode == code, f"{words}: exit code {done.returncode}: {done.stderr}")
+        check(bytes_of(store) == before, "a refusal has changed the store")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
