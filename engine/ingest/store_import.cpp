@@ -462,7 +462,7 @@ class Import {
       read_order(graph.num_nodes());
     } else {
       const auto start = std::chrono::steady_clock::now();
-      positions_ = compute_order(options_.order, graph, budget_, meter_);
+      positions_ = compute_order(options_.order, graph, budget_, meter_, &report_.order_reason);
       seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const Reservation inverse =
           budget_.reserve(std::uint64_t{graph.num_nodes()} * sizeof(NodeId), "ids of positions");
@@ -484,6 +484,7 @@ class Import {
     const ImportRecord& record = keeper_->record();
     builder_.manifest().order_file = record.order;
     seconds_order_ = record.seconds_order;
+    if (options_.order == "auto") report_.order_reason = "the order is the one that the import before it had chosen";
     const OrderFile file(builder_.path(), *record.order, nodes);
     positions_.resize(nodes);
     for (NodeId id = 0; id < nodes; ++id) positions_[id] = file.position(id);
