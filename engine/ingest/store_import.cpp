@@ -7,8 +7,10 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <new>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -116,7 +118,13 @@ class Import {
         nodes_(options.nodes),
         identity_(import_identity(options_)),
         builder_(store, !options.restart) {
-    begin_keeping();
+    try {
+      begin_keeping();
+    } catch (...) {  // nobody has judged what is kept
+      std::error_code ignored;
+      if (std::filesystem::exists(builder_.path() / kImportFolder, ignored)) builder_.leave();
+      throw;
+    }
   }
 
   ImportReport run() {
@@ -126,6 +134,12 @@ class Import {
       if (!leave()) throw;
       throw ResourceError(error.message() + "; what is finished is kept, and a new call with these options goes on");
     } catch (const Cancelled&) {
+      static_cast<void>(leave());
+      throw;
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(leave());
+      throw;
+    } catch (const std::system_error&) {
       static_cast<void>(leave());
       throw;
     }
