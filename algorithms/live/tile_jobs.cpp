@@ -315,8 +315,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   report.missing = missing_columns(folder.tiles(form), {0, columns});
   if (ranks != nullptr) {
     const RankShare spans = share_of(num_spans(contents.num_nodes()), ranks->rank(), ranks->size());
-    if (spec.kept.has_sums() && spans.begin < spans.end)
-      join_spans(folder, contents, job, plan.state, spans, budget);
+    if (spec.kept.has_sums() && spans.begin < spans.end) join_spans(folder, contents, job, plan.state, spans, budget);
     ranks->barrier();  // from here on rank 0 removes tiles
   }
   return report;

@@ -270,7 +270,8 @@ TEST_SUITE("unit") {
 
     const auto needed = [&](std::size_t width, std::uint64_t tiles, std::uint64_t ranges) {
       return tiles * HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding) +
-             ranges * sweep_worker_bytes(source, width) + SumCheck::bytes(sample.nodes, options.features, 2, {}, sample.nodes);
+             ranges * sweep_worker_bytes(source, width) +
+             SumCheck::bytes(sample.nodes, options.features, 2, {}, sample.nodes);
     };
     struct Case {
       std::uint64_t bytes;
