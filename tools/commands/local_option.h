@@ -1,7 +1,7 @@
 // tools/commands/local_option.h - copies of the lists on this machine, as --local asks for them.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "tools/cli/command.h"
@@ -17,10 +17,9 @@ inline void add_local_option(CommandLine& line) {
 }
 
 /// The copies of the lists of the store that the first argument names; they have to outlive whatever opens it.
-[[nodiscard]] inline std::optional<LocalLists> local_lists(const CommandLine& line) {
-  std::optional<LocalLists> lists;
-  if (line.has("local")) lists.emplace(line.positional(0), line.get<std::string>("local"));
-  return lists;
+[[nodiscard]] inline std::unique_ptr<LocalLists> local_lists(const CommandLine& line) {
+  if (!line.has("local")) return nullptr;
+  return std::make_unique<LocalLists>(line.positional(0), line.get<std::string>("local"));
 }
 
 }  // namespace unweave

@@ -160,7 +160,7 @@ void run_propagate(CommandLine& line) {
         throw UsageError("--" + std::string(option) + " is for a process alone; ranks share the columns by themselves");
   if (job.alone() && line.given("share"))
     throw UsageError("--share is for the ranks of a job; start the program with mpirun");
-  const std::optional<LocalLists> lists = local_lists(line);
+  const std::unique_ptr<LocalLists> lists = local_lists(line);
   if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
   line.on_interrupt(
       "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "
