@@ -137,12 +137,12 @@ class Import {
   }
 
  private:
-  /// Rank 0 removes what is there when no other rank is at it any more.
+  /// Rank 0 removes what is there when no other rank is at it any more, and leaves it where nobody can tell.
   ImportReport build_with_others() {
     try {
       return build();
     } catch (const std::exception& error) {
-      if (job_.first()) static_cast<void>(job_.fail(error));
+      if (job_.first() && !job_.fail(error)) builder_.leave();
       throw;
     }
   }
