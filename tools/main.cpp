@@ -39,10 +39,13 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   std::unique_ptr<unweave::Ranks> job;
   try {
-    job = unweave::join_ranks();
-  } catch (const unweave::Error& error) {
+    if (unweave::shares_work(unweave::all_commands(), words)) job = unweave::join_ranks();
+  } catch (const unweave::UsageError& error) {
     std::cerr << "unweave: " << error.what() << '\n';
     return 1;
+  } catch (const std::exception& error) {
+    std::cerr << "unweave: " << error.what() << '\n';
+    return 3;
   }
   unweave::Ranks::set_world(job.get());
   std::ostream silence(nullptr);

@@ -134,7 +134,7 @@ TrainedModel Writer::train(const TrainOptions& how) {
   if (ranks.alone()) return train_model(*state_, how, {});
   TrainingTask task = shared_task(how, ranks);
   require_no_session(state_->store, state_->in_session);
-  static_cast<void>(from_first(moment_of(state_->store), ranks));
+  require_same(path(), moment_of(state_->store), ranks);
   return train_task(*state_, std::move(task), how, {}, &ranks);
 }
 
@@ -143,9 +143,7 @@ void follow_training(const Reader& reader, const TrainOptions& how) {
   const LiveStore& store = Internals::store(reader);
   Resources& resources = Internals::resources(reader);
   TrainingTask task = shared_task(how, ranks);
-  if (moment_of(store) != from_first(std::string(), ranks))
-    throw DataError(store.path().string() + ": rank " + std::to_string(ranks.rank()) +
-                    " sees another store here than rank 0; put the store where all ranks find the same files");
+  require_same(store.path(), moment_of(store), ranks);
   TrainedModel told_by_first;
   complete(task, store, resources, how, &ranks, told_by_first);
   const TrainedAlong along = [&] {

@@ -63,12 +63,14 @@ TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOpti
     record.options = options;
     record.model = blank_model(retraining_solver().name, options, rows.set());
     LambdaTrial trial{lambda, {}};
+    bool has_learnt = false;
     try {
       const Learnt learnt = learn_weights(options, {}, rows.set(), static_cast<std::size_t>(working.bytes()));
       record.model.published = as_published(shape_of(options, rows.set()), learnt.weights);
-      trial.accuracy = accuracy_on(store, record, nodes, ranks);
-    } catch (const UsageError&) {  // float64 does not reach the minimiser of so weak a ridge
+      has_learnt = true;
+    } catch (const UsageError&) {  // float64 does not reach the minimiser of so weak a ridge, on any rank
     }
+    if (has_learnt) trial.accuracy = accuracy_on(store, record, nodes, ranks);
     tuned.trials.push_back(trial);
     if (told) told(trial);
   };

@@ -74,6 +74,14 @@ struct WholeLevel {
     charge();
   }
 
+  /// Marks the rows that the generation's run alone has. A rank that drops such a row keeps nothing that would say so.
+  void mark_run(NodeRange range, std::span<std::uint64_t> words) const {
+    sums.visit_overlay(range, [&](NodeId node) {
+      if (!sums.is_in_partition(node))
+        words[(node - range.first) / 64] |= std::uint64_t{1} << ((node - range.first) % 64);
+    });
+  }
+
   void charge() {
     memory.release();
     memory = budget.reserve(std::min(sums.overlay_bytes(), budget.available()), "changed rows");
@@ -162,6 +170,7 @@ std::shared_ptr<const StateLevel> join_level(Ranks& ranks, const StateLevel& min
         std::memcpy(&word, &part[i * sizeof word], sizeof word);
         words[i] |= word;
       }
+    if (whole) whole->mark_run(range, words);
     if (whole)
       marks.back() =
           std::max<std::uint64_t>(1, std::min(kMostBytes, memory_shares::kJoinedRows.of(budget)) / row_bytes);

@@ -62,12 +62,7 @@ LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& bu
   if (ranks_ != nullptr && !ranks.first()) ranks.barrier();  // until rank 0 has put the store in order
   open();
   if (ranks_ == nullptr) return;
-  std::uint64_t first = sequence_;
-  ranks.broadcast(std::as_writable_bytes(std::span(&first, 1)));
-  if (first != sequence_)
-    throw DataError(path_.string() + ": rank " + std::to_string(ranks.rank()) + " finds " + std::to_string(sequence_) +
-                    " requests in it, and rank 0 " + std::to_string(first) +
-                    "; all ranks must see one and the same folder");
+  require_same(path_, std::to_string(sequence_) + " " + manifest_text(manifest_), ranks);
   meet_after_work();
 }
 

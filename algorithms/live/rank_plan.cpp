@@ -16,18 +16,19 @@
 namespace unweave {
 namespace {
 
-/// Stands for a job of so many ranks, of which it is the first.
+/// Stands for a job of so many ranks, of which it is the last one: no other has more rows.
 class PlannedRanks final : public Ranks {
  public:
   explicit PlannedRanks(std::size_t size) : size_(size) {}
+  [[nodiscard]] std::size_t rank() const noexcept override { return size_ - 1; }
   [[nodiscard]] std::size_t size() const noexcept override { return size_; }
 
  private:
   std::size_t size_;
 };
 
-// A barrier when rank 0 has opened the store, the word of its contents in two broadcasts, and a barrier behind that.
-constexpr std::uint64_t kVerbsOfAll = 4;
+// A barrier when rank 0 has opened the store, the word of its contents in two broadcasts and a barrier, and one behind that.
+constexpr std::uint64_t kVerbsOfAll = 5;
 constexpr std::uint64_t kWordBytes = 8 + 16;
 constexpr std::uint64_t kNameBytes = 100;  // of the name of a file, about
 
@@ -71,7 +72,7 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
   plan.tile_columns = state.tiles.width;
   plan.memory_bytes = state.memory_bytes();
   plan.graph_bytes = plan.tiles * levels * contents.graph().file_bytes() / ranks;
-  plan.disk_bytes = state.disk_bytes * ranks;
+  plan.disk_bytes = state.disk_bytes * nodes / share.own().size();
   // The least width, the key in two broadcasts, names and norms of what is done; for each tile and level the rows of every
   // rank, and two verbs of the check.
   plan.verbs += 5 + plan.tiles * levels * (ranks + 2);

@@ -22,11 +22,7 @@ namespace {
 
 /// All ranks see the same store, or none goes on.
 void require_same_contents(const LiveStore& store, Ranks& job) {
-  const std::string mine = contents_word(store.manifest(), store.sequence());
-  if (from_first(mine, job) != mine)
-    throw DataError(
-        store.path().string() + ": rank " + std::to_string(job.rank()) +
-        " finds other contents there than rank 0; all ranks must see one store, on storage that they share");
+  require_same(store.path(), contents_word(store.manifest(), store.sequence()), job);
 }
 
 /// Names of files as bytes, a line each: level, span, bytes, root, path.

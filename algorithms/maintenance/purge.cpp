@@ -230,8 +230,8 @@ class Purge {
     grown.nodes += static_cast<NodeId>(report_.nodes_added);
     report_.digest = content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr,
                                     budget_, new_names);
-    after_ = compact_contents(store_, before_, live_->contents(), grown.nodes, new_names, options_.keep_order, budget_,
-                              meter_);
+    after_ = compact_contents(store_, before_, live_->contents(), grown.nodes, new_names, options_.keep_order,
+                              &report_.order_reason, budget_, meter_);
     report_.order_changed = after_.order_file != before_.order_file;
     report_.nothing = unasked_ && !report_.order_changed;
     if (report_.nothing) return;

@@ -64,6 +64,7 @@ struct PurgeReport {
   std::uint64_t nodes_added = 0;
   bool has_order = false;  ///< nodes lie in another order than that of their ids
   bool order_changed = false;
+  std::string order_reason;  ///< which order "auto" took and why, a sentence; else empty
   bool propagated = false;
   bool standardized = false;  ///< features keep the constants by which they were scaled, statistics of all data ever
 };

@@ -191,7 +191,8 @@ bool ChunkStore::is_whole(const ArcChunk& chunk) const {
 }
 
 void ChunkStore::sync() const {
-  if (spool_) spool_->sync();
+  const SpoolFile* const spool = present_spool();
+  if (spool != nullptr) spool->sync();
 }
 
 void ChunkStore::will_need(const ArcChunk& chunk) const noexcept {

@@ -124,7 +124,10 @@ class ChunkStore {
   /// Returns when what was written to the file lies on the disk. Throws as close().
   void sync() const;
   /// Bytes in the file.
-  [[nodiscard]] std::uint64_t spooled_bytes() const noexcept { return spool_ ? spool_->size() : 0; }
+  [[nodiscard]] std::uint64_t spooled_bytes() const noexcept {
+    const SpoolFile* const spool = present_spool();
+    return spool != nullptr ? spool->size() : 0;
+  }
   /// A hint that chunks will be read soon.
   void will_need(const ArcChunk& chunk) const noexcept;
 
@@ -139,8 +142,13 @@ class ChunkStore {
   HugeBuffer kept_;   // packed chunks, as far as they go
   std::uint64_t most_kept_;
   std::filesystem::path file_;
+  /// The file, where some thread has needed one by now.
+  [[nodiscard]] const SpoolFile* present_spool() const noexcept {
+    const std::scoped_lock lock(mutex_);
+    return spool_ ? &*spool_ : nullptr;
+  }
   std::optional<SpoolFile> spool_;
-  std::mutex mutex_;            // guards what follows, and the making of spool_
+  mutable std::mutex mutex_;    // guards the opening of the file, and what follows, and the making of spool_
   std::size_t used_ = 0;        // rooms ever used; the others have not been touched
   std::uint64_t kept_end_ = 0;  // where the next chunk goes
   std::vector<std::size_t> free_;

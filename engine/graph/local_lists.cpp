@@ -1,6 +1,8 @@
 // engine/graph/local_lists.cpp - copies shards, and knows where copies are.
 #include "engine/graph/local_lists.h"
 
+#include <sys/file.h>
+
 #include <map>
 #include <mutex>
 #include <vector>
@@ -17,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPrefix = "unweave-lists-";
+constexpr const char* kLock = "lock";
 constexpr std::size_t kCopiesAtATime = 4;  // they wait for two disks
 
 std::mutex copies_mutex;
@@ -29,6 +33,22 @@ std::string key_of(const fs::path& store) {
   std::error_code ignored;
   const fs::path path = fs::weakly_canonical(store, ignored);
   return path.empty() ? store.string() : path.string();
+}
+
+/// Removes copies that no process uses any more.
+void remove_abandoned(const fs::path& in) {
+  std::error_code ignored;
+  std::vector<fs::path> abandoned;
+  for (const auto& item : fs::directory_iterator(in, ignored)) {
+    if (!item.path().filename().string().starts_with(kPrefix) || fs::is_symlink(item.path(), ignored)) continue;
+    try {
+      const File lock = File::open_read(item.path() / kLock);
+      if (::flock(lock.descriptor(), LOCK_EX | LOCK_NB) == 0) abandoned.push_back(item.path());
+    } catch (const Error&) {
+      continue;  // in the making, or not ours
+    }
+  }
+  for (const fs::path& folder : abandoned) fs::remove_all(folder, ignored);
 }
 
 /// Throws where a copy is not what the manifest says.
@@ -50,11 +70,16 @@ void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path&
 
 }  // namespace
 
-LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : store_(key_of(store)), job_(job) {
+LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : store_(key_of(store)) {
   if (!fs::is_directory(in)) throw UsageError(in.string() + ": there is no such folder; make it first");
   std::string path;
   if (job.leader_here() == job.rank()) {
-    own_.emplace(in, "unweave-lists-");
+    remove_abandoned(in);
+    own_.emplace(in, kPrefix);
+    // The lock has its name once it is held.
+    lock_ = File::create(own_->path() / "new-lock");
+    static_cast<void>(::flock(lock_.descriptor(), LOCK_EX));
+    fs::rename(own_->path() / "new-lock", own_->path() / kLock);
     copy_lists(store, read_manifest(store), own_->path());
     path = own_->path().string();
   }

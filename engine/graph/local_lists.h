@@ -1,8 +1,8 @@
 // engine/graph/local_lists.h - copies of a store's lists on a disk of this machine, for stores on storage that is far.
 //
 // While such copies live, whoever in this process opens the store takes lists from them; all else stays where it is. Lists
-// that a later generation has are not among them, and are read from the store. The copies go with the process, however it
-// ends, so that no removed edge stays in them.
+// that a later generation has are not among them, and are read from the store. The copies go with the process; what a machine
+// that fails, or a launcher that kills all of a job at once, has left there is removed by the next one that makes copies there.
 #pragma once
 
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include "engine/ranks/ranks.h"
 #include "engine/resources/temporary_folder.h"
 #include "storage/formats/sealed_file.h"
+#include "storage/io/file.h"
 
 namespace unweave {
 
@@ -30,7 +31,7 @@ class LocalLists {
  private:
   std::string store_;
   std::optional<TemporaryFolder> own_;  ///< of the rank that has made them
-  Ranks& job_;
+  File lock_;                           ///< in that folder, held while it is used
 };
 
 }  // namespace unweave

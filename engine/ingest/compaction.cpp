@@ -43,10 +43,10 @@ class Compaction {
     return std::move(after_);
   }
 
-  Manifest run(NodeId nodes, const NameList* added, bool keep_order) {
+  Manifest run(NodeId nodes, const NameList* added, bool keep_order, std::string* reason) {
     after_.nodes = nodes;
     if (before_.order_file && !keep_order)
-      reorder();
+      reorder(reason);
     else if (grows())
       append_nodes();
     if (moved_.empty()) {
@@ -81,7 +81,7 @@ class Compaction {
 
   /// Computes the order of the present graph, as an import does from shards by the user's ids. Where it is another one
   /// than that of the store, moved_ leads to it.
-  void reorder() {
+  void reorder(std::string* reason) {
     const NodeId nodes = after_.nodes;
     const std::uint64_t bytes = std::uint64_t{nodes} * sizeof(NodeId);
     memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
@@ -103,7 +103,7 @@ class Compaction {
     std::vector<NodeId> positions;
     {
       const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{nodes}, "degrees");
-      positions = compute_order(before_.order, Graph(by_ids, given, Changes()), budget_, meter_);
+      positions = compute_order(before_.order, Graph(by_ids, given, Changes()), budget_, meter_, reason);
     }
     std::filesystem::remove_all(by_ids, error);
     if (error) throw_system_error("remove", by_ids, error.value());
@@ -182,9 +182,9 @@ class Compaction {
 }  // namespace
 
 Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
-                          NodeId nodes, const NameList* added, bool keep_order, MemoryBudget& budget,
-                          WorkMeter& meter) {
-  return Compaction(store, manifest, contents, budget, meter).run(nodes, added, keep_order);
+                          NodeId nodes, const NameList* added, bool keep_order, std::string* reason,
+                          MemoryBudget& budget, WorkMeter& meter) {
+  return Compaction(store, manifest, contents, budget, meter).run(nodes, added, keep_order, reason);
 }
 
 Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,

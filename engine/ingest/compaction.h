@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "engine/graph/contents.h"
 #include "engine/resources/memory.h"
@@ -17,11 +18,12 @@ namespace unweave {
 /// Where the order is another one, or where `nodes` is above the number that there are, everything is written anew, through
 /// temporary files in `store`. Nodes that are new have nothing but the names of `added`, as far as it goes; under an order that is kept
 /// they come last.
+/// `reason`, unless it is null, becomes what compute_order() says of an order that is chosen.
 /// Holds the labels and 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError, DataError,
 /// ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
                                         const Contents& contents, NodeId nodes, const NameList* added, bool keep_order,
-                                        MemoryBudget& budget, WorkMeter& meter);
+                                        std::string* reason, MemoryBudget& budget, WorkMeter& meter);
 
 /// The manifest of a store that is open with what was set and cleared of features, labels and splits in its files: the
 /// changes need to speak of edges alone. Shards and levels stay as they are. Throws FormatError, ResourceError.

@@ -7,7 +7,9 @@
 #include "engine/graph/edge_pieces.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/bfs_order.h"
+#include "engine/ingest/community_order.h"
 #include "engine/ingest/node_ranking.h"
+#include "engine/ingest/order_choice.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -24,16 +26,25 @@ std::vector<NodeId> degree_order(const Graph& graph, MemoryBudget& budget) {
 }  // namespace
 
 std::string order_names() {
-  return "degree, bfs";
+  return "degree, bfs, community, auto";
 }
 
 bool is_order(std::string_view name) {
-  return name == "none" || name == "degree" || name == "bfs";
+  return name == "none" || name == "degree" || name == "bfs" || name == "community" || name == "auto";
 }
 
-std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget, WorkMeter& meter) {
+std::uint64_t order_bytes(std::string_view name, std::uint64_t nodes, std::uint64_t arcs) noexcept {
+  if (name == "community") return community_order_bytes(nodes, arcs);
+  if (name == "auto") return std::max(community_order_bytes(nodes, arcs), nodes * (20 + sizeof(NodeId)));
+  return nodes * (name == "bfs" ? 20 : 12);
+}
+
+std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, MemoryBudget& budget, WorkMeter& meter,
+                                  std::string* reason) {
   if (name == "degree") return degree_order(graph, budget);
   if (name == "bfs") return bfs_order(graph, budget, meter);
+  if (name == "community") return community_order(graph, budget, meter);
+  if (name == "auto") return choose_order(graph, budget, meter, reason);
   throw UsageError("there is no order " + std::string(name) + " to compute; take " + order_names());
 }
 

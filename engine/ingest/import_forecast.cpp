@@ -10,6 +10,7 @@
 
 #include "engine/graph/node_count.h"
 #include "engine/ingest/arc_sort.h"
+#include "engine/ingest/graph_order.h"
 #include "engine/ingest/import_identity.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -276,7 +277,7 @@ class Survey {
     double temporary = spooled_;
     if (options_.order != "none") {
       forecast_.other_bytes += 8 * nodes_;
-      memory += nodes_ * (8 + (options_.order == "bfs" ? 20U : 12U));
+      memory += 8 * nodes_ + order_bytes(options_.order, nodes_, static_cast<std::uint64_t>(arcs_));
       // Arcs are sorted once more beside the graph by ids, with less memory.
       const std::uint64_t left = budget_.available() - std::min(budget_.available(), memory);
       temporary =

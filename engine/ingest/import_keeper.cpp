@@ -222,13 +222,16 @@ void ImportKeeper::save(std::function<void(ImportRecord&)> change) {
   if (!keeps_) return;
   wait();
   busy_ = true;
+  // The change holds what is to be saved: it must outlive a thread that cannot be had.
+  const auto kept = std::make_shared<const std::function<void(ImportRecord&)>>(std::move(change));
   try {
-    thread_ = std::thread([this, change = std::move(change)] {
-      write(change);
+    thread_ = std::thread([this, kept] {
+      write(*kept);
       busy_ = false;
     });
   } catch (const std::system_error&) {
-    busy_ = false;  // no thread: a later save may get one
+    write(*kept);
+    busy_ = false;
   }
 }
 
@@ -302,7 +305,8 @@ void ImportKeeper::require_room(std::uint64_t bytes, std::uint64_t later) const 
 }
 
 NamedArcs GraphKeeper::arcs() const {
-  if (!keeper_.keeps()) return {};
+  // What another process has kept was read, and must be taken even where nothing more can be kept.
+  if (!keeper_.keeps() && !kept().arcs) return {};
   NamedArcs named;
   named.file = arcs_path(keeper_.folder(), step_);
   const auto& arcs = kept().arcs;
@@ -392,9 +396,9 @@ std::optional<WaitingRows> FeatureKeeper::rows() const {
 
 NamedRows FeatureKeeper::named_rows() const {
   NamedRows named;
-  if (!keeper_.keeps()) return named;
-  named.file = rows_path(keeper_.folder());
   const auto kept = rows();
+  if (!keeper_.keeps() && !kept) return named;
+  named.file = rows_path(keeper_.folder());
   if (!kept) return named;
   named.bytes = kept->bytes;
   named.bucket_keys = kept->bucket_keys;

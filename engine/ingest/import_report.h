@@ -37,6 +37,7 @@ struct ImportReport : BuildReport {
   std::optional<std::uint64_t> empty_classes;          ///< absent without labels, or without room to count them
   std::vector<std::uint32_t> first_empty_classes;      ///< at most kNamedClasses
   std::array<std::optional<std::uint64_t>, 3> splits;  ///< nodes of train, valid and test; absent where not given
+  std::string order_reason;                            ///< which order "auto" took and why, a sentence; else empty
   std::vector<std::string> remarks;                    ///< sentences about what may not have been meant
 };
 

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <new>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -120,8 +122,14 @@ class Import {
         nodes_(options.nodes),
         identity_(job.alone() ? import_identity(options_) : std::nullopt),
         builder_(job.first() ? StoreBuilder(store, !options.restart) : StoreBuilder(store, StoreBuilder::Part())) {
-    begin_keeping();
-    job_.barrier();  // the folder is there
+    try {
+      begin_keeping();
+    } catch (...) {  // nobody has judged what is kept
+      std::error_code ignored;
+      if (std::filesystem::exists(builder_.path() / kImportFolder, ignored)) builder_.leave();
+      throw;
+    }
+    if (!job_.alone()) require_one_folder();
   }
 
   ImportReport run() {
@@ -133,10 +141,24 @@ class Import {
     } catch (const Cancelled&) {
       static_cast<void>(leave());
       throw;
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(leave());
+      throw;
+    } catch (const std::system_error&) {
+      static_cast<void>(leave());
+      throw;
     }
   }
 
  private:
+  /// Ranks write into the folder that rank 0 has made, on storage that they share.
+  void require_one_folder() {
+    job_.barrier();  // it is there
+    std::error_code missing;
+    const auto made = std::filesystem::last_write_time(builder_.path() / kUnfinishedName, missing);
+    require_same(builder_.path(), missing ? "nothing" : std::to_string(made.time_since_epoch().count()), job_);
+  }
+
   /// Rank 0 removes what is there when no other rank is at it any more, and leaves it where nobody can tell.
   ImportReport build_with_others() {
     try {
@@ -161,13 +183,11 @@ class Import {
     ImportRecord record;
     if (identity_) record.options = *identity_;
     if (std::optional<ImportRecord> kept = job_.first() ? read_kept() : std::nullopt) {
-      if (!job_.alone()) {
-        builder_.leave();
+      if (!job_.alone())
         throw UsageError(builder_.path().string() +
                          ": an import of one process is not finished here, and only one process goes on with it; "
                          "several ranks begin anew with " +
                          option("restart"));
-      }
       const std::string difference =
           identity_ ? identity_difference(kept->options, *identity_) : "an input cannot be read again";
       if (!difference.empty()) {
@@ -524,7 +544,7 @@ class Import {
       read_order(graph.num_nodes());
     } else {
       const auto start = std::chrono::steady_clock::now();
-      positions_ = compute_order(options_.order, graph, budget_, meter_);
+      positions_ = compute_order(options_.order, graph, budget_, meter_, &report_.order_reason);
       seconds_order_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const Reservation inverse =
           budget_.reserve(std::uint64_t{graph.num_nodes()} * sizeof(NodeId), "ids of positions");
@@ -546,6 +566,7 @@ class Import {
     const ImportRecord& record = keeper_->record();
     builder_.manifest().order_file = record.order;
     seconds_order_ = record.seconds_order;
+    if (options_.order == "auto") report_.order_reason = "the order is the one that the import before it had chosen";
     const OrderFile file(builder_.path(), *record.order, nodes);
     positions_.resize(nodes);
     for (NodeId id = 0; id < nodes; ++id) positions_[id] = file.position(id);

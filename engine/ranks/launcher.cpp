@@ -9,8 +9,9 @@ namespace unweave {
 
 std::size_t launched_ranks() {
   std::size_t ranks = 0;
-  // Open MPI's own; those that speak PMI, as MPICH's; PMIx alone, as Slurm's, does not tell how many there are.
-  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS"}) {
+  // Open MPI's own; of those that speak PMI, as MPICH's; with PMIx alone Slurm says how many there are.
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"}) {
+    if (std::string_view(name).starts_with("SLURM") && std::getenv("PMIX_RANK") == nullptr) continue;
     const char* const text = std::getenv(name);
     if (text == nullptr) continue;
     const std::string_view digits(text);
@@ -18,7 +19,6 @@ std::size_t launched_ranks() {
     if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc() && number > ranks)
       ranks = number;
   }
-  if (ranks == 0 && (std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr)) ranks = 1;
   return ranks;
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "storage/io/error.h"
+
 namespace unweave {
 namespace {
 
@@ -26,6 +28,14 @@ std::string from_first(std::string text, Ranks& job) {
   text.resize(static_cast<std::size_t>(from_first(std::uint64_t{text.size()}, job)));
   job.broadcast(std::as_writable_bytes(std::span(text)));
   return text;
+}
+
+void require_same(const std::filesystem::path& folder, const std::string& text, Ranks& job) {
+  if (from_first(text, job) != text)
+    throw DataError(
+        folder.string() + ": rank " + std::to_string(job.rank()) +
+        " finds other contents there than rank 0; all ranks must see one store, on storage that they share");
+  job.barrier();  // nobody goes on before all have found the same
 }
 
 void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept {

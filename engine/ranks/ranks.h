@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -92,6 +93,10 @@ requires std::is_trivially_copyable_v<T>
   job.broadcast(std::as_writable_bytes(std::span(values)));
   return values;
 }
+
+/// Throws DataError, on all ranks, where one of them knows another text of this folder than rank 0: then they do not see one
+/// store, or not at one moment. All ranks call it.
+void require_same(const std::filesystem::path& folder, const std::string& text, Ranks& job = Ranks::world());
 
 /// Adds what one rank has said, and takes the longest wait.
 void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept;

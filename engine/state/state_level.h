@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -68,6 +69,11 @@ class StateLevel {
   /// Sets the bit of every node of `range` whose row may differ from that of a level which lies in these partitions and
   /// in the run that this object was opened with; bit 0 of `words` is range.first.
   void mark_changed(NodeRange range, const std::vector<FileEntry>& partitions, std::span<std::uint64_t> words) const;
+  /// The nodes of a range whose rows lie in memory or in a run, and do not stand in the partitions as they are.
+  void visit_overlay(NodeRange range, const std::function<void(NodeId)>& use) const {
+    dirty_.for_each(range, [&](NodeId node, const DirtyRow&) { use(node); });
+  }
+  [[nodiscard]] bool is_in_partition(NodeId node) const noexcept { return partitions_[node / span_].contains(node); }
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
   /// Rows in memory and not in files, those that left the receptive field included.

@@ -50,6 +50,8 @@ def commands(folder, scale, features):
                     store("y.npy"), "--quiet"], None),
         ("import, order bfs", ["import", store("new"), "--edges", store("e.npy"), "--features", store("x.npy"),
                                "--labels", store("y.npy"), "--order", "bfs", "--quiet"], None),
+        ("import, order auto", ["import", store("new"), "--edges", store("e.npy"), "--features", store("x.npy"),
+                                "--labels", store("y.npy"), "--order", "auto", "--quiet"], None),
         ("generate", ["generate", store("new"), "--model", "rmat", "--scale", str(scale), "--features", str(features),
                       "--classes", "4", "--quiet"], None),
         ("propagate", ["propagate", "STORE", "--hops", "2", "--quiet"], base),

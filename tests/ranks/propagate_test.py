@@ -35,6 +35,15 @@ def rows(mpi, folder):
             shutil.rmtree(folder / "many")
         shutil.rmtree(folder / "one")
     check(plan["tiles"] > 1, f"one tile took all columns: {plan}")
+    # Shares that are not equal.
+    mpi.alone("generate", folder / "u", "--model", "sbm", "--nodes", "196608", "--features", "48", "--seed", "2", "--quiet")
+    for memory in ("34M", "60M"):
+        options = ["--hops", "2", "--rows", "all", "--memory", memory, "--threads", "1"]
+        shutil.copytree(folder / "u", folder / "many")
+        report = json.loads(mpi.run(2, "propagate", folder / "many", *options, "--share", "rows", "--json"))
+        plan = json.loads(mpi.alone("plan", folder / "u", *options, "--ranks", "2", "--json"))["rows"]
+        check(report["tiles"] == plan["tiles"] and report["ranks_verbs"] == 2 * plan["verbs"], f"{report} {plan}")
+        shutil.rmtree(folder / "many")
     done = mpi.run(9, "propagate", folder / "r", "--hops", "1", "--rows", "all", "--share", "rows", code=1)
     check("8 partitions, too few for 9 ranks" in done.stderr, done.stderr)
     done = mpi.run(2, "propagate", folder / "s", "--hops", "1", "--rows", "labelled", "--share", "rows", code=1)
@@ -79,12 +88,17 @@ def main(program, mpirun, faults):
 
         # What fails on all ranks, or on one, is told once.
         for words, code, part in [(["propagate", folder / "none.store"], 2, "none.store"), (["propagate", folder / "s", "--scale-bits", "3"], 1, "--scale-bits"),
-                                  (["info", folder / "s"], 1, "works alone"), (["propagate", folder / "s", "--tile", "0/2"], 1, "--tile")]:
+                                  (["propagate", folder / "s", "--measure-limit"], 1, "--measure-limit")]:
             done = mpi.run(3, *words, code=None)
             said = [line for line in done.stderr.splitlines() if line.startswith("unweave: ")]
             check(len(said) == 1 and part in said[0], f"{words}: {done.stderr}")
             check(done.returncode == code, f"{words}: exit code {done.returncode}")
         check(mpi.alone("verify", folder / "s") != "", "the store is not whole")
+        # Work that is not shared is done by each process for itself, with no MPI.
+        check(len(mpi.run(3, "info", folder / "s", "--json").splitlines()) == 3, "info under mpirun")
+        one = pathlib.Path(shutil.copytree(folder / "s", folder / "tiles"))
+        mpi.run(3, "propagate", one, "--hops", "1", "--tiles", "3", "--quiet")
+        mpi.alone("propagate", one, "--hops", "1", "--assemble")
         done = mpi.run(25, "propagate", folder / "s", "--hops", "1", code=1)
         check("24 columns" in done.stderr, done.stderr)
 

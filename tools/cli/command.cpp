@@ -172,12 +172,6 @@ void dispatch(std::span<const Command> commands, const std::vector<std::string>&
     return;
   }
   const Command& command = command_named(commands, name);
-  if (!Ranks::world().alone() && !command.over_ranks) {
-    std::string over;
-    for (const Command& other : commands)
-      if (other.over_ranks) over += (over.empty() ? "" : ", ") + std::string(other.name);
-    throw UsageError("'unweave " + name + "' works alone; those that several ranks can share are " + over);
-  }
   CommandLine line(name, {words.begin() + 1, words.end()}, console);
   return command.run(line);
 }
@@ -349,6 +343,17 @@ bool CommandLine::print_topic() const {
     return true;
   }
   return false;
+}
+
+bool shares_work(std::span<const Command> commands, const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  const auto command =
+      std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == words[0]; });
+  if (command == commands.end() || !command->over_ranks) return false;
+  // Jobs of columns know nothing of each other, whoever has begun them.
+  return std::none_of(words.begin(), words.end(), [](const std::string& word) {
+    return asks_for_help(word) || word.starts_with("--tile") || word == "--assemble";
+  });
 }
 
 int run_program(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {

@@ -145,8 +145,11 @@ struct Command {
   std::string_view name;
   std::string_view summary;  ///< one line, no full stop
   void (*run)(CommandLine& line);
-  bool over_ranks = false;  ///< several ranks can share its work (engine/ranks/ranks.h); else it refuses them
+  bool over_ranks = false;  ///< several ranks can share its work (engine/ranks/ranks.h)
 };
+
+/// Whether these words ask for work that the ranks of a job share. All else is done by each process of a launcher for itself.
+[[nodiscard]] bool shares_work(std::span<const Command> commands, const std::vector<std::string>& words);
 
 /// Runs the command that the first word names and returns the exit code: 0 done, 1 wrong usage, 2 bad or unreadable data,
 /// 3 out of resources or a bug, 4 a check did not hold. Every failure prints exactly one line, "unweave: ...", on

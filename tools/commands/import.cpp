@@ -210,11 +210,15 @@ void run_import(CommandLine& line) {
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
-  line.set_choices("order", {"none", "degree", "bfs"});
+  line.set_choices("order", {"none", "degree", "bfs", "community", "auto"});
   line.set_choices("feature-type", {"f32", "f16"});
   line.set_choices("scale", {"rows", "none"});
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
-      "order of nodes inside the store: none, degree (descending) or bfs (breadth-first); ids stay the user's");
+      "order of nodes inside the store: none, degree (descending), bfs (breadth-first), community (those that share "
+      "many "
+      "neighbours together) or auto (computes them all and takes the one with the fewest bits an arc in a sample; "
+      "purge "
+      "chooses anew); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
   add("restart", po::bool_switch(),
@@ -265,6 +269,7 @@ void run_import(CommandLine& line) {
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
   if (!line.common().quiet) {
+    if (!report.order_reason.empty()) line.error() << "note: " << report.order_reason << '\n';
     if (report.resumed) line.error() << "note: " << resumed_text(*report.resumed) << '\n';
     for (const std::string& remark : report.remarks) line.error() << "note: " << command_text(remark) << '\n';
     if (const std::string remark = remark_on_sums(report); !remark.empty()) line.error() << "note: " << remark << '\n';

@@ -53,6 +53,8 @@ void add_classes(const ImportReport& report, Figures& figures) {
 
 void add_splits(const ImportReport& report, Figures& figures) {
   constexpr const char* kNames[] = {"train", "valid", "test"};
+  figures.json["order_reason"] = nullptr;
+  if (!report.order_reason.empty()) figures.json["order_reason"] = report.order_reason;
   figures.json["splits"] = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < report.splits.size(); ++i) {
     const auto& size = report.splits[i];

@@ -17,9 +17,9 @@ inline void add_local_option(CommandLine& line) {
 }
 
 /// The copies of the lists of the store that the first argument names; they have to outlive whatever opens it.
-[[nodiscard]] inline std::unique_ptr<LocalLists> local_lists(const CommandLine& line) {
+[[nodiscard]] inline std::unique_ptr<const LocalLists> local_lists(const CommandLine& line) {
   if (!line.has("local")) return nullptr;
-  return std::make_unique<LocalLists>(line.positional(0), line.get<std::string>("local"));
+  return std::make_unique<const LocalLists>(line.positional(0), line.get<std::string>("local"));
 }
 
 }  // namespace unweave

@@ -1,6 +1,7 @@
 // tools/commands/propagate.cpp - `unweave propagate`: the initial embedding of a store.
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -154,13 +155,10 @@ void run_propagate(CommandLine& line) {
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const Ranks& job = Ranks::world();
-  if (!job.alone())
-    for (const char* const option : {"tile", "tiles", "assemble", "measure-limit"})
-      if (line.given(option))
-        throw UsageError("--" + std::string(option) + " is for a process alone; ranks share the columns by themselves");
+  if (!job.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
   if (job.alone() && line.given("share"))
     throw UsageError("--share is for the ranks of a job; start the program with mpirun");
-  const std::unique_ptr<LocalLists> lists = local_lists(line);
+  const std::unique_ptr<const LocalLists> lists = local_lists(line);
   if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
   line.on_interrupt(
       "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "

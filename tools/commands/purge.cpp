@@ -62,6 +62,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   figures.table.add_row({"order of nodes", order_text(report, keep_order)});
   figures.json["order_recomputed"] = report.has_order && !keep_order;
   figures.json["order_changed"] = report.order_changed;
+  if (!report.order_reason.empty()) figures.json["order_reason"] = report.order_reason;
   figures.json["proof"] = report.has_order && keep_order ? "digest" : "bytes";
   figures.json["standardized"] = report.standardized;
   figures.json["digest"] = digest_text(report.digest);
@@ -75,6 +76,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   if (report.has_order && keep_order)
     line.out() << "note: the order of the nodes comes from a graph that had more edges; the digest alone is that of a "
                   "fresh import\n";
+  if (!report.order_reason.empty()) line.out() << "note: " << report.order_reason << '\n';
   if (report.standardized)
     line.out() << "note: features keep the constants of their columns, which removed rows took part in\n";
   line.out() << "next: " << next << '\n';

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -568,7 +569,7 @@ void run_stream(CommandLine& line) {
   static_cast<void>(read_plan(line));
   Ranks& ranks = Ranks::world();
   if (!ranks.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
-  const std::unique_ptr<LocalLists> lists = local_lists(line);
+  const std::unique_ptr<const LocalLists> lists = local_lists(line);
   if (!ranks.first()) {
     Resources resources({line.common().memory_bytes});
     return follow_stream(line.positional(0), resources, ranks);

@@ -64,15 +64,18 @@ class MpiRanks final : public Ranks {
  public:
   MpiRanks() {
     int provided = 0;
-    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-      throw ResourceError("MPI does not start");
+    if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_FUNNELED)
+      throw ResourceError(ranks_library() +
+                          " does not start, or has no threads; try a program of MPI of your own with this "
+                          "mpirun");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_dup(MPI_COMM_WORLD, &job_);
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &job_), "a communicator");
     MPI_Comm_set_errhandler(job_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(job_, &rank_);
     MPI_Comm_size(job_, &size_);
     MPI_Comm machine = MPI_COMM_NULL;
-    MPI_Comm_split_type(job_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
+    check(MPI_Comm_split_type(job_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine), "a communicator");
     MPI_Comm_size(machine, &here_);
     leader_ = rank_;
     MPI_Bcast(&leader_, 1, MPI_INT, 0, machine);
@@ -115,16 +118,18 @@ class MpiRanks final : public Ranks {
     if (rank_ != 0) {
       const std::uint64_t size = bytes.size();
       send(std::as_bytes(std::span(&size, 1)), 0, kTagBytes);
+      meet(Verb::gather, 1);  // rank 0 has room for all
       send(bytes, 0, kTagBytes);
       return {};
     }
+    std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_), bytes.size());
+    for (int from = 1; from < size_; ++from)
+      receive(std::as_writable_bytes(std::span(&sizes[static_cast<std::size_t>(from)], 1)), from);
     std::vector<std::vector<std::byte>> all;
-    all.emplace_back(bytes.begin(), bytes.end());
-    for (int from = 1; from < size_; ++from) {
-      std::uint64_t size = 0;
-      receive(std::as_writable_bytes(std::span(&size, 1)), from);
-      receive(all.emplace_back(size), from);
-    }
+    for (const std::uint64_t size : sizes) all.emplace_back(static_cast<std::size_t>(size));
+    std::copy(bytes.begin(), bytes.end(), all[0].begin());
+    meet(Verb::gather, 1);
+    for (int from = 1; from < size_; ++from) receive(all[static_cast<std::size_t>(from)], from);
     return all;
   }
 
@@ -220,6 +225,7 @@ class MpiRanks final : public Ranks {
 
   /// All ranks mean this verb with so many bytes, and none has failed; else throws what the lowest that has failed says.
   void meet(Verb verb, std::uint64_t bytes) {
+    if (ended_ && !told_.empty()) throw_as(told_kind_, told_);  // somebody has passed over it
     if (ended_ || broken_) throw std::logic_error("a verb of ranks after the end of their job");
     const auto word = static_cast<std::int64_t>(verb), size = static_cast<std::int64_t>(bytes);
     // A rank that fails has no say about the verb.
@@ -251,7 +257,9 @@ class MpiRanks final : public Ranks {
     text.resize(static_cast<std::size_t>(words[1]));
     send_all(std::as_writable_bytes(std::span(text)), from);
     ended_ = true;
-    throw_as(static_cast<Kind>(words[0]), text);
+    told_kind_ = static_cast<Kind>(words[0]);
+    told_ = text;
+    throw_as(told_kind_, told_);
   }
 
   void send_all(std::span<std::byte> bytes, int root) {
@@ -294,14 +302,16 @@ class MpiRanks final : public Ranks {
   MPI_Comm job_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1, here_ = 1, leader_ = 0;
   std::optional<std::pair<Kind, std::string>> failing_;
-  bool ended_ = false;   ///< all ranks know of a failure
+  bool ended_ = false;  ///< all ranks know of a failure
+  Kind told_kind_ = Kind::resource;
+  std::string told_;     ///< which one
   bool broken_ = false;  ///< MPI itself has failed
 };
 
 }  // namespace
 
 std::unique_ptr<Ranks> join_ranks() {
-  if (launched_ranks() == 0) return nullptr;
+  if (launched_ranks() < 2) return nullptr;
   return std::make_unique<MpiRanks>();
 }
 

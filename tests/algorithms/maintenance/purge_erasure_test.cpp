@@ -168,7 +168,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a budget is kept to or refused, and a refusal leaves the store as it was" * doctest::test_suite("slow")) {
     const TempDir dir;
     Sample sample = three_spans();
-    for (const std::string order : {"none", "degree", "bfs"}) {
+    for (const std::string order : {"none", "degree", "bfs", "community", "auto"}) {
       CAPTURE(order);
       const fs::path store = dir / order;
       testing::import_sample(store, sample, {order, FeatureType::f32, false});

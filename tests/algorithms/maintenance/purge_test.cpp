@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -107,7 +108,7 @@ void check_life(Sample sample, const Life& life) {
   CHECK(folder_bytes(dir / "s") == before);
 }
 
-constexpr const char* kOrders[] = {"none", "degree", "bfs"};
+constexpr const char* kOrders[] = {"none", "degree", "bfs", "community", "auto"};
 
 }  // namespace
 
@@ -336,7 +337,7 @@ TEST_SUITE("slow") {
       std::mt19937_64 random(seed);
       const auto nodes = static_cast<NodeId>(20 + random() % 300);
       Life life;
-      life.importing = {kOrders[random() % 3], random() % 2 == 0 ? FeatureType::f16 : FeatureType::f32,
+      life.importing = {kOrders[random() % std::size(kOrders)], random() % 2 == 0 ? FeatureType::f16 : FeatureType::f32,
                         random() % 2 == 0};
       life.spec = testing::tiny_spec(static_cast<std::uint32_t>(random() % 4), random() % 2 == 0);
       life.r_max = random() % 2 == 0 ? 0 : 0.003 * static_cast<double>(random() % 10);

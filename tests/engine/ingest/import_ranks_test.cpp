@@ -292,6 +292,20 @@ TEST_SUITE("unit") {
     piped.edges = InputFile{"-", {}};
     testing::check_message(refused(piped), {"one process"});
   }
+  TEST_CASE("ranks that do not see one folder write nothing") {
+    const TempDir dir;
+    ImportOptions options;
+    options.nodes = 10;
+    const std::string told = message_of<DataError>([&] {
+      testing::run_ranks(2, [&](Ranks& job) {
+        MemoryBudget budget(std::uint64_t{64} << 20);
+        WorkMeter meter;
+        static_cast<void>(import_store(dir / (job.first() ? "a" : "b"), options, budget, meter, job));
+      });
+    });
+    testing::check_message(told, {"rank 1", "storage that they share"});
+    CHECK(fs::is_empty(dir.path()));
+  }
   TEST_CASE("ranks do not go on with what one process has kept") {
     const TempDir dir;
     testing::write_file(dir / "e.txt", "0 1\n");

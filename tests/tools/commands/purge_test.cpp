@@ -204,7 +204,7 @@ TEST_SUITE("unit") {
 TEST_SUITE("slow") {
   TEST_CASE("real packages: purged within a budget, also after kills, the store is that of a fresh import") {
     const Packages all;
-    for (const std::string order : {"none", "degree", "bfs"}) {
+    for (const std::string order : {"none", "degree", "bfs", "community", "auto"}) {
       CAPTURE(order);
       const std::string type = order == "none" ? "f32" : "f16";
       const TempDir dir;
