@@ -5,21 +5,10 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/graph/span_share.h"
 #include "storage/formats/store_layout.h"
 
 namespace unweave {
-namespace {
-
-NodeRange nodes_of(RankShare spans, NodeId nodes) {
-  const NodeId span = span_nodes(nodes);
-  const auto node = [&](std::size_t at) {
-    return static_cast<NodeId>(std::min<std::uint64_t>(nodes, at * std::uint64_t{span}));
-  };
-  return {node(spans.begin), node(spans.end)};
-}
-
-}  // namespace
-
 RowShare::RowShare(NodeId nodes, Ranks& job, MemoryBudget& budget)
     : nodes_(nodes),
       job_(job),

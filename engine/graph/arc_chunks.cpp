@@ -199,8 +199,9 @@ void ChunkStore::will_need(const ArcChunk& chunk) const noexcept {
   if (chunk.in_file) spool_->will_need(chunk.at, chunk.bytes());
 }
 
-ArcDistributor::ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes)
-    : store_(store), keys_(keys), log2_width_(kMinBucketLog2), tails_(most_buckets) {
+ArcDistributor::ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes,
+                               std::optional<NodeRange> sources)
+    : store_(store), keys_(keys), sources_(sources), log2_width_(kMinBucketLog2), tails_(most_buckets) {
   if (nodes > 0) widen_for(static_cast<NodeId>(nodes - 1));
 }
 
@@ -221,7 +222,17 @@ void ArcDistributor::add(std::span<const Edge> edges, std::span<const std::uint3
   upward_ += upward;
   largest_ = std::max(largest_, largest);
   edges_ += edges.size();
+  if (sources_)
+    distribute(edges, weights, [sources = *sources_](NodeId u) { return sources.contains(u); });
+  else
+    distribute(edges, weights, [](NodeId) { return true; });
+}
+
+template <class Keeps>
+void ArcDistributor::distribute(std::span<const Edge> edges, std::span<const std::uint32_t> weights,
+                                const Keeps& keeps) {
   const auto put = [&](NodeId u, std::uint64_t key) {
+    if (!keeps(u)) return;
     Tail& tail = tails_[u >> log2_width_];
     if (tail.next == tail.end) make_room(u >> log2_width_);
     *tail.next++ = key;

@@ -158,8 +158,9 @@ class ChunkStore {
 class ArcDistributor {
  public:
   /// Opens at most `most_buckets` (a power of two) chunks of `store` at a time, which outlives this object.
-  /// `nodes` > 0: sources will be below it.
-  ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes);
+  /// `nodes` > 0: sources will be below it. `sources`: arcs of others are left out, but their edges are counted.
+  ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes,
+                 std::optional<NodeRange> sources = std::nullopt);
 
   /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops. `weights`: one an edge, or empty where all
   /// are 1. Throws DataError for an id that the keys have no room for.
@@ -180,12 +181,15 @@ class ArcDistributor {
     std::uint64_t* end = nullptr;
   };
 
+  template <class Keeps>
+  void distribute(std::span<const Edge> edges, std::span<const std::uint32_t> weights, const Keeps& keeps);
   void widen_for(NodeId largest);
   void make_room(std::size_t bucket);
   void close(std::size_t bucket);
 
   ChunkStore& store_;
   ArcKeys keys_;
+  std::optional<NodeRange> sources_;
   std::uint8_t log2_width_;
   std::vector<Tail> tails_;
   std::vector<ArcChunk> chunks_;

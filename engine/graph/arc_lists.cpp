@@ -114,10 +114,10 @@ ArcCounts with_arcs(ArcCounts counts, ArcIndex arcs) noexcept {
   return counts;
 }
 
-void SortedArcs::begin(NodeId nodes, NodeId first) {
+void SortedArcs::begin(NodeId nodes, NodeRange part) {
   nodes_ = nodes;
-  first_ = first;
-  planned_to_ = std::uint64_t{first} >> log2_width_ << log2_width_;
+  part_ = part;
+  planned_to_ = std::uint64_t{part.first} >> log2_width_ << log2_width_;
   planned_.clear();
   planned_arcs_ = 0;
 }
@@ -134,15 +134,15 @@ std::span<const ArcChunk> SortedArcs::chunks_of(std::uint64_t first_node, std::u
 bool SortedArcs::next(ArcLists& lists) {
   do {
     // The last range may still be joined by the next bucket.
-    while (planned_to_ < nodes_ && (planned_.size() < 2 || planned_arcs_ < kReadAheadArcs)) plan();
+    while (planned_to_ < part_.last && (planned_.size() < 2 || planned_arcs_ < kReadAheadArcs)) plan();
     if (planned_.empty()) return false;
     lists.nodes = planned_.front().nodes;
     lists.raw_arcs = planned_.front().arcs;
     planned_arcs_ -= lists.raw_arcs;
     planned_.pop_front();
-    // A bucket may begin before the span of first_; no range reaches into two spans.
-  } while (lists.nodes.first < first_);
-  return true;
+    // A bucket may reach beyond the part on both sides; no range reaches into two spans.
+  } while (lists.nodes.first < part_.first);
+  return lists.nodes.first < part_.last;
 }
 
 /// Plans the nodes of the next bucket.

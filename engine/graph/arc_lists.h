@@ -46,7 +46,7 @@ struct ArcLists {
 /// Told of an edge that came with two weights; throws.
 using RefuseWeights = std::function<void(Edge edge, std::uint32_t one, std::uint32_t other)>;
 
-/// The arcs of a graph, ready to be sorted. With an arc its reverse is there too.
+/// The arcs of a graph, or those of some sources, ready to be sorted.
 class SortedArcs {
  public:
   /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store` holds `chunks`.
@@ -60,9 +60,10 @@ class SortedArcs {
   [[nodiscard]] static std::size_t most_sort_bytes();
 
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
-  /// (storage/formats/store_layout.h). Before the first next(). Those before `first`, at which a span begins, are left
-  /// out.
-  void begin(NodeId nodes, NodeId first = 0);
+  /// (storage/formats/store_layout.h). Before the first next().
+  void begin(NodeId nodes) { begin(nodes, {0, nodes}); }
+  /// Likewise, but only the nodes of `part`, which are those of whole spans.
+  void begin(NodeId nodes, NodeRange part);
   /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a node whose edges weigh much has a long
   /// list. To be charged by whoever loads them.
   [[nodiscard]] std::uint64_t excess_bytes(const ArcLists& lists) const noexcept {
@@ -105,7 +106,7 @@ class SortedArcs {
       most_chunk_arcs_;  // arcs of one chunk; those of a process before this one may be larger than the store's
 
   NodeId nodes_ = 0;
-  NodeId first_ = 0;              // begins the first range that next() gives
+  NodeRange part_;                // those of the ranges that next() gives
   std::uint64_t planned_to_ = 0;  // node
   std::deque<Range> planned_;
   std::uint64_t planned_arcs_ = 0;

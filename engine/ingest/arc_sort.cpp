@@ -56,7 +56,7 @@ ArcSorter::Room ArcSorter::expected_room(std::size_t budget_bytes, std::uint64_t
 }
 
 ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
-                     std::uint32_t max_weight, NamedArcs kept)
+                     std::uint32_t max_weight, NamedArcs kept, std::optional<NodeRange> sources)
     : keys_(max_weight), before_(kept.counts), kept_(std::move(kept.chunks)) {
   const Shares shares(budget_bytes);
   sort_bytes_ = shares.sort;
@@ -64,7 +64,8 @@ ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, s
   store_ = std::make_shared<ChunkStore>(std::move(temp_dir), keys_, shares.chunks, shape.chunk_arcs,
                                         shape.open_chunks(), std::move(kept.file), kept.bytes);
   for (std::size_t i = 0; i < shape.distributors; ++i) {
-    distributors_.push_back(std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0)));
+    distributors_.push_back(
+        std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0), sources));
     idle_.push_back(distributors_.back().get());
   }
   returned_chunks_.resize(shape.distributors);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/graph/span_share.h"
 #include "engine/ingest/row_norm.h"
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/memory_shares.h"
@@ -51,7 +52,7 @@ std::uint64_t batch_bytes(std::uint32_t columns) {
 
 /// The first row behind so many files.
 NodeId first_row(NodeId nodes, std::size_t files) {
-  return static_cast<NodeId>(std::min<std::uint64_t>(nodes, std::uint64_t{span_nodes(nodes)} * files));
+  return nodes_of({0, files}, nodes).last;
 }
 
 std::vector<FileEntry> entries_of(std::vector<KeptFeatures> files) {
@@ -305,30 +306,47 @@ void RowNorms::add(const RowNorms& others) noexcept {
 
 namespace {
 
-/// Brings the rows of a reader to a sink, from the first one that nobody has kept: bound(batch) makes them ready on any
-/// thread. `norms` has one of each span of rows.
+/// Leaves the first rows of a batch.
+void cut_batch(Batch& batch, NodeId rows) {
+  const std::size_t values = batch.read.sparse ? static_cast<std::size_t>(batch.read.indptr[rows])
+                                               : batch.read.values.size() / batch.rows * rows;
+  if (batch.read.sparse) {
+    batch.read.indptr.resize(std::size_t{rows} + 1);
+    batch.read.indices.resize(values);
+  }
+  batch.read.values.resize(values);
+  batch.read.rows = batch.rows = rows;
+}
+
+/// Brings some rows of a reader to a sink, from the first one that nobody has kept: bound(batch) makes them ready on
+/// any thread. `norms` has one of each span of rows. The end of the reader, where files turn out to be whole, is for
+/// whoever has the last row.
 template <class Sink, class Bound>
 std::vector<KeptFeatures> run_kept(Sink& sink, FeatureReader& reader, std::size_t values, const Bound& bound,
-                                   std::vector<RowNorms>& norms, NodeId first, FeatureKeeper* keeper,
+                                   std::vector<RowNorms>& norms, NodeRange rows, FeatureKeeper* keeper,
                                    WorkMeter& meter) {
   const auto nodes = static_cast<NodeId>(reader.rows());
-  reader.skip(first);
-  meter.advance(first);
-  const auto keep_rows = [&](NodeId rows) {
+  reader.skip(rows.first);
+  NodeId next = rows.first;
+  const auto read = [&](Batch& batch) {
+    if ((next == rows.last && next < nodes) || !read_batch(reader, values, batch)) return false;
+    if (batch.rows > rows.last - next) cut_batch(batch, rows.last - next);
+    next += batch.rows;
+    return true;
+  };
+  const auto keep_rows = [&](NodeId so_far) {
     if (keeper == nullptr || sink.sorter() == nullptr || !keeper->is_due()) return;
     RowNorms all;
     for (const RowNorms& one : norms) all.add(one);
     keeper->keep_rows(*sink.sorter(),
-                      {rows, all.above, all.first_above, all.norm_of_first_above, all.largest, 0, 0, {}});
+                      {so_far, all.above, all.first_above, all.norm_of_first_above, all.largest, 0, 0, {}});
   };
-  run_pipeline<Batch>([&](Batch& batch) { return read_batch(reader, values, batch); }, bound,
-                      [&](const Batch& batch) {
-                        for (std::size_t i = 0; i < batch.norms.size(); ++i)
-                          norms[batch.first / span_nodes(nodes) + i].add(batch.norms[i]);
-                        sink.add(batch);
-                        meter.advance(batch.rows);
-                        keep_rows(batch.first + batch.rows);
-                      });
+  run_pipeline<Batch>(read, bound, [&](const Batch& batch) {
+    for (std::size_t i = 0; i < batch.norms.size(); ++i) norms[batch.first / span_nodes(nodes) + i].add(batch.norms[i]);
+    sink.add(batch);
+    meter.advance(batch.rows);
+    keep_rows(batch.first + batch.rows);
+  });
   keep_rows(nodes);
   return sink.finish();
 }
@@ -371,13 +389,16 @@ struct KeptMatrix {
 
 BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                              const FeatureScale& scale, std::span<const NodeId> positions, MemoryBudget& budget,
-                             WorkMeter& meter, FeatureKeeper* keeper) {
+                             WorkMeter& meter, FeatureKeeper* keeper, std::optional<RankShare> part) {
+  if (part && part->begin == part->end) return {};
   const FeatureShape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
   KeptMatrix kept(keeper, shape.nodes, positions.empty());
+  meter.advance(kept.first);
+  const NodeRange rows = part ? nodes_of(*part, shape.nodes) : NodeRange{kept.first, shape.nodes};
   const auto build = [&](auto&& sink) {
     return entries_of(run_kept(
         sink, reader, kBatchValues, [&](Batch& batch) { bound_stored_values(batch, shape, scale.divisor); }, kept.norms,
-        kept.first, keeper, meter));
+        rows, keeper, meter));
   };
   BuiltFeatures built;
   built.files = reader.sparse() ? build(SparseSink(store, shape, positions, budget, std::move(kept.finished)))
@@ -393,6 +414,7 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
   const auto columns = static_cast<std::uint32_t>(reader.columns());
   const auto nodes = static_cast<NodeId>(reader.rows());
   KeptMatrix kept(keeper, nodes, positions.empty());
+  meter.advance(kept.first);
   DenseSink sink(store, {nodes, columns, type}, positions, budget, std::move(kept.finished));
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
@@ -402,7 +424,7 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
       standardization.apply(row);
     });
   };
-  return entries_of(run_kept(sink, reader, values, bound, kept.norms, kept.first, keeper, meter));
+  return entries_of(run_kept(sink, reader, values, bound, kept.norms, {kept.first, nodes}, keeper, meter));
 }
 
 std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,

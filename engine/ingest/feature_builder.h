@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/graph/features.h"
 #include "engine/ingest/import_keeper.h"
 #include "engine/ingest/standardize.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 #include "storage/formats/feature_layout.h"
@@ -39,13 +41,15 @@ struct BuiltFeatures {
   RowNorms norms;
 };
 
-/// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a permutation of the rows, or to i
-/// where `positions` is empty; rows that change places pass through a temporary file in `store` where they do not fit
-/// the budget. `keeper`, where there is one, keeps what is finished, and knows what is there already. Throws what the
-/// reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
+/// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a permutation of the
+/// rows, or to i where `positions` is empty; rows that change places pass through a temporary file in `store` where
+/// they do not fit the budget. `keeper`, where there is one, keeps what is finished, and knows what is there already.
+/// `part`: writes the files of these spans alone, without positions or a keeper; the result is of them, too. Throws
+/// what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                                            const FeatureScale& scale, std::span<const NodeId> positions,
-                                           MemoryBudget& budget, WorkMeter& meter, FeatureKeeper* keeper = nullptr);
+                                           MemoryBudget& budget, WorkMeter& meter, FeatureKeeper* keeper = nullptr,
+                                           std::optional<RankShare> part = std::nullopt);
 
 /// Writes the matrix standardised: always dense.
 [[nodiscard]] std::vector<FileEntry> build_standardized_features(

@@ -11,6 +11,7 @@
 #include "engine/graph/node_count.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/graph_order.h"
+#include "engine/ingest/import_identity.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/residency.h"
@@ -129,22 +130,6 @@ void require_whole(const InputFile& file) {
   if (items >= array.header().elements) return;
   array.skip(items);
   static_cast<void>(array.read_items(1));  // it says which one is missing
-}
-
-std::vector<const InputFile*> files_of(const ImportOptions& options) {
-  std::vector<const InputFile*> files;
-  for (const auto* const file : {&options.edges, &options.edge_weights, &options.ids, &options.labels, &options.train,
-                                 &options.valid, &options.test, &options.replay})
-    if (*file) files.push_back(&**file);
-  if (!options.features) return files;
-  if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
-    files.push_back(&csr->files.indptr);
-    files.push_back(&csr->files.indices);
-    if (csr->files.values) files.push_back(&*csr->files.values);
-  } else {
-    files.push_back(&std::get<InputFile>(*options.features));
-  }
-  return files;
 }
 
 std::string decimal(double number) {
@@ -358,13 +343,7 @@ std::filesystem::path present_folder(std::filesystem::path store) {
 
 std::optional<ImportForecast> forecast_import(const std::filesystem::path& store, const ImportOptions& options,
                                               MemoryBudget& budget, const MachineProfile* machine) {
-  for (const InputFile* const file : files_of(options)) {
-    std::error_code error;
-    if (file->memory || file->path == "-") return std::nullopt;
-    if (std::filesystem::is_directory(file->path, error)) static_cast<void>(ByteSource(*file));  // which says so
-    if (std::filesystem::exists(file->path, error) && !std::filesystem::is_regular_file(file->path, error))
-      return std::nullopt;
-  }
+  if (reads_a_pipe(options)) return std::nullopt;
   return Survey(store, options, budget).make(machine);
 }
 

@@ -54,6 +54,32 @@ std::string divisor_text(const FeatureScale& scale) {
 
 }  // namespace
 
+std::vector<const InputFile*> files_of(const ImportOptions& options) {
+  std::vector<const InputFile*> files;
+  for (const auto* const file : {&options.edges, &options.edge_weights, &options.ids, &options.labels, &options.train,
+                                 &options.valid, &options.test, &options.replay})
+    if (*file) files.push_back(&**file);
+  if (!options.features) return files;
+  if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
+    files.push_back(&csr->files.indptr);
+    files.push_back(&csr->files.indices);
+    if (csr->files.values) files.push_back(&*csr->files.values);
+  } else {
+    files.push_back(&std::get<InputFile>(*options.features));
+  }
+  return files;
+}
+
+bool reads_a_pipe(const ImportOptions& options) {
+  for (const InputFile* const file : files_of(options)) {
+    std::error_code error;
+    if (file->memory || file->path == "-") return true;
+    if (std::filesystem::is_directory(file->path, error)) static_cast<void>(ByteSource(*file));  // which says so
+    if (std::filesystem::exists(file->path, error) && !std::filesystem::is_regular_file(file->path, error)) return true;
+  }
+  return false;
+}
+
 std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
   Identity identity;
   identity.add("format",

@@ -17,6 +17,13 @@ using ImportIdentity = std::vector<std::pair<std::string, std::string>>;
 /// again, as standard input and arrays in memory.
 [[nodiscard]] std::optional<ImportIdentity> import_identity(const ImportOptions& options);
 
+/// The input files that options name.
+[[nodiscard]] std::vector<const InputFile*> files_of(const ImportOptions& options);
+
+/// Whether one of them is standard input, a pipe or an array in memory, which no second reader has. Throws DataError
+/// for a folder.
+[[nodiscard]] bool reads_a_pipe(const ImportOptions& options);
+
 /// In what two of them differ, for a message; empty: in nothing.
 [[nodiscard]] std::string identity_difference(const ImportIdentity& before, const ImportIdentity& now);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/graph/edge_pieces.h"
+#include "engine/graph/span_share.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/shard.h"
@@ -75,15 +76,15 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 
 BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight, SortedArcs& arcs,
                          MemoryBudget& budget, WorkMeter& meter, std::vector<CountedShard> finished,
-                         const TakeShards& take) {
+                         const TakeShards& take, std::optional<RankShare> part) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::optional<ShardWriter> writer;
   CountedShard next;
-  const auto first =
-      static_cast<NodeId>(std::min<std::uint64_t>(nodes, std::uint64_t{span_nodes(nodes)} * finished.size()));
-  arcs.begin(nodes, first);
-  meter.advance(first);
+  const RankShare spans = part.value_or(RankShare{0, num_spans(nodes)});
+  const NodeRange unfinished = nodes_of({spans.begin + finished.size(), spans.end}, nodes);
+  arcs.begin(nodes, unfinished);
+  meter.advance(unfinished.first - nodes_of(spans, nodes).first);
   run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
                       [&](Piece& piece) {
                         if (piece.excess.bytes() > 0) {

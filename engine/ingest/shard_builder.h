@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/graph/arc_lists.h"
 #include "engine/graph/graph.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/work_meter.h"
 #include "storage/formats/import_record.h"
 #include "storage/formats/sealed_file.h"
@@ -28,11 +30,12 @@ struct BuiltShards {
 /// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`, with the `max_weight` for which
 /// they were sorted. Reading, sorting and
 /// encoding run on all threads, only shards are put together in order; the bytes do not depend on the number of threads.
-/// Charges what it holds besides `arcs` to the budget. `finished`: the first shards, which are there already. Throws
-/// DataError, ResourceError.
+/// Charges what it holds besides `arcs` to the budget. `finished`: the first shards, which are there already. `part`:
+/// writes the shards of these spans alone, for which `arcs` has all arcs. Throws DataError, ResourceError.
 [[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight,
                                        SortedArcs& arcs, MemoryBudget& budget, WorkMeter& meter,
-                                       std::vector<CountedShard> finished = {}, const TakeShards& take = {});
+                                       std::vector<CountedShard> finished = {}, const TakeShards& take = {},
+                                       std::optional<RankShare> part = std::nullopt);
 
 /// Memory that fold_shards() asks for at least.
 [[nodiscard]] std::uint64_t fold_bytes(const Graph& graph);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/graph/arc_lists.h"
@@ -21,6 +22,10 @@ class StoreBuilder {
   /// What a killed builder left in `store` is removed, unless it `keeps` that of an import. Throws UsageError when the
   /// folder holds anything else, ResourceError when somebody else builds it.
   explicit StoreBuilder(std::filesystem::path store, bool keeps = false);
+  /// A part of the work on a folder that another process builds: it puts files there, and neither commits nor removes
+  /// anything.
+  struct Part {};
+  StoreBuilder(std::filesystem::path store, Part /*unused*/) : store_(std::move(store)), left_(true) {}
   StoreBuilder(const StoreBuilder&) = delete;
   StoreBuilder& operator=(const StoreBuilder&) = delete;
   ~StoreBuilder();
@@ -35,7 +40,7 @@ class StoreBuilder {
  private:
   std::filesystem::path store_;
   std::vector<std::filesystem::path> made_folders_;  ///< the store's own first
-  WriterLock lock_;
+  std::optional<WriterLock> lock_;
   Manifest manifest_;
   bool committed_ = false;
   bool left_ = false;

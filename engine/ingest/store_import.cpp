@@ -16,10 +16,12 @@
 
 #include "engine/graph/node_count.h"
 #include "engine/graph/node_names.h"
+#include "engine/graph/span_share.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/import_identity.h"
+#include "engine/ingest/import_ranks.h"
 #include "engine/ingest/name_import.h"
 #include "engine/ingest/name_table.h"
 #include "engine/ingest/shard_builder.h"
@@ -111,13 +113,15 @@ const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
 
 class Import {
  public:
-  Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter)
+  Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter,
+         Ranks& job)
       : options_(with_charges(options, budget, [this](const std::string& sentence) { remark(sentence); })),
         budget_(budget),
         meter_(meter),
+        job_(job),
         nodes_(options.nodes),
-        identity_(import_identity(options_)),
-        builder_(store, !options.restart) {
+        identity_(job.alone() ? import_identity(options_) : std::nullopt),
+        builder_(job.first() ? StoreBuilder(store, !options.restart) : StoreBuilder(store, StoreBuilder::Part())) {
     try {
       begin_keeping();
     } catch (...) {  // nobody has judged what is kept
@@ -125,11 +129,12 @@ class Import {
       if (std::filesystem::exists(builder_.path() / kImportFolder, ignored)) builder_.leave();
       throw;
     }
+    if (!job_.alone()) require_one_folder();
   }
 
   ImportReport run() {
     try {
-      return build();
+      return job_.alone() ? build() : build_with_others();
     } catch (const ResourceError& error) {
       if (!leave()) throw;
       throw ResourceError(error.message() + "; what is finished is kept, and a new call with these options goes on");
@@ -146,6 +151,24 @@ class Import {
   }
 
  private:
+  /// Ranks write into the folder that rank 0 has made, on storage that they share.
+  void require_one_folder() {
+    job_.barrier();  // it is there
+    std::error_code missing;
+    const auto made = std::filesystem::last_write_time(builder_.path() / kUnfinishedName, missing);
+    require_same(builder_.path(), missing ? "nothing" : std::to_string(made.time_since_epoch().count()), job_);
+  }
+
+  /// Rank 0 removes what is there when no other rank is at it any more, and leaves it where nobody can tell.
+  ImportReport build_with_others() {
+    try {
+      return build();
+    } catch (const std::exception& error) {
+      if (job_.first() && !job_.fail(error)) builder_.leave();
+      throw;
+    }
+  }
+
   /// Whether somebody can go on with what is there.
   bool leave() {
     keeper_->join();
@@ -159,7 +182,12 @@ class Import {
     const std::string by_ids = options_.order == "none" ? "" : kByIds;
     ImportRecord record;
     if (identity_) record.options = *identity_;
-    if (std::optional<ImportRecord> kept = read_kept()) {
+    if (std::optional<ImportRecord> kept = job_.first() ? read_kept() : std::nullopt) {
+      if (!job_.alone())
+        throw UsageError(builder_.path().string() +
+                         ": an import of one process is not finished here, and only one process goes on with it; "
+                         "several ranks begin anew with " +
+                         option("restart"));
       const std::string difference =
           identity_ ? identity_difference(kept->options, *identity_) : "an input cannot be read again";
       if (!difference.empty()) {
@@ -207,11 +235,17 @@ class Import {
       features = open_rows();
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
-    read_labels();
+    if (job_.first()) read_labels();
+    if (!job_.alone()) share_nodes();
     const ArcCounts counts = import_edges();
     remark_on_header(counts);
-    write_labels_and_splits();
+    if (job_.first()) write_labels_and_splits();
     import_features(std::move(features));
+    report_.remarks = remarks_of_all(report_.remarks, job_);
+    if (!job_.first()) {
+      job_.barrier();  // the store is there
+      return {};
+    }
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_.value();
     keeper_->wait();
@@ -225,6 +259,7 @@ class Import {
     report_.seconds_order = seconds_order_;
     count_one_way_edges(counts, manifest.edges, report_);
     if (const std::string& trouble = keeper_->trouble(); !trouble.empty()) remark(trouble);
+    job_.barrier();
     return std::move(report_);
   }
 
@@ -234,6 +269,26 @@ class Import {
     std::optional<FileEntry>& entry;
     std::vector<NodeId> ids;
   };
+
+  /// The number of nodes, which decides whose arcs a rank has, is known on all ranks before they read the edges.
+  void share_nodes() {
+    if (job_.first() && !nodes_.known()) count_nodes();
+    const std::uint64_t nodes = from_first(nodes_.known().value_or(0), job_);
+    if (!job_.first()) nodes_ = NodeCount(nodes);
+  }
+
+  /// Reads the edges for their largest id alone, where the file does not declare a number of nodes.
+  void count_nodes() {
+    std::unique_ptr<EdgeReader> reader = open_edges(*options_.edges, edge_options());
+    if (const auto declared = reader->declared_nodes())
+      return nodes_.agree(*declared, *options_.edges, "declared size");
+    GraphKeeper keeper(*keeper_, &ImportRecord::given, "given");
+    const Reservation memory = budget_.reserve(ArcSorter::kMinBudget, "reading of edges");
+    ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight, {},
+                      NodeRange());
+    collect_numbers(std::move(reader), counter, keeper, {});
+    settle_nodes(counter.counts());
+  }
 
   void read_names() {
     if (!keeper_->record().names) {
@@ -430,13 +485,13 @@ class Import {
       name_table_.emplace(names_->list(), budget_);
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_.known(), options_.max_weight,
-                     keeper.arcs());
+                     keeper.arcs(), own_sources());
     const std::unique_ptr<SortedArcs> arcs = collect_arcs(sorter, keeper, kept.arcs);
     name_table_.reset();
     settle_nodes(arcs->counts());
     require_room_for_weights(nodes_.value(), options_.max_weight);
     manifest.nodes = nodes_.value();
-    meter_.start("graph", nodes_.value(), "nodes");
+    meter_.start("graph", own_sources().value_or(NodeRange{0, nodes_.value()}).size(), "nodes");
     arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
       const auto text = [this](NodeId node) { return names_ ? names_->text(node) : std::to_string(node); };
       throw InputError(display_name(*options_.edges), "edge " + text(edge.u) + " " + text(edge.v),
@@ -445,15 +500,28 @@ class Import {
                        "correct the weights, or add up those of repeated edges before");
     });
     if (report_.resumed) report_.resumed->shards += kept.shards.size();
-    BuiltShards built = build_shards(folder, nodes_.value(), options_.max_weight, *arcs, budget_, meter_, kept.shards,
-                                     [&](std::span<const CountedShard> finished) { keeper.keep_shards(finished); });
-    const ArcCounts counts = with_arcs(arcs->counts(), built.unique);
+    BuiltShards built = build_shards(
+        folder, nodes_.value(), options_.max_weight, *arcs, budget_, meter_, kept.shards,
+        [&](std::span<const CountedShard> finished) { keeper.keep_shards(finished); }, own_spans());
+    ArcCounts counts = arcs->counts();
+    join_shards(builder_.path(), built, counts.spooled_bytes, job_);
+    counts = with_arcs(counts, built.unique);
     keeper.finish(std::move(built.counted), nodes_.value(), counts);
     manifest.shards = std::move(built.files);
     manifest.edges = built.unique / 2;
     manifest.max_weight = options_.max_weight;
     if (manifest.max_weight > 1) manifest.weight_sum = built.arcs / 2;
     return counts;
+  }
+
+  /// What this rank has of a graph; nothing where it is alone, and has all of it.
+  [[nodiscard]] std::optional<RankShare> own_spans() const {
+    if (job_.alone()) return std::nullopt;
+    return share_of(num_spans(nodes_.value()), job_.rank(), job_.size());
+  }
+  [[nodiscard]] std::optional<NodeRange> own_sources() const {
+    const std::optional<RankShare> spans = own_spans();
+    return spans ? std::optional(nodes_of(*spans, nodes_.value())) : std::nullopt;
   }
 
   /// Where nothing else tells the number of nodes, the largest id does.
@@ -618,10 +686,11 @@ class Import {
     FeatureKeeper keeper(*keeper_);
     if (report_.resumed) report_.resumed->feature_files = keeper.files().size();
     if (!options_.standardize) {
-      meter_.start("features", reader->rows(), "rows");
+      meter_.start("features", own_sources().value_or(NodeRange{0, nodes_.value()}).size(), "rows");
       BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions_,
-                                           budget_, meter_, &keeper);
-      if (options_.scale.as_given) require_bounded(built.norms);
+                                           budget_, meter_, job_.alone() ? &keeper : nullptr, own_spans());
+      join_features(builder_.path(), built, job_);
+      if (options_.scale.as_given && job_.first()) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
@@ -648,6 +717,7 @@ class Import {
   const ImportOptions options_;
   MemoryBudget& budget_;
   WorkMeter& meter_;
+  Ranks& job_;
   NodeCount nodes_;
   std::optional<ImportIdentity> identity_;  ///< nothing where it cannot be gone on with
   StoreBuilder builder_;
@@ -671,7 +741,7 @@ class Import {
 }  // namespace
 
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                          WorkMeter& meter) {
+                          WorkMeter& meter, Ranks& job) {
   if (!options.edges && !options.features && !options.labels && !options.nodes && !options.ids)
     throw UsageError("nothing to import: give " + option("edges") + ", " + option("features") + ", " +
                      option("labels") + " or " + option("nodes"));
@@ -696,7 +766,8 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
     throw UsageError(option("scale") + " needs " + option("features"));
   if (options.feature_type != FeatureType::f32 && !options.features)
     throw UsageError(option("feature-type") + " needs " + option("features"));
-  return Import(store, options, budget, meter).run();
+  if (!job.alone()) require_shared_import(options);
+  return Import(store, options, budget, meter, job).run();
 }
 
 }  // namespace unweave

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/ingest/import_report.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 #include "storage/input/byte_source.h"
@@ -52,10 +53,10 @@ struct ImportOptions {
 };
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
-/// stated, else names, rows of the features, else of the labels, else what a Matrix Market header says, else the largest id + 1,
-/// which is at most 2^24 + 64 x edges + 1.
-/// Classes: as declared, else the largest label + 1. Equal contents give equal files, whatever the order of the edges, the
-/// budget and the threads. An edge that comes with two weights is an error; repeats of one weight are dropped.
+/// stated, else names, rows of the features, else of the labels, else what a Matrix Market header says, else the
+/// largest id + 1, which is at most 2^24 + 64 x edges + 1. Classes: as declared, else the largest label + 1. Equal
+/// contents give equal files, whatever the order of the edges, the budget and the threads. An edge that comes with two
+/// weights is an error; repeats of one weight are dropped.
 ///
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.
@@ -64,9 +65,15 @@ struct ImportOptions {
 /// where an import is ended, by a signal or a power cut too, one of equal options goes on. That needs files that can be
 /// read again, no standard input and no arrays in memory.
 ///
+/// The ranks of a job share the work where all of them call this with the same options: each reads all edges and has
+/// the shards and features of some spans, in its own budget; `store` and the files lie on storage that all see. Where
+/// the number of nodes is not known before the edges, rank 0 reads these once more. The store and the report, which
+/// rank 0 has and others return empty, are those of one process, but for spooled_bytes, which all budgets together
+/// decide. Nothing is kept to be gone on with. Throws UsageError for an order, names, standardize and pipes.
+///
 /// On any other error than ResourceError and Cancelled nothing is left, on these what is kept. Throws UsageError for
 /// options that do not fit together, or to those of what is kept, InputError and DataError for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
-                          WorkMeter& meter);
+                          WorkMeter& meter, Ranks& job = Ranks::world());
 
 }  // namespace unweave

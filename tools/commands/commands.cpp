@@ -7,7 +7,7 @@ namespace unweave {
 
 std::span<const Command> all_commands() {
   static const std::vector<Command> table = {
-      {"import", "build a store from files of edges, features, labels and splits", run_import},
+      {"import", "build a store from files of edges, features, labels and splits", run_import, true},
       {"generate", "build a synthetic store: R-MAT, stochastic blocks or citations", run_generate},
       {"info", "say what a store holds", run_info},
       {"plan", "estimate what a propagation takes, beside what there is", run_plan},

@@ -17,6 +17,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/import_figures.h"
 #include "unweave/ingest.h"
+#include "unweave/ranks.h"
 
 namespace unweave {
 namespace {
@@ -233,6 +234,11 @@ void run_import(CommandLine& line) {
   if (!line.parse()) return;
   if (line.get<bool>("plan") && line.get<bool>("measure-limit"))
     throw UsageError("--plan and --measure-limit: give one of them; a plan imports nothing");
+  Ranks& job = Ranks::world();
+  if (!job.alone())
+    for (const char* const option : {"plan", "measure-limit"})
+      if (line.given(option))
+        throw UsageError("--" + std::string(option) + " is for one process; start the program without a launcher");
   const ImportOptions options = import_options(line);
   Resources resources({line.common().memory_bytes});
   if (line.get<bool>("plan")) {
@@ -242,12 +248,17 @@ void run_import(CommandLine& line) {
     return;
   }
   line.on_interrupt(interrupted_import(line.positional(0)));
+  if (!job.first()) {  // its share of the graph, and nothing to say
+    static_cast<void>(import_store(line.positional(0), options, resources));
+    Figures().ranks();
+    return;
+  }
   StepProgress progress(line.error(), line.shows_progress());
   std::optional<ImportBench> limit;
   if (line.get<bool>("measure-limit")) limit = import_limit(line, line.positional(0), options, resources.memory());
   std::optional<ImportForecast> forecast;
   try {
-    forecast = forecast_import(line.positional(0), options, resources, false);
+    if (job.alone()) forecast = forecast_import(line.positional(0), options, resources, false);
   } catch (const std::exception&) {
     forecast.reset();  // the import itself tells what is wrong with its files
   }
@@ -280,6 +291,7 @@ void run_import(CommandLine& line) {
                    limit->limit_per_second());
     figures.json["limit_nodes"] = limit->nodes;
   }
+  figures.ranks();
   figures.print(line.out(), line.common().json);
 }
 

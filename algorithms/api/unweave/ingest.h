@@ -13,6 +13,7 @@ inline namespace v0 {
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left; on any error nothing is left.
 /// Throws UsageError for options that do not fit together, InputError and DataError for files, ResourceError.
+/// The ranks of a job (unweave/ranks.h) share the work where all of them call it; rank 0 has the report.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources);
 
 /// What import_store() would take, from headers and a sample of lines; makes nothing in `store`. Rates of the machine

@@ -1,7 +1,7 @@
 // algorithms/api/unweave/ranks.h - work that the ranks of a job share (engine/ranks/ranks.h).
 //
-// Rank 0 opens the store first, as its one writer, and works as a program alone does; the others open it to read, after a
-// barrier, and follow:
+// All ranks call import_store() of unweave/ingest.h alike. For what follows, rank 0 opens the store first, as its one
+// writer, and works as a program alone does; the others open it to read, after a barrier, and follow:
 //
 //   if (Ranks::world().first()) {
 //     Writer writer(path, resources);

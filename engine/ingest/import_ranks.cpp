@@ -1,0 +1,112 @@
+// engine/ingest/import_ranks.cpp - cuts the spans among ranks, and joins names of files, counts and remarks.
+#include "engine/ingest/import_ranks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "engine/ingest/import_identity.h"
+#include "storage/formats/sealed_file.h"
+#include "storage/io/error.h"
+#include "storage/io/message.h"
+
+namespace unweave {
+namespace {
+
+/// The texts of all ranks, in order, at rank 0.
+std::vector<std::string> gather_texts(const std::string& mine, Ranks& job) {
+  std::vector<std::string> texts;
+  for (const std::vector<std::byte>& one : job.gather(std::as_bytes(std::span(mine))))
+    texts.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
+  return texts;
+}
+
+void write_entry(std::ostream& out, const FileEntry& entry) {
+  out << entry.bytes << ' ' << entry.root << ' ' << entry.path;
+}
+std::istream& read_entry(std::istream& in, FileEntry& entry) {
+  return in >> entry.bytes >> entry.root >> entry.path;
+}
+
+}  // namespace
+
+void require_shared_import(const ImportOptions& options) {
+  const auto refuse = [](const std::string& what) {
+    throw UsageError(what + " is for one process; start the import without a launcher, or leave this out");
+  };
+  if (options.order != "none") refuse(option("order", options.order));
+  if (options.ids) refuse(option("ids"));
+  if (options.standardize) refuse(option("standardize"));
+  if (reads_a_pipe(options))
+    throw UsageError(
+        "standard input and pipes are for one process, since every rank reads the files; name files on storage that "
+        "all "
+        "ranks see");
+}
+
+void join_shards(const std::filesystem::path& store, BuiltShards& built, std::uint64_t& spooled_bytes, Ranks& job) {
+  if (job.alone()) return;
+  sync_files(store, built.files);
+  std::ostringstream mine;
+  mine << spooled_bytes << '\n';
+  for (const CountedShard& shard : built.counted) {
+    write_entry(mine, shard.file);
+    mine << ' ' << shard.arcs << ' ' << shard.unique << '\n';
+  }
+  const std::vector<std::string> texts = gather_texts(mine.str(), job);
+  if (!job.first()) return;
+  built = {};
+  spooled_bytes = 0;
+  for (const std::string& text : texts) {
+    std::istringstream in(text);
+    std::uint64_t spooled = 0;
+    in >> spooled;
+    spooled_bytes += spooled;
+    for (CountedShard shard; read_entry(in, shard.file) >> shard.arcs >> shard.unique;) {
+      built.arcs += shard.arcs;
+      built.unique += shard.unique;
+      built.files.push_back(shard.file);
+      built.counted.push_back(shard);
+    }
+  }
+}
+
+void join_features(const std::filesystem::path& store, BuiltFeatures& built, Ranks& job) {
+  if (job.alone()) return;
+  sync_files(store, built.files);
+  std::ostringstream mine;
+  for (const FileEntry& entry : built.files) {
+    write_entry(mine, entry);
+    mine << '\n';
+  }
+  const std::vector<std::string> texts = gather_texts(mine.str(), job);
+  const auto norms = job.gather(std::as_bytes(std::span(&built.norms, 1)));
+  if (!job.first()) return;
+  built = {};
+  for (const std::vector<std::byte>& bytes : norms) {
+    RowNorms one;
+    std::memcpy(&one, bytes.data(), sizeof(one));
+    built.norms.add(one);
+  }
+  for (const std::string& text : texts) {
+    std::istringstream in(text);
+    for (FileEntry entry; read_entry(in, entry);) built.files.push_back(entry);
+  }
+}
+
+std::vector<std::string> remarks_of_all(const std::vector<std::string>& mine, Ranks& job) {
+  if (job.alone()) return mine;
+  std::string lines;
+  for (const std::string& remark : mine) lines += remark + '\n';
+  std::vector<std::string> all;
+  for (const std::string& text : gather_texts(lines, job)) {
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);)
+      if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(line);
+  }
+  return all;
+}
+
+}  // namespace unweave

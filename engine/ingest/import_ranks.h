@@ -1,0 +1,31 @@
+// engine/ingest/import_ranks.h - what the ranks of a job that share an import tell rank 0 at the end of a step.
+//
+// Every rank reads all edges and keeps the arcs whose source lies in its spans; so it sorts and writes the shards of
+// these alone, and then the features of the same rows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/ingest/feature_builder.h"
+#include "engine/ingest/shard_builder.h"
+#include "engine/ingest/store_import.h"
+#include "engine/ranks/ranks.h"
+
+namespace unweave {
+
+/// Throws UsageError where the options ask for what one process does alone.
+void require_shared_import(const ImportOptions& options);
+
+/// Makes the files of this rank durable; at rank 0 the result has those of all, and `spooled_bytes` is that of all. All
+/// ranks call it. Throws DataError, ResourceError.
+void join_shards(const std::filesystem::path& store, BuiltShards& built, std::uint64_t& spooled_bytes, Ranks& job);
+/// Likewise, with the norms of all rows.
+void join_features(const std::filesystem::path& store, BuiltFeatures& built, Ranks& job);
+
+/// At rank 0 the sentences of all, each once; all ranks call it.
+[[nodiscard]] std::vector<std::string> remarks_of_all(const std::vector<std::string>& mine, Ranks& job);
+
+}  // namespace unweave
