@@ -30,7 +30,7 @@ class PlannedRanks final : public Ranks {
 // A barrier when rank 0 has opened the store, the word of its contents in two broadcasts and a barrier, and one behind that.
 constexpr std::uint64_t kVerbsOfAll = 5;
 constexpr std::uint64_t kWordBytes = 8 + 16;
-constexpr std::uint64_t kNameBytes = 100;  // of the name of a file, about
+constexpr std::uint64_t kNameBytes = 100;  // the name of a file, about
 
 }  // namespace
 

@@ -12,9 +12,9 @@
 namespace unweave {
 
 struct RankPlan {
-  std::uint64_t tiles = 1, tile_columns = 0;  ///< of the rank with the most columns
-  std::uint64_t memory_bytes = 0;             ///< of that rank, beside what a store takes that is open
-  std::uint64_t graph_bytes = 0;              ///< of lists, read by one rank, each as often as it passes over them
+  std::uint64_t tiles = 1, tile_columns = 0;  ///< the rank with the most columns has them
+  std::uint64_t memory_bytes = 0;             ///< what that rank takes, beside what an open store takes
+  std::uint64_t graph_bytes = 0;              ///< what one rank reads of lists, each as often as it passes over them
   std::uint64_t disk_bytes = 0;               ///< at a time, on the storage that all share
   std::uint64_t verbs = 0;                    ///< calls of one rank
   std::uint64_t received_bytes = 0;           ///< by all ranks

@@ -21,7 +21,7 @@ namespace unweave {
 
 class RowShare {
  public:
-  /// Of a graph with so many nodes; both others must outlive this object. A rank has none where there are fewer partitions.
+  /// For a graph with so many nodes; both others must outlive this object. A rank has none where there are fewer partitions.
   /// Throws ResourceError.
   RowShare(NodeId nodes, Ranks& job, MemoryBudget& budget);
 

@@ -29,7 +29,7 @@ struct SweepJob {
   TileFill fill;                            ///< normalised sums of level first_level - 1
   const BlockSource* last_lists = nullptr;  ///< see PropagationOptions
   const RowShare* share = nullptr;          ///< likewise; then nobody is in `wanted`
-  std::size_t most_columns = 0;             ///< of a tile, for all ranks of a share; 0: as many as fit
+  std::size_t most_columns = 0;             ///< a tile has no more, on all ranks of a share; 0: as many as fit
   /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
   /// thread, one call at a time.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;

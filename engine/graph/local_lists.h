@@ -30,7 +30,7 @@ class LocalLists {
 
  private:
   std::string store_;
-  std::optional<TemporaryFolder> own_;  ///< of the rank that has made them
+  std::optional<TemporaryFolder> own_;  ///< where this rank has made them
   File lock_;                           ///< in that folder, held while it is used
 };
 

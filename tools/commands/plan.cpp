@@ -305,10 +305,8 @@ void run_plan(CommandLine& line) {
       "Estimates what a propagation takes, or with --requests a stream, with --purge a purge, with --solver the\n"
       "requests of a solver, beside what there is; changes nothing. Exit code 3: cannot fit.\n"
       "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates\n"
-      "that `unweave doctor` shows and from what lies in the page cache.\n"
-      "The first batch of a stream stands for all. What a solver needs follows from public numbers. A purge takes "
-      "this\n"
-      "disk at most; it trains models that it keeps, as often and in as much memory as said.",
+      "that `unweave doctor` shows and from the page cache. The first batch of a stream stands for all. What a solver\n"
+      "needs follows from public numbers. A purge takes this disk at most, and trains models that it keeps as said.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
