@@ -12,6 +12,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/updates/batch_pace.h"
 #include "engine/resources/clock.h"

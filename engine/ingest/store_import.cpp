@@ -279,14 +279,14 @@ class Import {
 
   /// Reads the edges for their largest id alone, where the file does not declare a number of nodes.
   void count_nodes() {
-    std::unique_ptr<EdgeReader> reader = open_edges(*options_.edges, edge_options());
+    const std::unique_ptr<EdgeReader> reader = open_edges(*options_.edges, edge_options());
     if (const auto declared = reader->declared_nodes())
       return nodes_.agree(*declared, *options_.edges, "declared size");
     GraphKeeper keeper(*keeper_, &ImportRecord::given, "given");
     const Reservation memory = budget_.reserve(ArcSorter::kMinBudget, "reading of edges");
     ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight, {},
                       NodeRange());
-    collect_numbers(std::move(reader), counter, keeper, {});
+    collect_numbers(reader, counter, keeper, {});
     settle_nodes(counter.counts());
   }
 

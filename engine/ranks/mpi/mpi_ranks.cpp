@@ -126,6 +126,7 @@ class MpiRanks final : public Ranks {
     for (int from = 1; from < size_; ++from)
       receive(std::as_writable_bytes(std::span(&sizes[static_cast<std::size_t>(from)], 1)), from);
     std::vector<std::vector<std::byte>> all;
+    all.reserve(sizes.size());
     for (const std::uint64_t size : sizes) all.emplace_back(static_cast<std::size_t>(size));
     std::copy(bytes.begin(), bytes.end(), all[0].begin());
     meet(Verb::gather, 1);

@@ -71,7 +71,7 @@ void stream(const std::filesystem::path& path, const std::vector<Request>& reque
 }
 
 std::filesystem::path copy_of(const testing::TempDir& folder) {
-  const std::filesystem::path copy = folder / "copy";
+  std::filesystem::path copy = folder / "copy";
   std::filesystem::remove_all(copy);
   std::filesystem::copy(folder / "s", copy, std::filesystem::copy_options::recursive);
   return copy;
@@ -187,13 +187,15 @@ TEST_SUITE("unit") {
       testing::build_store(folder / "s", ring);
       testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
       std::optional<Left> wanted;
-      for (const auto& [size, memory] : {std::pair(std::size_t{1}, kAmpleRanks), {2, kLittle}, {4, kLittle}}) {
+      for (const auto& job : {std::pair(std::size_t{1}, kAmpleRanks), {2, kLittle}, {4, kLittle}}) {
+        const std::size_t size = job.first;
+        const std::uint64_t memory = job.second;
         CAPTURE(size);
         const std::filesystem::path copy = copy_of(folder);
         const std::vector<FileEntry> before = read_manifest(copy).shards;
         std::mutex mutex;
         std::uint64_t peak = 0;
-        testing::run_ranks(size, [&, memory = memory](Ranks& ranks) {
+        testing::run_ranks(size, [&](Ranks& ranks) {
           const ThreadLimit one(1);
           MemoryBudget budget(memory);
           {

@@ -276,7 +276,7 @@ TEST_SUITE("unit") {
     ImportOptions options;
     options.edges = InputFile{dir / "e.txt", {}};
     const auto refused = [&](const ImportOptions& asked) {
-      const std::string told = message_of<UsageError>(
+      std::string told = message_of<UsageError>(
           [&] { static_cast<void>(import_shared(2, dir / "s", asked, std::uint64_t{64} << 20)); });
       CHECK(!fs::exists(dir / "s"));
       return told;

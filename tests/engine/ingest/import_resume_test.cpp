@@ -436,7 +436,7 @@ TEST_SUITE("unit") {
     run_whole(dir / "whole", options);
     const auto expected = testing::folder_bytes(dir / "whole");
     const auto finish = [&](bool resumed) {
-      const ImportReport report = run_whole(dir / "s", options);
+      ImportReport report = run_whole(dir / "s", options);
       CHECK(report.resumed.has_value() == resumed);
       CHECK(testing::folder_bytes(dir / "s") == expected);
       fs::remove_all(dir / "s");

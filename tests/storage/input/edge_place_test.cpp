@@ -122,7 +122,9 @@ TEST_SUITE("unit") {
         {{dir / "coo.npz", {}}, with_weights},
         {{dir / "coo.npz", {}}, without_weights},
     };
-    for (const auto& [input, options] : cases) {
+    for (const auto& one : cases) {
+      const InputFile& input = one.first;
+      const EdgeOptions& options = one.second;
       CAPTURE(input.path);
       const TakenEdges whole = read_in_two(input, options, 0);
       if (input.path.extension() != ".metis") CHECK(whole.edges == edges);
