@@ -57,6 +57,7 @@ NodeId first_row(NodeId nodes, std::size_t files) {
 
 std::vector<FileEntry> entries_of(std::vector<KeptFeatures> files) {
   std::vector<FileEntry> entries;
+  entries.reserve(files.size());
   for (KeptFeatures& one : files) entries.push_back(std::move(one.file));
   return entries;
 }
