@@ -362,7 +362,7 @@ void Stream::finish() {
     line_.error() << "unweave: the last level brought up to date by " << report.update.plan.back() << ": "
                   << counted(report.update.rows_touched, "row") << " in " << number_text(report.seconds) << " s, "
                   << number_text(report.update.seconds_predicted) << " s predicted\n";
-  if (report.talk.ranks > 1)
+  if (report.talk.ranks > 1 && report.talk.traffic.received_bytes > 0)
     line_.error() << "unweave: " << report.talk.ranks << " ranks made the generation together, with "
                   << bytes_text(report.talk.traffic.received_bytes) << " between them\n";
   if (const auto ratio = meter_.all().ratio())
