@@ -81,7 +81,8 @@ int code_of(const std::error_code& error) {
 int fail(const Console& console, int code, const std::exception& error) {
   Ranks& ranks = Ranks::world();
   if (!ranks.fail(error) || ranks.first())
-    console.error << "unweave: " << one_line(command_text(message_of(error))) << '\n' << std::flush;
+    // At once: what a launcher says meanwhile must not come between.
+    console.error << ("unweave: " + one_line(command_text(message_of(error))) + "\n") << std::flush;
   return code;
 }
 
