@@ -7,7 +7,7 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/row_share.h"
-#include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/sweep_job.h"
 #include "engine/sweep/gather.h"
 #include "storage/formats/store_layout.h"
 #include "storage/formats/tile_file.h"

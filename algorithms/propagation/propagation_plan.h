@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/sweep_job.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "algorithms/propagation/density.h"
-#include "algorithms/propagation/state_builder.h"
 #include "algorithms/propagation/tile_folder.h"
+#include "algorithms/propagation/tile_sums.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
