@@ -27,9 +27,8 @@ class PlannedRanks final : public Ranks {
   std::size_t size_;
 };
 
-// A barrier when rank 0 has opened the store, the word of its contents in two broadcasts and a barrier, and one behind that.
+// A barrier when rank 0 has opened the store, what is shared in two broadcasts and a barrier, and one behind that.
 constexpr std::uint64_t kVerbsOfAll = 5;
-constexpr std::uint64_t kWordBytes = 8 + 16;
 constexpr std::uint64_t kNameBytes = 100;  // the name of a file, about
 
 }  // namespace
@@ -42,7 +41,7 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
   RankPlan plan;
   const std::uint64_t others = ranks - 1, levels = spec.levels;
   plan.verbs = kVerbsOfAll;
-  plan.received_bytes = others * kWordBytes;
+  plan.received_bytes = others * (sizeof(std::uint64_t) + what_is_shared(store, spec, cut).size());
   if (cut == RankCut::columns) {
     PropagationPlan whole = plan_propagation(contents, spec, budget);
     SweepJob sweep = sweep_job(contents, spec, std::move(whole.wanted));

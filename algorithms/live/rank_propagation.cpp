@@ -20,11 +20,6 @@
 namespace unweave {
 namespace {
 
-/// All ranks see the same store, or none goes on.
-void require_same_contents(const LiveStore& store, Ranks& job) {
-  require_same(store.path(), contents_word(store.manifest(), store.sequence()), job);
-}
-
 /// Names of files as bytes, a line each: level, span, bytes, root, path.
 std::string lines_of(const std::vector<std::vector<FileEntry>>& levels, RankShare spans) {
   std::ostringstream lines;
@@ -105,6 +100,10 @@ PropagateReport publish_rows(LiveStore& store, PropagationSpec spec, MemoryBudge
 
 }  // namespace
 
+std::string what_is_shared(const LiveStore& store, const PropagationSpec& spec, RankCut cut) {
+  return tile_folder(store, spec).text() + (cut == RankCut::rows ? "by rows\n" : "by columns\n");
+}
+
 void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, const Ranks& job) {
   if (!spec.all_rows || !spec.kept.has_sums() || spec.levels == 0)
     throw UsageError(option("share", "rows") + " is for the sums of all rows: " + option("rows", "all") + ", " +
@@ -118,21 +117,21 @@ void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, 
 
 void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut,
                     Ranks& job) {
-  require_same_contents(store, job);
+  check_propagation_spec(store, spec);
+  require_same(store.path(), what_is_shared(store, spec, cut), job);
   job.barrier();  // rank 0 drops what is not to be gone on with
   if (cut == RankCut::columns) {
     static_cast<void>(propagate_tiles(store, spec, {job.rank(), job.size()}, budget, {}, &job));
     return;
   }
-  check_propagation_spec(store, spec);
   ColumnNorms norms(store.contents().features().columns());
   static_cast<void>(sum_rows(store, spec, budget, {}, norms, job));
 }
 
 PropagateReport propagate_over_ranks(LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                                      const PropagateMeter& progress, bool restart, RankCut cut, Ranks& job) {
-  require_same_contents(store, job);
   check_propagation_spec(store, spec);
+  require_same(store.path(), what_is_shared(store, spec, cut), job);
   if (restart) remove_tiles(store.path());
   require_no_other_tiles(store, tile_folder(store, spec));
   job.barrier();

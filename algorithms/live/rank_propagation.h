@@ -9,6 +9,8 @@
 // each level of a tile it gets from the others what its rows read (propagation/row_share.h). Rank 0 publishes the partitions.
 #pragma once
 
+#include <string>
+
 #include "algorithms/live/propagate.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
@@ -17,6 +19,9 @@
 namespace unweave {
 
 enum class RankCut { columns, rows };
+
+/// Contents and options, line by line, in which all ranks have to agree.
+[[nodiscard]] std::string what_is_shared(const LiveStore& store, const PropagationSpec& spec, RankCut cut);
 
 /// Throws UsageError where the ranks cannot share the rows of this propagation.
 void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, const Ranks& job);

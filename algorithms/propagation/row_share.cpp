@@ -36,7 +36,6 @@ void RowShare::share_key(SumCheck& check) const {
 bool RowShare::holds(SumCheck& check, std::uint32_t level) const {
   const std::uint64_t mine[2] = {check.sums(level).total(), check.terms(level).total()};
   const Modulus& modulus = check.key().modulus();
-  std::uint64_t holds = 0;
   std::uint64_t sums = 0, terms = 0;
   for (const std::vector<std::byte>& one : job_.gather(std::as_bytes(std::span(mine)))) {
     std::uint64_t both[2];
@@ -44,8 +43,7 @@ bool RowShare::holds(SumCheck& check, std::uint32_t level) const {
     sums = modulus.add(sums, both[0]);
     terms = modulus.add(terms, both[1]);
   }
-  holds = sums == terms ? 1 : 0;
-  return from_first(holds, job_) != 0;
+  return from_first(sums == terms, job_);  // rank 0 alone knows both
 }
 
 std::size_t RowShare::least(std::size_t number) const {

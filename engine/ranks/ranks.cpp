@@ -34,7 +34,8 @@ void require_same(const std::filesystem::path& folder, const std::string& text, 
   if (from_first(text, job) != text)
     throw DataError(
         folder.string() + ": rank " + std::to_string(job.rank()) +
-        " finds other contents there than rank 0; all ranks must see one store, on storage that they share");
+        " finds other contents there than rank 0, or has other options; all ranks must see one store, on storage that "
+        "they share, and be given the same words");
   job.barrier();  // nobody goes on before all have found the same
 }
 

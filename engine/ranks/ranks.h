@@ -94,8 +94,8 @@ requires std::is_trivially_copyable_v<T>
   return values;
 }
 
-/// Throws DataError, on all ranks, where one of them knows another text of this folder than rank 0: then they do not see one
-/// store, or not at one moment. All ranks call it.
+/// Throws DataError, on all ranks, where one of them has another text of this folder and of what is to be done there than
+/// rank 0: then they do not see one store, or not at one moment, or mean different things. All ranks call it.
 void require_same(const std::filesystem::path& folder, const std::string& text, Ranks& job = Ranks::world());
 
 /// Adds what one rank has said, and takes the longest wait.
