@@ -101,8 +101,10 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
 
 RankPlan forecast_ranks(const Reader& reader, const PropagationSpec& spec, std::size_t ranks, bool by_rows) {
   if (ranks == 0) throw UsageError(option("ranks") + " must be at least 1");
-  return plan_ranks(Internals::store(reader), spec, ranks, by_rows ? RankCut::rows : RankCut::columns,
-                    Internals::resources(reader).memory());
+  RankPlan plan = plan_ranks(Internals::store(reader), spec, ranks, by_rows ? RankCut::rows : RankCut::columns,
+                             Internals::resources(reader).memory());
+  plan.disk_free_bytes = free_disk(reader.path());
+  return plan;
 }
 
 StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {

@@ -102,11 +102,6 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   return trained;
 }
 
-/// What a store holds, by which ranks know that they have opened the same one at the same moment.
-std::string moment_of(const LiveStore& store) {
-  return std::to_string(store.sequence()) + " " + manifest_text(store.manifest());
-}
-
 /// A task that ranks share. What each of them computes for itself must have the same bits, since it decides how they go
 /// on.
 TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
@@ -134,7 +129,7 @@ TrainedModel Writer::train(const TrainOptions& how) {
   if (ranks.alone()) return train_model(*state_, how, {});
   TrainingTask task = shared_task(how, ranks);
   require_no_session(state_->store, state_->in_session);
-  require_same(path(), moment_of(state_->store), ranks);
+  require_same(path(), "contents", state_->store.moment(), ranks);
   return train_task(*state_, std::move(task), how, {}, &ranks);
 }
 
@@ -143,7 +138,7 @@ void follow_training(const Reader& reader, const TrainOptions& how) {
   const LiveStore& store = Internals::store(reader);
   Resources& resources = Internals::resources(reader);
   TrainingTask task = shared_task(how, ranks);
-  require_same(store.path(), moment_of(store), ranks);
+  require_same(store.path(), "contents", store.moment(), ranks);
   TrainedModel told_by_first;
   complete(task, store, resources, how, &ranks, told_by_first);
   const TrainedAlong along = [&] {

@@ -150,13 +150,7 @@ std::shared_ptr<const StateLevel> join_level(Ranks& ranks, const StateLevel& min
   const std::vector<FileEntry>& files = manifest.levels[level].partitions;
   std::shared_ptr<WholeLevel> whole;
   if (ranks.first()) whole = std::make_shared<WholeLevel>(store, manifest, level, budget);
-  std::vector<std::size_t> widths;
-  const std::uint64_t own = mine.columns();
-  for (const std::vector<std::byte>& part : ranks.gather(std::as_bytes(std::span(&own, 1)))) {
-    std::uint64_t width = 0;
-    std::memcpy(&width, part.data(), sizeof width);
-    widths.push_back(width);
-  }
+  const std::vector<std::size_t> widths = gather_values(std::size_t{mine.columns()}, ranks);
   const std::uint64_t row_bytes = manifest.features * sizeof(std::int64_t);  // at most; they are joined one by one
   for (std::uint64_t first = 0; first < manifest.nodes; first += kMarkedNodes) {
     const NodeRange range{static_cast<NodeId>(first),

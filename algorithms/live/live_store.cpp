@@ -62,7 +62,7 @@ LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& bu
   if (ranks_ != nullptr && !ranks.first()) ranks.barrier();  // until rank 0 has put the store in order
   open();
   if (ranks_ == nullptr) return;
-  require_same(path_, std::to_string(sequence_) + " " + manifest_text(manifest_), ranks);
+  require_same(path_, "requests", moment(), ranks);
   meet_after_work();
 }
 
@@ -174,6 +174,7 @@ void LiveStore::watch_appends(std::function<void()> before, std::function<void()
 }
 
 void LiveStore::replay() {
+  if (ranks_ != nullptr) require_same(path_, "contents", manifest_text(manifest_), *ranks_);
   register_.reset();
   replayed_ = {};
   replayed_memory_.release();
@@ -196,6 +197,7 @@ void LiveStore::replay() {
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
   require_absorbed(absorbed, end.bytes);
   if (!manifest_.journal) return;
+  if (ranks_ != nullptr) ranks_->barrier();  // rank 0 may cut off what an append that was ended has left there
   static_cast<void>(deliver_here());
   if (access_ == Access::write)
     journal_ = Journal::open(path_, *manifest_.journal, manifest_.sequence);

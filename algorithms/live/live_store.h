@@ -144,6 +144,8 @@ class LiveStore {
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
 
+  /// What the store holds, in words by which ranks know that they have opened one store at one moment.
+  [[nodiscard]] std::string moment() const { return std::to_string(sequence_) + " " + manifest_text(manifest_); }
   /// The job whose columns this object holds some of; null: it holds all columns.
   [[nodiscard]] const Ranks* ranks() const noexcept { return ranks_; }
   /// What the ranks together had said when rank 0 last heard of all, and the most that one of them had waited.

@@ -140,7 +140,8 @@ void LiveStore::save_here(Fold fold) {
     ranks_->barrier();
     manifest_ = read_manifest(path_);
   }
-  if (ranks_ != nullptr) require_same(path_, manifest_text(manifest_), *ranks_);  // what others read may lag behind
+  if (ranks_ != nullptr)
+    require_same(path_, "contents", manifest_text(manifest_), *ranks_);  // what others read may lag behind
   if (!fold_rows) return;
   forget_embedding();
   if (fold == Fold::rows_and_graph) {

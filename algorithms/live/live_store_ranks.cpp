@@ -3,7 +3,6 @@
 // Rank 0 has the journal and writes generations; all ranks have the contents, and change them by the same requests.
 // Before a batch is appended every rank has made room for it: what fails by then is not acknowledged. What fails
 // afterwards leaves an acknowledged batch in the journal, as a crash does.
-#include <cstring>
 #include <span>
 #include <string>
 #include <system_error>
@@ -61,9 +60,7 @@ void LiveStore::meet_after_work() {
   }
   rows_full_ = lists_full_ = false;
   traffic_ = {};
-  for (const std::vector<std::byte>& bytes : ranks_->gather(std::as_bytes(std::span(&mine, 1)))) {
-    RankWord word;
-    std::memcpy(&word, bytes.data(), sizeof word);
+  for (const RankWord& word : gather_values(mine, *ranks_)) {
     rows_full_ |= word.rows_full;
     lists_full_ |= word.lists_full;
     add_traffic(word.traffic, traffic_);

@@ -38,6 +38,8 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
   const Contents& contents = store.contents();
   const NodeId nodes = contents.num_nodes();
   PlannedRanks job(ranks);
+  check_propagation_spec(store, spec);
+  require_to_share(store, spec, cut, job);
   RankPlan plan;
   const std::uint64_t others = ranks - 1, levels = spec.levels;
   plan.verbs = kVerbsOfAll;
@@ -45,10 +47,6 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
   if (cut == RankCut::columns) {
     PropagationPlan whole = plan_propagation(contents, spec, budget);
     SweepJob sweep = sweep_job(contents, spec, std::move(whole.wanted));
-    const std::uint64_t all_columns = sweep.columns;
-    if (ranks > all_columns)
-      throw UsageError("there are " + std::to_string(all_columns) + " columns, too few for " + std::to_string(ranks) +
-                       " ranks");
     std::size_t widest = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank)
       widest = std::max(widest, job_columns(sweep.columns, rank, ranks, spec.scale_bits).count);
@@ -62,7 +60,6 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
     plan.verbs += 2;                                // when all have their tiles, and when all are joined
     return plan;
   }
-  require_rows_to_share(store, spec, job);
   const RowShare share(nodes, job, budget);
   SweepJob sweep = sweep_job(contents, spec, {});
   sweep.share = &share;

@@ -16,6 +16,7 @@ struct RankPlan {
   std::uint64_t memory_bytes = 0;             ///< what that rank takes, beside what an open store takes
   std::uint64_t graph_bytes = 0;              ///< what one rank reads of lists, each as often as it passes over them
   std::uint64_t disk_bytes = 0;               ///< at a time, on the storage that all share
+  std::uint64_t disk_free_bytes = 0;          ///< there
   std::uint64_t verbs = 0;                    ///< calls of one rank
   std::uint64_t received_bytes = 0;           ///< by all ranks
 };

@@ -41,7 +41,6 @@ void read_lines(const std::string& text, std::vector<std::vector<FileEntry>>& le
 /// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the norms of all.
 SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                      const PropagateMeter& progress, ColumnNorms& norms, Ranks& job) {
-  require_rows_to_share(store, spec, job);
   const Contents& contents = store.contents();
   const RowShare share(contents.num_nodes(), job, budget);
   SweepJob sweep = sweep_job(contents, spec, {});
@@ -64,15 +63,13 @@ SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, Memory
   const RankShare spans = share.own_spans();
   for (const std::vector<FileEntry>& level : result.partitions)
     sync_files(store.path(), std::span(level).subspan(spans.begin, spans.end - spans.begin));
-  const std::string lines = lines_of(result.partitions, spans);
-  const std::vector<std::vector<std::byte>> files = job.gather(std::as_bytes(std::span(lines)));
+  const std::vector<std::string> files = gather_texts(lines_of(result.partitions, spans), job);
   const TileColumns all{0, sweep.columns};
   const std::vector<std::vector<std::byte>> sums = job.gather(norms.bytes(all));
   if (!job.first()) return result;
   norms.clear();
   for (const std::vector<std::byte>& one : sums) norms.add(all, one);
-  for (const std::vector<std::byte>& one : files)
-    read_lines({reinterpret_cast<const char*>(one.data()), one.size()}, result.partitions);
+  for (const std::string& one : files) read_lines(one, result.partitions);
   result.rows = std::uint64_t{contents.num_nodes()} * spec.levels;
   return result;
 }
@@ -104,10 +101,19 @@ std::string what_is_shared(const LiveStore& store, const PropagationSpec& spec, 
   return tile_folder(store, spec).text() + (cut == RankCut::rows ? "by rows\n" : "by columns\n");
 }
 
-void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, const Ranks& job) {
-  if (!spec.all_rows || !spec.kept.has_sums() || spec.levels == 0)
-    throw UsageError(option("share", "rows") + " is for the sums of all rows: " + option("rows", "all") + ", " +
-                     option("keep", "state") + " and at least one of " + option("hops"));
+void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankCut cut, const Ranks& job) {
+  if (spec.levels == 0)
+    throw UsageError(option("hops", "0") + ": without hops there is nothing to share; start one process");
+  if (cut == RankCut::columns) {
+    const std::uint32_t columns = store.contents().features().columns();
+    if (job.size() > columns)
+      throw UsageError("there are " + std::to_string(columns) + " columns, too few for " + std::to_string(job.size()) +
+                       " ranks; start fewer");
+    return;
+  }
+  if (!spec.all_rows || !spec.kept.has_sums())
+    throw UsageError(option("share", "rows") + " is for the sums of all rows: " + option("rows", "all") + " and " +
+                     option("keep", "state"));
   const std::size_t partitions = num_spans(store.contents().num_nodes());
   if (job.size() > partitions)
     throw UsageError(option("share", "rows") + ": the nodes of this store are in " + std::to_string(partitions) +
@@ -118,7 +124,8 @@ void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, 
 void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut,
                     Ranks& job) {
   check_propagation_spec(store, spec);
-  require_same(store.path(), what_is_shared(store, spec, cut), job);
+  require_to_share(store, spec, cut, job);
+  require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
   job.barrier();  // rank 0 drops what is not to be gone on with
   if (cut == RankCut::columns) {
     static_cast<void>(propagate_tiles(store, spec, {job.rank(), job.size()}, budget, {}, &job));
@@ -131,7 +138,8 @@ void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryB
 PropagateReport propagate_over_ranks(LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                                      const PropagateMeter& progress, bool restart, RankCut cut, Ranks& job) {
   check_propagation_spec(store, spec);
-  require_same(store.path(), what_is_shared(store, spec, cut), job);
+  require_to_share(store, spec, cut, job);
+  require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
   if (restart) remove_tiles(store.path());
   require_no_other_tiles(store, tile_folder(store, spec));
   job.barrier();

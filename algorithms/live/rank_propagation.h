@@ -23,8 +23,8 @@ enum class RankCut { columns, rows };
 /// Contents and options, line by line, in which all ranks have to agree.
 [[nodiscard]] std::string what_is_shared(const LiveStore& store, const PropagationSpec& spec, RankCut cut);
 
-/// Throws UsageError where the ranks cannot share the rows of this propagation.
-void require_rows_to_share(const LiveStore& store, const PropagationSpec& spec, const Ranks& job);
+/// Throws UsageError where so many ranks cannot share this propagation so.
+void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankCut cut, const Ranks& job);
 
 /// The part of a rank but for rank 0, whose store is open for reading; `job` has several ranks. Throws as propagate(), and
 /// what other ranks have thrown; UsageError where ranks cannot share the rows so.

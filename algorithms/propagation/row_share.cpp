@@ -2,7 +2,6 @@
 #include "algorithms/propagation/row_share.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "engine/graph/span_share.h"
@@ -34,14 +33,14 @@ void RowShare::share_key(SumCheck& check) const {
 }
 
 bool RowShare::holds(SumCheck& check, std::uint32_t level) const {
-  const std::uint64_t mine[2] = {check.sums(level).total(), check.terms(level).total()};
+  struct Both {
+    std::uint64_t sums, terms;
+  };
   const Modulus& modulus = check.key().modulus();
   std::uint64_t sums = 0, terms = 0;
-  for (const std::vector<std::byte>& one : job_.gather(std::as_bytes(std::span(mine)))) {
-    std::uint64_t both[2];
-    std::memcpy(both, one.data(), sizeof both);
-    sums = modulus.add(sums, both[0]);
-    terms = modulus.add(terms, both[1]);
+  for (const Both& one : gather_values(Both{check.sums(level).total(), check.terms(level).total()}, job_)) {
+    sums = modulus.add(sums, one.sums);
+    terms = modulus.add(terms, one.terms);
   }
   return from_first(sums == terms, job_);  // rank 0 alone knows both
 }

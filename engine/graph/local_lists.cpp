@@ -85,8 +85,7 @@ LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : 
   }
   // Each rank takes those of its machine.
   std::string paths;
-  for (const std::vector<std::byte>& one : job.gather(std::as_bytes(std::span(path))))
-    paths += std::string(reinterpret_cast<const char*>(one.data()), one.size()) + '\n';
+  for (const std::string& one : gather_texts(path, job)) paths += one + '\n';
   paths = from_first(paths, job);
   std::size_t at = 0;
   for (std::size_t rank = 0; rank < job.leader_here(); ++rank) at = paths.find('\n', at) + 1;

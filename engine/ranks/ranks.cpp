@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "storage/io/error.h"
 
@@ -30,12 +29,17 @@ std::string from_first(std::string text, Ranks& job) {
   return text;
 }
 
-void require_same(const std::filesystem::path& folder, const std::string& text, Ranks& job) {
+std::vector<std::string> gather_texts(const std::string& mine, Ranks& job) {
+  std::vector<std::string> all;
+  for (const std::vector<std::byte>& one : job.gather(std::as_bytes(std::span(mine))))
+    all.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
+  return all;
+}
+
+void require_same(const std::filesystem::path& folder, std::string_view what, const std::string& text, Ranks& job) {
   if (from_first(text, job) != text)
-    throw DataError(
-        folder.string() + ": rank " + std::to_string(job.rank()) +
-        " finds other contents there than rank 0, or has other options; all ranks must see one store, on storage that "
-        "they share, and be given the same words");
+    throw DataError(folder.string() + ": rank " + std::to_string(job.rank()) + " finds other " + std::string(what) +
+                    " than rank 0; all ranks must see the same files, on storage that they share");
   job.barrier();  // nobody goes on before all have found the same
 }
 
@@ -47,13 +51,8 @@ void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept {
 }
 
 RankTraffic traffic_of_all(Ranks& job) {
-  const RankTraffic mine = job.traffic();
   RankTraffic all;
-  for (const std::vector<std::byte>& bytes : job.gather(std::as_bytes(std::span(&mine, 1)))) {
-    RankTraffic one;
-    std::memcpy(&one, bytes.data(), sizeof(one));
-    add_traffic(one, all);
-  }
+  for (const RankTraffic& one : gather_values(job.traffic(), job)) add_traffic(one, all);
   return all;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -67,6 +68,8 @@ class Ranks {
   virtual bool fail(const std::exception& /*error*/) noexcept { return first(); }
 
   [[nodiscard]] const RankTraffic& traffic() const noexcept { return traffic_; }
+  /// What was said so far is not part of the work.
+  void count_from_here() noexcept { traffic_ = {}; }
 
   /// The job of this process; one rank unless somebody has set another one.
   [[nodiscard]] static Ranks& world() noexcept;
@@ -94,9 +97,21 @@ requires std::is_trivially_copyable_v<T>
   return values;
 }
 
-/// Throws DataError, on all ranks, where one of them has another text of this folder and of what is to be done there than
-/// rank 0: then they do not see one store, or not at one moment, or mean different things. All ranks call it.
-void require_same(const std::filesystem::path& folder, const std::string& text, Ranks& job = Ranks::world());
+/// At rank 0, what each rank gives, in their order; nothing at others. All ranks call it.
+template <class T>
+requires std::is_trivially_copyable_v<T>
+[[nodiscard]] std::vector<T> gather_values(const T& mine, Ranks& job = Ranks::world()) {
+  std::vector<T> all;
+  for (const std::vector<std::byte>& one : job.gather(std::as_bytes(std::span(&mine, 1))))
+    std::memcpy(&all.emplace_back(), one.data(), sizeof(T));
+  return all;
+}
+[[nodiscard]] std::vector<std::string> gather_texts(const std::string& mine, Ranks& job = Ranks::world());
+
+/// Throws DataError, on all ranks, where one of them knows another text of `what` there, such as "contents", than rank 0:
+/// then they do not see one folder, or not at one moment. All ranks call it.
+void require_same(const std::filesystem::path& folder, std::string_view what, const std::string& text,
+                  Ranks& job = Ranks::world());
 
 /// Adds what one rank has said, and takes the longest wait.
 void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept;

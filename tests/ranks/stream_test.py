@@ -91,7 +91,7 @@ def killed(mpi, folder, lines):
     for rank in range(3):
         for share in (0.02, 0.6, 0.97):
             shutil.copytree(folder / "s", many)
-            fault = f"{rank} {int(calls[rank] * share)} kill"
+            fault = f"{rank} {int(calls[rank] * share)} {'fail' if share == 0.6 else 'kill'}"
             told, seconds = run_killed(mpi, stream_words(many, requests, *LITTLE), fault)
             longest = max(longest, seconds)
             there = json.loads(mpi.alone("info", many, "--json"))["acknowledged"]

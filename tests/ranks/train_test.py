@@ -54,6 +54,26 @@ def main(program, mpirun, faults):
             check(done.returncode == code, f"{words}: exit code {done.returncode}: {done.stderr}")
         check(bytes_of(store) == before, "a refusal has changed the store")
 
+        # A rank that dies, or whose call fails, ends the job, and the next one trains as if nothing had been.
+        words = ["--solver", "newton", *OPTIONS]
+        shutil.copytree(store, folder / "many")
+        mpi.run(3, "train", folder / "many", *words, calls=folder / "calls")
+        expected = bytes_of(folder / "many")
+        calls = dict(map(int, line.split()) for line in (folder / "calls").read_text().splitlines())
+        begun_anew = 0
+        for rank in range(3):
+            for kind, share in (("kill", 0.1), ("fail", 0.5), ("kill", 0.9)):
+                shutil.rmtree(folder / "many")
+                shutil.copytree(store, folder / "many")
+                mpi.run(3, "train", folder / "many", *words, fault=f"{rank} {max(1, int(calls[rank] * share))} {kind}", code=None, timeout=60)
+                mpi.alone("verify", folder / "many", "--quiet")
+                if bytes_of(folder / "many") != before:
+                    continue  # the model was written already
+                mpi.run(2, "train", folder / "many", *words)
+                check(bytes_of(folder / "many") == expected, f"after {rank} {kind}: other bytes")
+                begun_anew += 1
+        check(begun_anew >= 6, f"{begun_anew} trainings ended before their model was written")
+
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

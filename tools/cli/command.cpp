@@ -154,6 +154,27 @@ void print_for_packages(std::span<const Command> commands, const std::vector<std
     print_completion(words[1], all, console.out);
 }
 
+/// Ranks do one thing together. What each has of its machine may differ.
+void require_same_words(const std::vector<std::string>& words) {
+  Ranks& job = Ranks::world();
+  if (job.alone()) return;
+  std::string asked;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    if (name == "--memory" || name == "--threads" || name == "--local") {
+      if (*word == name && word + 1 != words.end()) ++word;
+      continue;
+    }
+    asked += (asked.empty() ? "" : " ") + *word;
+  }
+  const std::string first = from_first(asked, job);
+  if (first != asked)
+    throw UsageError("rank " + std::to_string(job.rank()) + " was asked for '" + asked + "' and rank 0 for '" + first +
+                     "'; ask all ranks for the same, but for --memory, --threads and --local");
+  job.barrier();  // all were asked for the same
+  job.count_from_here();
+}
+
 void dispatch(std::span<const Command> commands, const std::vector<std::string>& words, const Console& console) {
   if (words.empty()) throw UsageError("no command given; 'unweave --help' lists the commands");
   const std::string& name = words.front();
@@ -173,6 +194,7 @@ void dispatch(std::span<const Command> commands, const std::vector<std::string>&
     return;
   }
   const Command& command = command_named(commands, name);
+  require_same_words(words);
   CommandLine line(name, {words.begin() + 1, words.end()}, console);
   return command.run(line);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -106,40 +107,52 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
                         " are free; free some, or keep fewer rows (--rows labelled)");
 }
 
-/// What ranks would take that share the propagation, both ways; where one way is not to be had, why.
+/// What ranks would take that share the propagation, both ways; where one way is not to be had, why. Throws where neither is.
 void print_ranks(const CommandLine& line, const Reader& reader) {
   const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
   const std::uint64_t ranks = line.get<Count>("ranks").value;
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["ranks"] = ranks;
-  Table table({"for each of " + counted(ranks, "rank"), "by columns", "by rows"});
   std::vector<std::vector<std::string>> columns;
+  std::exception_ptr refused;
+  bool fits = false;
   for (const bool by_rows : {false, true}) {
     const char* const name = by_rows ? "rows" : "columns";
     try {
       const RankPlan plan = forecast_ranks(reader, spec, ranks, by_rows);
+      fits |= plan.disk_bytes <= plan.disk_free_bytes;
       json[name] = {{"tiles", plan.tiles},
                     {"tile_columns", plan.tile_columns},
                     {"memory_bytes", plan.memory_bytes},
                     {"graph_bytes", plan.graph_bytes},
                     {"disk_bytes", plan.disk_bytes},
+                    {"disk_free_bytes", plan.disk_free_bytes},
                     {"verbs", plan.verbs},
                     {"received_bytes", plan.received_bytes}};
       columns.push_back({count_text(plan.tiles), count_text(plan.tile_columns), bytes_text(plan.memory_bytes),
                          bytes_text(plan.graph_bytes), count_text(plan.verbs), bytes_text(plan.received_bytes),
-                         bytes_text(plan.disk_bytes)});
+                         bytes_text(plan.disk_bytes), bytes_text(plan.disk_free_bytes)});
     } catch (const Error& error) {
+      if (refused) std::rethrow_exception(refused);  // neither way
+      refused = std::current_exception();
       json[name] = {{"refused", command_text(error.message())}};
-      columns.emplace_back(7, "-");
+      columns.emplace_back(8, "-");
       line.note("by " + std::string(name) + ": " + command_text(error.message()));
     }
   }
-  if (line.common().json) return write_json_line(line.out(), json);
-  const char* const labels[] = {"column tiles",         "columns of a tile",    "memory",
-                                "lists to read",        "calls to other ranks", "bytes between all ranks",
-                                "shared disk at a time"};
-  for (std::size_t i = 0; i < std::size(labels); ++i) table.add_row({labels[i], columns[0][i], columns[1][i]});
-  table.print(line.out());
+  if (line.common().json) {
+    write_json_line(line.out(), json);
+  } else {
+    Table table({"for each of " + counted(ranks, "rank"), "by columns", "by rows"});
+    const char* const labels[] = {"column tiles",          "columns of a tile",       "memory",
+                                  "lists to read",         "calls to other ranks",    "bytes between all ranks",
+                                  "shared disk at a time", "shared disk that is free"};
+    for (std::size_t i = 0; i < std::size(labels); ++i) table.add_row({labels[i], columns[0][i], columns[1][i]});
+    table.print(line.out());
+  }
+  if (!fits)
+    throw ResourceError(reader.path().string() + ": the disk has not the room for a propagation that " +
+                        counted(ranks, "rank") + " share; free some, or keep fewer rows (--rows labelled)");
 }
 
 /// The requests of the first batch, and how many there are in all.

@@ -101,6 +101,21 @@ std::uint64_t acknowledged(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("what an append that was ended has left in the journal is cut off when no rank reads it any more") {
+    const testing::Sample sample = testing::random_sample(200, 0.05, 8, 5);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", sample);
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    const std::vector<Request> requests = testing::random_requests(sample, 60, 9);
+    stream(folder / "s", requests, {.ranks = 1, .batch = 20, .checkpoint = false});
+    const std::filesystem::path journal = folder / "s" / read_manifest(folder / "s").journal->path;
+    std::filesystem::resize_file(journal, std::filesystem::file_size(journal) - 7);
+    for (int trial = 0; trial < 20; ++trial) {
+      const std::filesystem::path copy = copy_of(folder);
+      run_stream(copy, 4, [](LiveStore& store) { CHECK(store.sequence() == 40); });
+    }
+  }
+
   TEST_CASE("a row that a generation has in its run alone goes with the edge that it came with") {
     const testing::Sample sample = testing::random_sample(600, 0.004, 6, 5);
     const testing::TempDir folder;

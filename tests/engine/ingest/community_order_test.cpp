@@ -204,7 +204,7 @@ TEST_SUITE("unit") {
     CHECK(leaf_behind(10) == 22);
   }
 
-  TEST_CASE("what it holds is charged, and refused before the first pass where it does not fit") {
+  TEST_CASE("what does not fit is refused before the first pass, and the budget is charged with what a plan says") {
     const Planted graph = planted(300, 40, 8, 1);
     const GraphStore store(12'000, graph.edges);
     const std::uint64_t bytes = community_order_bytes(12'000, store.graph().num_arcs());
