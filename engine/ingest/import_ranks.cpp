@@ -7,8 +7,10 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/graph/span_share.h"
 #include "engine/ingest/import_identity.h"
 #include "storage/formats/sealed_file.h"
+#include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 
@@ -44,6 +46,16 @@ void require_shared_import(const ImportOptions& options) {
         "standard input and pipes are for one process, since every rank reads the files; name files on storage that "
         "all "
         "ranks see");
+}
+
+std::optional<RankShare> own_spans(const NodeCount& nodes, const Ranks& job) {
+  if (job.alone()) return std::nullopt;
+  return share_of(num_spans(nodes.value()), job.rank(), job.size());
+}
+
+std::optional<NodeRange> own_sources(const NodeCount& nodes, const Ranks& job) {
+  const std::optional<RankShare> spans = own_spans(nodes, job);
+  return spans ? std::optional(nodes_of(*spans, nodes.value())) : std::nullopt;
 }
 
 void join_shards(const std::filesystem::path& store, BuiltShards& built, std::uint64_t& spooled_bytes, Ranks& job) {
