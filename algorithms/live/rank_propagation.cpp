@@ -12,6 +12,7 @@
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/row_share.h"
 #include "algorithms/propagation/state_builder.h"
+#include "engine/ranks/entry_words.h"
 #include "engine/resources/clock.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/formats/store_layout.h"
@@ -25,8 +26,8 @@ std::string lines_of(const std::vector<std::vector<FileEntry>>& levels, RankShar
   std::ostringstream lines;
   for (std::size_t level = 0; level < levels.size(); ++level)
     for (std::size_t span = spans.begin; span < spans.end; ++span) {
-      const FileEntry& entry = levels[level][span];
-      lines << level << ' ' << span << ' ' << entry.bytes << ' ' << entry.root << ' ' << entry.path << '\n';
+      lines << level << ' ' << span << ' ';
+      write_entry(lines, levels[level][span]) << '\n';
     }
   return std::move(lines).str();
 }
@@ -34,8 +35,7 @@ std::string lines_of(const std::vector<std::vector<FileEntry>>& levels, RankShar
 void read_lines(const std::string& text, std::vector<std::vector<FileEntry>>& levels) {
   std::istringstream lines(text);
   std::size_t level = 0, span = 0;
-  for (FileEntry entry; lines >> level >> span >> entry.bytes >> entry.root >> entry.path;)
-    levels.at(level).at(span) = entry;
+  for (FileEntry entry; read_entry(lines >> level >> span, entry);) levels.at(level).at(span) = entry;
 }
 
 /// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the norms of all.

@@ -21,17 +21,16 @@ class Identity {
   void add(const std::string& key, const std::optional<std::uint64_t>& value) {
     add(key, value ? std::to_string(*value) : "not given");
   }
-  void add_file(const std::string& key, const std::optional<InputFile>& file) {
-    if (!file) return;
+  void add_file(const std::string& key, const InputFile& file) {
     struct stat status {};
-    if (file->memory || file->path == "-" || ::stat(file->path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (file.memory || file.path == "-" || ::stat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
       repeatable_ = false;
       return;
     }
     std::error_code ignored;
-    const std::filesystem::path path = std::filesystem::canonical(file->path, ignored);
+    const std::filesystem::path path = std::filesystem::canonical(file.path, ignored);
     // The device is left out: the next job of a queue may see a shared file system under another number.
-    add(key, path.string() + (file->member.empty() ? "" : "[" + file->member + "]") + " of " +
+    add(key, path.string() + (file.member.empty() ? "" : "[" + file.member + "]") + " of " +
                  std::to_string(status.st_size) + " bytes, changed at " + std::to_string(status.st_mtim.tv_sec) + "." +
                  nine_digits(status.st_mtim.tv_nsec) + ", inode " + std::to_string(status.st_ino));
   }
@@ -46,6 +45,31 @@ class Identity {
   bool repeatable_ = true;
 };
 
+/// The input files, each with the option that names it.
+std::vector<std::pair<std::string, const InputFile*>> named_files(const ImportOptions& options) {
+  std::vector<std::pair<std::string, const InputFile*>> files;
+  const auto add = [&](const char* option, const std::optional<InputFile>& file) {
+    if (file) files.emplace_back(option, &*file);
+  };
+  add("edges", options.edges);
+  add("edge-weights", options.edge_weights);
+  add("ids", options.ids);
+  add("labels", options.labels);
+  add("train", options.train);
+  add("valid", options.valid);
+  add("test", options.test);
+  add("replay", options.replay);
+  if (!options.features) return files;
+  if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) {
+    files.emplace_back("features indptr", &csr->files.indptr);
+    files.emplace_back("features indices", &csr->files.indices);
+    add("features values", csr->files.values);
+  } else {
+    files.emplace_back("features", &std::get<InputFile>(*options.features));
+  }
+  return files;
+}
+
 std::string divisor_text(const FeatureScale& scale) {
   if (scale.as_given) return "none";
   std::array<char, 32> text{};
@@ -56,17 +80,7 @@ std::string divisor_text(const FeatureScale& scale) {
 
 std::vector<const InputFile*> files_of(const ImportOptions& options) {
   std::vector<const InputFile*> files;
-  for (const auto* const file : {&options.edges, &options.edge_weights, &options.ids, &options.labels, &options.train,
-                                 &options.valid, &options.test, &options.replay})
-    if (*file) files.push_back(&**file);
-  if (!options.features) return files;
-  if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
-    files.push_back(&csr->files.indptr);
-    files.push_back(&csr->files.indices);
-    if (csr->files.values) files.push_back(&*csr->files.values);
-  } else {
-    files.push_back(&std::get<InputFile>(*options.features));
-  }
+  for (const auto& [option, file] : named_files(options)) files.push_back(file);
   return files;
 }
 
@@ -84,24 +98,9 @@ std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
   Identity identity;
   identity.add("format",
                "record " + std::to_string(kImportRecordVersion) + ", store " + std::to_string(kManifestVersion));
-  identity.add_file("edges", options.edges);
-  identity.add_file("edge-weights", options.edge_weights);
-  identity.add_file("ids", options.ids);
-  identity.add_file("labels", options.labels);
-  identity.add_file("train", options.train);
-  identity.add_file("valid", options.valid);
-  identity.add_file("test", options.test);
-  identity.add_file("replay", options.replay);
-  if (options.features) {
-    if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) {
-      identity.add_file("features indptr", csr->files.indptr);
-      identity.add_file("features indices", csr->files.indices);
-      identity.add_file("features values", csr->files.values);
-      identity.add("columns", csr->columns);
-    } else {
-      identity.add_file("features", std::get<InputFile>(*options.features));
-    }
-  }
+  for (const auto& [option, file] : named_files(options)) identity.add_file(option, *file);
+  if (options.features)
+    if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) identity.add("columns", csr->columns);
   identity.add("nodes", options.nodes);
   identity.add("classes", options.classes);
   identity.add("order", options.order);
@@ -115,6 +114,12 @@ std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
   if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);
   if (options.stated_edges) identity.add("stated edges", options.stated_edges->count);
   return identity.take();
+}
+
+std::string identity_text(const ImportIdentity& identity) {
+  std::string text;
+  for (const auto& [key, value] : identity) text += key + ": " + value + '\n';
+  return text;
 }
 
 std::string identity_difference(const ImportIdentity& before, const ImportIdentity& now) {

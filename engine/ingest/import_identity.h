@@ -17,6 +17,9 @@ using ImportIdentity = std::vector<std::pair<std::string, std::string>>;
 /// again, as standard input and arrays in memory.
 [[nodiscard]] std::optional<ImportIdentity> import_identity(const ImportOptions& options);
 
+/// One line for each of them.
+[[nodiscard]] std::string identity_text(const ImportIdentity& identity);
+
 /// The input files that options name.
 [[nodiscard]] std::vector<const InputFile*> files_of(const ImportOptions& options);
 

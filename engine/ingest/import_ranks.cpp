@@ -2,36 +2,18 @@
 #include "engine/ingest/import_ranks.h"
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 #include <sstream>
 #include <utility>
 
+#include "engine/graph/span_share.h"
 #include "engine/ingest/import_identity.h"
+#include "engine/ranks/entry_words.h"
 #include "storage/formats/sealed_file.h"
+#include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 
 namespace unweave {
-namespace {
-
-/// The texts of all ranks, in order, at rank 0.
-std::vector<std::string> gather_texts(const std::string& mine, Ranks& job) {
-  std::vector<std::string> texts;
-  for (const std::vector<std::byte>& one : job.gather(std::as_bytes(std::span(mine))))
-    texts.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
-  return texts;
-}
-
-void write_entry(std::ostream& out, const FileEntry& entry) {
-  out << entry.bytes << ' ' << entry.root << ' ' << entry.path;
-}
-std::istream& read_entry(std::istream& in, FileEntry& entry) {
-  return in >> entry.bytes >> entry.root >> entry.path;
-}
-
-}  // namespace
-
 void require_shared_import(const ImportOptions& options) {
   const auto refuse = [](const std::string& what) {
     throw UsageError(what + " is for one process; start the import without a launcher, or leave this out");
@@ -46,14 +28,23 @@ void require_shared_import(const ImportOptions& options) {
         "ranks see");
 }
 
+std::optional<RankShare> own_spans(const NodeCount& nodes, const Ranks& job) {
+  if (job.alone()) return std::nullopt;
+  return share_of(num_spans(nodes.value()), job.rank(), job.size());
+}
+
+std::optional<NodeRange> own_sources(const NodeCount& nodes, const Ranks& job) {
+  const std::optional<RankShare> spans = own_spans(nodes, job);
+  return spans ? std::optional(nodes_of(*spans, nodes.value())) : std::nullopt;
+}
+
 void join_shards(const std::filesystem::path& store, BuiltShards& built, std::uint64_t& spooled_bytes, Ranks& job) {
   if (job.alone()) return;
   sync_files(store, built.files);
   std::ostringstream mine;
   mine << spooled_bytes << '\n';
   for (const CountedShard& shard : built.counted) {
-    write_entry(mine, shard.file);
-    mine << ' ' << shard.arcs << ' ' << shard.unique << '\n';
+    write_entry(mine, shard.file) << ' ' << shard.arcs << ' ' << shard.unique << '\n';
   }
   const std::vector<std::string> texts = gather_texts(mine.str(), job);
   if (!job.first()) return;
@@ -77,19 +68,12 @@ void join_features(const std::filesystem::path& store, BuiltFeatures& built, Ran
   if (job.alone()) return;
   sync_files(store, built.files);
   std::ostringstream mine;
-  for (const FileEntry& entry : built.files) {
-    write_entry(mine, entry);
-    mine << '\n';
-  }
+  for (const FileEntry& entry : built.files) write_entry(mine, entry) << '\n';
   const std::vector<std::string> texts = gather_texts(mine.str(), job);
-  const auto norms = job.gather(std::as_bytes(std::span(&built.norms, 1)));
+  const std::vector<RowNorms> norms = gather_values(built.norms, job);
   if (!job.first()) return;
   built = {};
-  for (const std::vector<std::byte>& bytes : norms) {
-    RowNorms one;
-    std::memcpy(&one, bytes.data(), sizeof(one));
-    built.norms.add(one);
-  }
+  for (const RowNorms& one : norms) built.norms.add(one);
   for (const std::string& text : texts) {
     std::istringstream in(text);
     for (FileEntry entry; read_entry(in, entry);) built.files.push_back(entry);

@@ -1,4 +1,5 @@
-// engine/ingest/import_ranks.h - what the ranks of a job that share an import tell rank 0 at the end of a step.
+// engine/ingest/import_ranks.h - which part of an import each rank of a job has, and what the ranks tell rank 0 at the
+// end of a step.
 //
 // Every rank reads all edges and keeps the arcs whose source lies in its spans; so it sorts and writes the shards of
 // these alone, and then the features of the same rows.
@@ -6,18 +7,25 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/graph/node_count.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/ingest/store_import.h"
 #include "engine/ranks/ranks.h"
+#include "storage/io/types.h"
 
 namespace unweave {
 
 /// Throws UsageError where the options ask for what one process does alone.
 void require_shared_import(const ImportOptions& options);
+
+/// What this rank has of a graph of so many nodes; nothing where it is alone, and has all of it.
+[[nodiscard]] std::optional<RankShare> own_spans(const NodeCount& nodes, const Ranks& job);
+[[nodiscard]] std::optional<NodeRange> own_sources(const NodeCount& nodes, const Ranks& job);
 
 /// Makes the files of this rank durable; at rank 0 the result has those of all, and `spooled_bytes` is that of all. All
 /// ranks call it. Throws DataError, ResourceError.

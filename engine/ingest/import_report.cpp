@@ -1,9 +1,14 @@
-// engine/ingest/import_report.cpp - counts edges that were given one way only, and classes without nodes.
+// engine/ingest/import_report.cpp - collects remarks, counts edges that were given one way only, and classes without
+// nodes.
 #include "engine/ingest/import_report.h"
 
 #include <algorithm>
 
 namespace unweave {
+
+void ImportReport::remark(const std::string& sentence) {
+  if (std::find(remarks.begin(), remarks.end(), sentence) == remarks.end()) remarks.push_back(sentence);
+}
 
 void count_one_way_edges(const ArcCounts& counts, std::uint64_t edges, ImportReport& report) {
   const std::uint64_t given = counts.edges_read - counts.self_loops;

@@ -39,6 +39,9 @@ struct ImportReport : BuildReport {
   std::array<std::optional<std::uint64_t>, 3> splits;  ///< nodes of train, valid and test; absent where not given
   std::string order_reason;                            ///< which order "auto" took and why, a sentence; else empty
   std::vector<std::string> remarks;                    ///< sentences about what may not have been meant
+
+  /// Adds a sentence to the remarks, once: a file may be opened twice. Not for concurrent use.
+  void remark(const std::string& sentence);
 };
 
 inline constexpr std::size_t kNamedClasses = 10;

@@ -52,7 +52,8 @@ void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept {
 
 RankTraffic traffic_of_all(Ranks& job) {
   RankTraffic all;
-  for (const RankTraffic& one : gather_values(job.traffic(), job)) add_traffic(one, all);
+  const RankTraffic mine = job.traffic();  // which goes on while it is sent
+  for (const RankTraffic& one : gather_values(mine, job)) add_traffic(one, all);
   return all;
 }
 

@@ -3,7 +3,8 @@
 // Every verb begins with one all-reduce of a few words: whether some rank has failed, and that all mean the same verb. So a
 // rank that has thrown meets the others wherever they are, and a program that has come apart says so and does not hang.
 //
-// Waiting is polling with pauses: a rank that waits for a sweep of another one does not take its core.
+// Waiting is polling with pauses: a rank that waits for a sweep of another one does not take its core. Bytes after that
+// meeting go without pauses, since every rank is there, and a library moves a piece of them at each poll alone.
 #define OMPI_SKIP_MPICXX 1  // the bindings for C are enough
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -33,6 +34,9 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // MPI counts in int
 constexpr auto kBusyWait = std::chrono::microseconds(100);
 constexpr long kPauseNanoseconds = 50'000;
 constexpr int kTagBytes = 1, kTagFailed = 2;
+
+/// Whether a wait is for another rank's work, or for bytes that are under way.
+enum class Wait { for_work, for_bytes };
 
 enum class Verb : std::int64_t { barrier = 1, broadcast, gather, sum, greatest };
 
@@ -119,7 +123,7 @@ class MpiRanks final : public Ranks {
       const std::uint64_t size = bytes.size();
       send(std::as_bytes(std::span(&size, 1)), 0, kTagBytes);
       meet(Verb::gather, 1);  // rank 0 has room for all
-      send(bytes, 0, kTagBytes);
+      send(bytes, 0, kTagBytes, Wait::for_bytes);
       return {};
     }
     std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_), bytes.size());
@@ -130,7 +134,7 @@ class MpiRanks final : public Ranks {
     for (const std::uint64_t size : sizes) all.emplace_back(static_cast<std::size_t>(size));
     std::copy(bytes.begin(), bytes.end(), all[0].begin());
     meet(Verb::gather, 1);
-    for (int from = 1; from < size_; ++from) receive(all[static_cast<std::size_t>(from)], from);
+    for (int from = 1; from < size_; ++from) receive(all[static_cast<std::size_t>(from)], from, Wait::for_bytes);
     return all;
   }
 
@@ -150,7 +154,7 @@ class MpiRanks final : public Ranks {
     if (rank_ + 1 < size_)
       send(failed ? std::span<const std::byte>() : std::as_bytes(total), rank_ + 1, failed ? kTagFailed : kTagBytes);
     std::uint64_t lost = failed ? 1 : 0;
-    send_all(std::as_writable_bytes(std::span(&lost, 1)), size_ - 1);
+    send_all(std::as_writable_bytes(std::span(&lost, 1)), size_ - 1, Wait::for_work);
     if (failure) std::rethrow_exception(failure);
     if (lost != 0) {
       meet(Verb::sum, total.size());  // where whoever has failed says why
@@ -208,14 +212,14 @@ class MpiRanks final : public Ranks {
                         "; what was acknowledged is kept: start the job again");
   }
 
-  MPI_Status wait(MPI_Request& request, const char* what) {
+  MPI_Status wait(MPI_Request& request, const char* what, Wait way = Wait::for_work) {
     MPI_Status status{};
     int done = 0;
     const auto begin = std::chrono::steady_clock::now();
     for (;;) {
       check(MPI_Test(&request, &done, &status), what);
       if (done != 0) return status;
-      if (std::chrono::steady_clock::now() - begin < kBusyWait) {
+      if (way == Wait::for_bytes || std::chrono::steady_clock::now() - begin < kBusyWait) {
         std::this_thread::yield();
       } else {
         const timespec pause{0, kPauseNanoseconds};
@@ -263,37 +267,37 @@ class MpiRanks final : public Ranks {
     throw_as(told_kind_, told_);
   }
 
-  void send_all(std::span<std::byte> bytes, int root) {
+  void send_all(std::span<std::byte> bytes, int root, Wait way = Wait::for_bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += kMostBytes) {
       const std::size_t some = std::min(kMostBytes, bytes.size() - at);
       MPI_Request request{};
       check(MPI_Ibcast(bytes.data() + at, static_cast<int>(some), MPI_BYTE, root, job_, &request), "broadcast");
-      wait(request, "broadcast");
+      wait(request, "broadcast", way);
     }
     (rank_ == root ? traffic_.sent_bytes : traffic_.received_bytes) += bytes.size();
   }
 
-  void send(std::span<const std::byte> bytes, int to, int tag) {
+  void send(std::span<const std::byte> bytes, int to, int tag, Wait way = Wait::for_work) {
     std::size_t at = 0;
     do {
       const std::size_t some = std::min(kMostBytes, bytes.size() - at);
       MPI_Request request{};
       check(MPI_Isend(bytes.data() + at, static_cast<int>(some), MPI_BYTE, to, tag, job_, &request), "send");
-      wait(request, "send");
+      wait(request, "send", way);
       at += some;
     } while (at < bytes.size());
     traffic_.sent_bytes += bytes.size();
   }
 
   /// False where the other rank has sent that it has failed.
-  bool receive(std::span<std::byte> bytes, int from) {
+  bool receive(std::span<std::byte> bytes, int from, Wait way = Wait::for_work) {
     std::size_t at = 0;
     do {
       const std::size_t some = std::min(kMostBytes, bytes.size() - at);
       MPI_Request request{};
       check(MPI_Irecv(bytes.data() + at, static_cast<int>(some), MPI_BYTE, from, MPI_ANY_TAG, job_, &request),
             "receive");
-      if (wait(request, "receive").MPI_TAG == kTagFailed) return false;
+      if (wait(request, "receive", way).MPI_TAG == kTagFailed) return false;
       at += some;
     } while (at < bytes.size());
     traffic_.received_bytes += bytes.size();

@@ -154,6 +154,6 @@ TEST_SUITE("slow") {
     propagate_store(other, tiny_spec(1, false));
     CHECK_THROWS_WITH_AS(static_cast<void>(train_on(
                              2, [&](std::size_t rank) { return rank == 0 ? store : other; }, seeded_options("exact"))),
-                         doctest::Contains("rank 1 finds other contents there than rank 0"), DataError);
+                         doctest::Contains("rank 1 finds other contents than rank 0"), DataError);
   }
 }

@@ -1,0 +1,74 @@
+// engine/ingest/graph_import.h - the graph of an import: from edges to shards, by ids and then in an order.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/graph/arc_lists.h"
+#include "engine/graph/graph.h"
+#include "engine/ingest/arc_sort.h"
+#include "engine/ingest/import_context.h"
+#include "engine/ingest/import_keeper.h"
+#include "engine/ingest/name_table.h"
+#include "engine/resources/memory.h"
+#include "storage/formats/edge_place.h"
+#include "storage/formats/import_record.h"
+#include "storage/formats/manifest.h"
+#include "storage/input/edge_reader.h"
+#include "storage/input/named_edges.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Goes on with what the keeper has of the graph.
+class GraphImport {
+ public:
+  /// The files of the graph before it is ordered, in the store.
+  static constexpr const char* kByIds = "graph/by-ids";
+
+  explicit GraphImport(const ImportContext& context);
+
+  /// Makes the number of nodes known from the edges alone, which are read for it.
+  void count_nodes();
+  /// Writes the shards and the order, and names them in the manifest. All ranks call it, once the number of nodes is
+  /// known where there are others. Throws InputError and DataError for files, ResourceError.
+  ArcCounts build();
+
+  /// The position of each id; empty where it equals the id.
+  [[nodiscard]] std::span<const NodeId> positions() const noexcept { return positions_; }
+  /// What it took to compute the order, in this process or an earlier one.
+  [[nodiscard]] double seconds_order() const noexcept { return seconds_order_; }
+
+ private:
+  ArcCounts build_by_ids(const std::filesystem::path& folder, Manifest& manifest);
+  void take_shards(const std::vector<CountedShard>& shards, Manifest& manifest);
+  void settle_nodes(const ArcCounts& counts);
+  void reorder(const Graph& graph);
+  void read_order(NodeId nodes);
+  [[nodiscard]] EdgeOptions edge_options() const;
+  std::unique_ptr<SortedArcs> collect_arcs(ArcSorter& sorter, GraphKeeper& keeper, const std::optional<KeptArcs>& kept);
+  void collect_names(NamedEdges& reader, ArcSorter& sorter, GraphKeeper& keeper, const EdgePlace& begin);
+  void collect_numbers(EdgeReader& reader, ArcSorter& sorter, GraphKeeper& keeper, const EdgePlace& begin);
+  void require_stated_edges(std::uint64_t count, const std::string& place) const;
+
+  const ImportOptions& options_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  Ranks& job_;
+  NodeCount& nodes_;
+  StoreBuilder& builder_;
+  ImportKeeper& keeper_;
+  ImportReport& report_;
+  const NodeNames* names_;               ///< or null
+  std::optional<NameTable> name_table_;  ///< while edges are read, where the budget has room
+  std::vector<NodeId> positions_;
+  Reservation memory_of_positions_;
+  double seconds_order_ = 0;
+};
+
+}  // namespace unweave

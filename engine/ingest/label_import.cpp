@@ -1,0 +1,127 @@
+// engine/ingest/label_import.cpp - reads labels and splits by ids, checks them, and writes them by positions.
+#include "engine/ingest/label_import.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string>
+
+#include "storage/formats/node_file.h"
+#include "storage/input/label_reader.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kReadLabels = std::size_t{1} << 16;
+
+}  // namespace
+
+LabelImport::LabelImport(const ImportContext& context, const std::vector<NodeId>& replayed, const ReadId& read_id)
+    : options_(context.options),
+      budget_(context.budget),
+      meter_(context.meter),
+      nodes_(context.nodes),
+      builder_(context.builder),
+      report_(context.report),
+      names_(context.names),
+      replayed_(replayed),
+      read_id_(read_id) {}
+
+void LabelImport::read() {
+  Manifest& manifest = builder_.manifest();
+  if (options_.classes) {
+    if (*options_.classes < 1 || *options_.classes > std::uint64_t{std::numeric_limits<std::int32_t>::max()})
+      throw UsageError(option("classes", std::to_string(*options_.classes)) + ": there are 1 to 2147483647 classes");
+    manifest.classes = static_cast<std::uint32_t>(*options_.classes);
+  }
+  if (!options_.labels) return;
+  labels_ = read_labels();
+  nodes_.agree(labels_.size(), *options_.labels, "rows");
+  memory_of_labels_ = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels");
+  if (!options_.classes)
+    manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
+  remark_on_classes();
+  add_replay_class();
+  read_splits();
+}
+
+std::vector<std::int32_t> LabelImport::read_labels() {
+  const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label);
+  if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
+  meter_.start("labels", nodes_.known().value_or(0), "labels");
+  std::vector<std::int32_t> labels;
+  std::vector<std::int32_t> chunk(kReadLabels);
+  while (const std::size_t count = reader->read(chunk)) {
+    labels.insert(labels.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(count));
+    meter_.advance(count);
+  }
+  return labels;
+}
+
+/// What nobody declared may be a slip: classes that count from 1, or one label far from the others.
+void LabelImport::remark_on_classes() {
+  const std::uint32_t classes = builder_.manifest().classes;
+  count_empty_classes(labels_, classes, budget_, report_);
+  if (options_.classes) return;
+  const std::string name = display_name(*options_.labels).string();
+  if (classes > 1 && !report_.first_empty_classes.empty() && report_.first_empty_classes[0] == 0)
+    report_.remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
+  if (classes > kManyClasses)
+    report_.remark(name + ": the largest label, " + std::to_string(classes - 1) + ", makes " + std::to_string(classes) +
+                   " classes; " + option("classes", "C") + " declares them, if they are meant");
+}
+
+void LabelImport::add_replay_class() {
+  if (replayed_.empty()) return;
+  if (replayed_.back() >= labels_.size())
+    throw InputError(display_name(*options_.replay), "node " + std::to_string(replayed_.back()),
+                     "there are " + std::to_string(labels_.size()) + " nodes", "correct the id");
+  const std::uint32_t own = builder_.manifest().classes++;
+  for (const NodeId node : replayed_) labels_[node] = static_cast<std::int32_t>(own);
+}
+
+void LabelImport::read_splits() {
+  for (Split& split : splits_) {
+    if (!split.file) continue;
+    split.ids = read_node_ids(*split.file, labels_.size(), read_id_);
+    std::sort(split.ids.begin(), split.ids.end());
+    split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
+    for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
+  }
+  for (Split& split : splits_)
+    unlabelled_split_ids_ += std::erase_if(split.ids, [&](NodeId node) { return labels_[node] == kNoLabel; });
+  for (std::size_t i = 0; i < report_.splits.size(); ++i)
+    if (splits_[i].file) report_.splits[i] = splits_[i].ids.size();
+}
+
+void LabelImport::require_disjoint(const Split& earlier, const Split& later) const {
+  std::vector<NodeId> common;
+  std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
+                        std::back_inserter(common));
+  if (common.empty()) return;
+  throw InputError(later.file->path, "node " + text_of(common.front(), names_),
+                   "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
+                   "a node belongs to one split at most");
+}
+
+void LabelImport::write(std::span<const NodeId> positions) {
+  if (!options_.labels) return;
+  if (!positions.empty()) {
+    const Reservation memory = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels by position");
+    std::vector<std::int32_t> moved(labels_.size());
+    for (std::size_t node = 0; node < labels_.size(); ++node) moved[positions[node]] = labels_[node];
+    labels_ = std::move(moved);
+    for (Split& split : splits_) {
+      for (NodeId& node : split.ids) node = positions[node];
+      std::sort(split.ids.begin(), split.ids.end());
+    }
+  }
+  builder_.manifest().labels = write_labels(builder_.path(), labels_);
+  for (const Split& split : splits_)
+    if (split.file) split.entry = write_ids(builder_.path(), split.name, split.ids);
+  std::vector<std::int32_t>().swap(labels_);
+  memory_of_labels_.release();
+}
+
+}  // namespace unweave

@@ -1,0 +1,64 @@
+// engine/ingest/label_import.h - the labels, classes and splits of an import.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/ingest/import_context.h"
+#include "engine/resources/memory.h"
+#include "storage/input/byte_source.h"
+#include "storage/input/node_id.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// Takes labels and splits from their files to the store. Without a file of labels it sets the number of classes,
+/// where that is declared.
+class LabelImport {
+ public:
+  /// `replayed`: sorted ids of nodes that get a class of their own, the last. `read_id`: what the words of a split
+  /// mean; empty where ids are numbers.
+  LabelImport(const ImportContext& context, const std::vector<NodeId>& replayed, const ReadId& read_id);
+
+  /// Reads them all, charges the labels, and sets the number of classes. Throws UsageError for a number of classes that
+  /// cannot be, InputError and DataError for files, ResourceError.
+  void read();
+  /// Writes what read() has read, and frees it. `positions`: that of each id; empty where it equals the id.
+  void write(std::span<const NodeId> positions);
+  /// Ids of splits that read() has left out, since their nodes have no label.
+  [[nodiscard]] std::uint64_t unlabelled_split_ids() const noexcept { return unlabelled_split_ids_; }
+
+ private:
+  struct Split {
+    const char* name;
+    const std::optional<InputFile>& file;
+    std::optional<FileEntry>& entry;
+    std::vector<NodeId> ids;
+  };
+
+  [[nodiscard]] std::vector<std::int32_t> read_labels();
+  void remark_on_classes();
+  void add_replay_class();
+  void read_splits();
+  void require_disjoint(const Split& earlier, const Split& later) const;
+
+  const ImportOptions& options_;
+  MemoryBudget& budget_;
+  WorkMeter& meter_;
+  NodeCount& nodes_;
+  StoreBuilder& builder_;
+  ImportReport& report_;
+  const NodeNames* names_;  ///< or null
+  const std::vector<NodeId>& replayed_;
+  const ReadId& read_id_;
+  std::vector<std::int32_t> labels_;
+  Reservation memory_of_labels_;
+  Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
+                      {"valid", options_.valid, builder_.manifest().valid, {}},
+                      {"test", options_.test, builder_.manifest().test, {}}};
+  std::uint64_t unlabelled_split_ids_ = 0;
+};
+
+}  // namespace unweave
