@@ -306,6 +306,27 @@ TEST_SUITE("unit") {
     testing::check_message(told, {"rank 1", "storage that they share"});
     CHECK(fs::is_empty(dir.path()));
   }
+  TEST_CASE("ranks that were given other files or options write nothing") {
+    const TempDir dir;
+    testing::write_file(dir / "a.txt", "0 1\n");
+    testing::write_file(dir / "b.txt", "0 2\n");
+    const auto refused = [&](const char* file, std::uint64_t nodes) {
+      const std::string told = message_of<DataError>([&] {
+        testing::run_ranks(3, [&](Ranks& job) {
+          ImportOptions options;
+          options.edges = InputFile{dir / (job.rank() == 2 ? file : "a.txt"), {}};
+          options.nodes = job.rank() == 2 ? nodes : 10;
+          MemoryBudget budget(std::uint64_t{64} << 20);
+          WorkMeter meter;
+          static_cast<void>(import_store(dir / "s", options, budget, meter, job));
+        });
+      });
+      testing::check_message(told, {"rank 2", "options or input files"});
+      CHECK(!fs::exists(dir / "s"));
+    };
+    refused("b.txt", 10);
+    refused("a.txt", 11);
+  }
   TEST_CASE("ranks do not go on with what one process has kept") {
     const TempDir dir;
     testing::write_file(dir / "e.txt", "0 1\n");
