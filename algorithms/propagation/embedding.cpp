@@ -43,7 +43,7 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
       power_(spec_.rho),
       cone_(store, manifest, contents, runs),
       indexes_(store, manifest),
-      deferred_{StaleRows(manifest.nodes, part.count), false} {
+      deferred_{ReceivedRows(manifest.nodes, part.count), false} {
   if (!spec_.kept.has_sums()) kept_.emplace(store, manifest, contents);
   for (std::uint32_t l = 1; !kept_ && l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l], part);
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
@@ -56,8 +56,9 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
 std::uint64_t Embedding::map_bytes(const Manifest& manifest) noexcept {
   const std::uint64_t levels = manifest.propagation->levels;
   const std::uint64_t counted = manifest.propagation->all_rows || levels == 0 ? 0 : levels - 1;
-  return levels * StateLevel::map_bytes(manifest.nodes) + (levels + 1) * StaleRows::map_bytes(manifest.nodes) +
-         counted * Cone::map_bytes(manifest.nodes) + LevelIndexes::map_bytes(manifest);
+  return levels * StateLevel::map_bytes(manifest.nodes) + levels * StaleRows::map_bytes(manifest.nodes) +
+         ReceivedRows::map_bytes(manifest.nodes) + counted * Cone::map_bytes(manifest.nodes) +
+         LevelIndexes::map_bytes(manifest);
 }
 
 std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Manifest& manifest) {
@@ -131,6 +132,16 @@ void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) con
 void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) const {
   density(level, node, out);
   stale_[level].add_to(node, -1, out);
+}
+
+bool Embedding::received(NodeId node, std::int32_t* out) const {
+  const std::optional<ReceivedRow> row = deferred_.rows.find(node);
+  if (!row) return false;
+  if (row->values != nullptr)
+    std::copy_n(row->values, columns(), out);
+  else
+    density_from_sums(row->sums, columns(), row->degree, out);
+  return true;
 }
 
 void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {

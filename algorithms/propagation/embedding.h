@@ -19,6 +19,7 @@
 #include "engine/graph/contents.h"
 #include "engine/state/cone.h"
 #include "engine/state/level_indexes.h"
+#include "engine/state/received_rows.h"
 #include "engine/state/stale_rows.h"
 #include "engine/state/state_level.h"
 #include "storage/formats/manifest.h"
@@ -77,10 +78,10 @@ class Embedding {
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                   const std::function<void()>& advance = {}, const WholeLevel& whole = {}) const;
 
-  /// What the sums of the last level lack while a stream puts its work on it off: differences that rows of level L-1 have
-  /// published but level L has not been told, or, when is_void, everything.
+  /// What the sums of the last level lack while a stream puts its work on it off: changes of rows of level L-1 that level L
+  /// has not been told, whose nodes these are, with what it was told last; or, when is_void, everything.
   struct Deferred {
-    StaleRows rows;
+    ReceivedRows rows;
     bool is_void = false;
     [[nodiscard]] bool empty() const noexcept { return !is_void && rows.size() == 0; }
   };
@@ -93,6 +94,9 @@ class Embedding {
   void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
   /// Puts the published normalised sums there: what the neighbours have read, or will have once nothing is deferred.
   void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
+  /// Puts the normalised sums of level L-1 there that level L has received; false, and nothing is put, where these are the
+  /// published ones.
+  bool received(NodeId node, std::int32_t* out) const;
   /// Present normalised sums of a column tile of level 1 .. L, zeros outside the receptive field. level0_fill() gives
   /// level 0.
   void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;

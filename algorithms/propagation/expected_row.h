@@ -15,8 +15,8 @@ namespace unweave {
   const StateRow row = level.row(node);
   if (row.exists()) return row;
   const auto& partitions = level.partitions();
-  const auto at = std::find_if(partitions.begin(), partitions.end(),
-                               [&](const StatePartition& one) { return one.range().contains(node); });
+  const auto at =
+      std::find_if(partitions.begin(), partitions.end(), [&](const auto& one) { return one->range().contains(node); });
   const std::string file =
       at == partitions.end() ? "state" : level.entries()[static_cast<std::size_t>(at - partitions.begin())].path;
   throw FormatError(file, "position " + std::to_string(node), "this row is missing, other files say that it is there");

@@ -36,22 +36,24 @@ void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
   while (embedding.has_sums() && budget_.available() < bytes) {
     std::uint64_t most = 0;
     StateLevel* level = nullptr;
-    StaleRows* rows = nullptr;
+    StaleRows* stale = nullptr;
     for (std::uint32_t l = 1; l <= embedding.levels(); ++l) {
       if (embedding.level(l).overlay_bytes() <= most) continue;
       level = &embedding.level(l);
       most = level->overlay_bytes();
     }
-    const auto consider = [&](StaleRows& some) {
-      if (some.bytes_in_memory() <= most) return;
-      rows = &some;
-      most = rows->bytes_in_memory();
-    };
-    for (std::uint32_t l = 0; l < embedding.levels(); ++l) consider(embedding.stale(l));
-    consider(embedding.deferred().rows);
-    if (most < kLeastGain) break;
-    if (rows != nullptr)
-      rows->spill(spools_);
+    for (std::uint32_t l = 0; l < embedding.levels(); ++l) {
+      if (embedding.stale(l).bytes_in_memory() <= most) continue;
+      stale = &embedding.stale(l);
+      most = stale->bytes_in_memory();
+    }
+    ReceivedRows& received = embedding.deferred().rows;
+    const bool spills_received = received.bytes_in_memory() > most;
+    if (std::max(most, received.bytes_in_memory()) < kLeastGain) break;
+    if (spills_received)
+      received.spill(spools_);
+    else if (stale != nullptr)
+      stale->spill(spools_);
     else
       fold_(*level);
     charge(embedding);

@@ -2,6 +2,7 @@
 #include "algorithms/updates/repair.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
@@ -40,12 +41,13 @@ void Repair::capture(const Embedding& embedding, const ColumnFactors& factors, M
       }
     });
   }
-  deferred_.resize(nodes_.size() * columns_);
-  auto& fingerprints = fingerprints_.emplace_back(nodes_.size());
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    embedding.deferred().rows.add_to(nodes_[i], 1, &deferred_[i * columns_]);
-    fingerprints[i] = fingerprint_of(std::span<const std::int32_t>(&deferred_[i * columns_], columns_), factors);
-  }
+  if (levels_ == 0) return;
+  received_ = captured_.back();
+  std::vector<std::uint64_t> fingerprints = fingerprints_.back();
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (embedding.received(nodes_[i], &received_[i * columns_]))
+      fingerprints[i] = fingerprint_of(std::span<const std::int32_t>(&received_[i * columns_], columns_), factors);
+  fingerprints_.push_back(std::move(fingerprints));
 }
 
 std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed,
@@ -60,12 +62,9 @@ std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std:
       embedding.published(level - 1, neighbour, one.data());  // what is new has deferred nothing
       fingerprint = fingerprint_of(std::span<const std::int32_t>(one), factors);
     } else {
-      std::copy_n(captured(level - 1, at), columns_, one.data());
-      fingerprint = fingerprints_[level - 1][at];
-      if (level == levels_) {
-        for (std::uint32_t c = 0; c < columns_; ++c) one[c] -= deferred_[at * columns_ + c];
-        fingerprint = factors.modulus.subtract(fingerprint, fingerprints_.back()[at]);
-      }
+      const bool last = level == levels_;
+      std::copy_n(last ? &received_[at * columns_] : captured(level - 1, at), columns_, one.data());
+      fingerprint = fingerprints_[last ? level : level - 1][at];
     }
     const std::uint64_t moved = factors.modulus.multiply(static_cast<std::int32_t>(std::abs(weight)), fingerprint);
     added = weight < 0 ? factors.modulus.subtract(added, moved) : factors.modulus.add(added, moved);

@@ -51,9 +51,9 @@ class Repair {
   std::uint32_t columns_ = 0;
   std::vector<NodeId> nodes_;
   std::vector<std::vector<std::int32_t>> captured_;       ///< [level 0..L-1], nodes x columns
-  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< those of captured_, and last those of deferred_
-  Reservation memory_;                                    ///< charged for captured_ and deferred_
-  std::vector<std::int32_t> deferred_;                    ///< the part of level L-1 that level L had not received
+  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< those of captured_, and last those of received_
+  Reservation memory_;                                    ///< charged for captured_ and received_
+  std::vector<std::int32_t> received_;                    ///< what level L had received of level L-1
 };
 
 }  // namespace unweave

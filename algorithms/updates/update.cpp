@@ -11,7 +11,9 @@
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/repair.h"
+#include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
+#include "engine/resources/parallel.h"
 
 namespace unweave {
 
@@ -81,7 +83,7 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
         delta[c] -= repair.captured(0, i)[c];
         difference.largest = std::max(difference.largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-      settle(0, node, delta.data(), difference, repair, limits, rows);
+      settle(0, node, repair.captured(0, i), delta.data(), difference, repair, limits, rows);
     }
   }
   run_levels(repair, limits, std::move(pushed), report);
@@ -162,24 +164,46 @@ UpdateReport Update::deliver() {
     sweep_levels(level, level, report);
   } else {
     const std::uint32_t columns = embedding_.columns();
-    std::vector<PushedRows> pushed;
-    PushedRows& rows = pushed.emplace_back(columns, budget_, make_spool());
-    std::vector<std::int32_t> delta(columns);
-    for (const NodeId node : nodes) {
-      std::fill(delta.begin(), delta.end(), 0);
-      deferred.rows.add_to(node, 1, delta.data());
-      rows.add(node, delta.data(), fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)));
-    }
+    PushSources sources = PushedRows::joined(differences_from_received(nodes), columns, budget_);
     nodes = {};
     deferred.rows.clear();
     memory_.charge(embedding_);
     const BatchChanges nothing;
     const Threshold zero(columns, 0);
-    PushSources sources = PushedRows::joined(std::move(pushed), columns, budget_);
     run_level(level, std::move(sources), Repair(nothing, level), Limits(zero), report);
   }
   deferred.is_void = false;
   return report;
+}
+
+std::vector<PushedRows> Update::differences_from_received(std::span<const NodeId> nodes) {
+  constexpr std::size_t kPartNodes = 1024;
+  const std::uint32_t columns = embedding_.columns(), level = embedding_.levels() - 1;
+  const std::shared_ptr<PushSpool> spool = make_spool();
+  std::vector<PushedRows> parts;
+  parts.reserve(nodes.size() / kPartNodes + 1);
+  while (parts.size() <= nodes.size() / kPartNodes) parts.emplace_back(columns, budget_, spool);
+  parallel_ranges(0, parts.size(), 1, [&](std::size_t first, std::size_t last) {
+    std::vector<std::int32_t> delta(columns), before(columns);
+    for (std::size_t p = first; p < last; ++p) {
+      const std::size_t end = std::min(nodes.size(), (p + 1) * kPartNodes);
+      LookAhead ahead(p * kPartNodes, end, [&](std::size_t i) {
+        embedding_.read_ahead(level, {nodes[i], nodes[i] + 1});
+        embedding_.deferred().rows.read_ahead(nodes[i]);
+      });
+      for (std::size_t i = p * kPartNodes; i < end; ++i) {
+        ahead.at(i);
+        embedding_.published(level, nodes[i], delta.data());
+        static_cast<void>(embedding_.received(nodes[i], before.data()));
+        std::int32_t any = 0;
+        for (std::uint32_t c = 0; c < columns; ++c) any |= delta[c] -= before[c];
+        if (any == 0) continue;
+        parts[p].add(nodes[i], delta.data(), fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)));
+      }
+    }
+  });
+  for (PushedRows& one : parts) one.follow();
+  return parts;
 }
 
 void Update::run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report) {
@@ -189,15 +213,16 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
       // A flush: the candidates of the level below are its stale rows, besides those that the level before made hot.
       StaleRows& stale = embedding_.stale(level - 1);
       PushedRows& rows = pushed.emplace_back(columns, budget_, pushed.empty() ? make_spool() : pushed.front().spool());
-      std::vector<std::int32_t> delta(columns);
+      std::vector<std::int32_t> delta(columns), published(columns);
       for (const NodeId node : stale.nodes()) {
         std::fill(delta.begin(), delta.end(), 0);
         stale.add_to(node, 1, delta.data());
+        if (defers(level)) embedding_.published(level - 1, node, published.data());
         RowDifference difference;
         for (const std::int32_t value : delta)
           difference.largest = std::max(difference.largest, static_cast<std::uint32_t>(std::abs(value)));
         difference.fingerprint = fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0));
-        settle(level - 1, node, delta.data(), difference, repair, limits, rows);
+        settle(level - 1, node, published.data(), delta.data(), difference, repair, limits, rows);
       }
     }
     PushSources sources = PushedRows::joined(std::move(pushed), columns, budget_);

@@ -11,13 +11,14 @@
 // the remaining levels are recomputed.
 //
 // The last level is most of the work, and nothing of the next batch depends on it. While nobody reads it, it can be put
-// off: what its rows would receive is added up by the node that sends it, and delivered once for many batches. The
-// state after the delivery is the same, bit for bit, whenever it comes.
+// off: where rows of the level before it change, what it has received of them is noted once, and the differences are
+// formed and delivered once for many batches. The state after the delivery is the same, bit for bit, whenever it comes.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "algorithms/propagation/embedding.h"
@@ -73,6 +74,8 @@ class Update {
                                     UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
+  /// What the last level has to receive of these nodes, which are noted as received.
+  [[nodiscard]] std::vector<PushedRows> differences_from_received(std::span<const NodeId> nodes);
   void run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report);
   [[nodiscard]] std::shared_ptr<PushSpool> make_spool() const;
   [[nodiscard]] std::uint64_t kept_row_bytes(std::uint32_t level, const Limits& limits) const noexcept;
@@ -81,9 +84,13 @@ class Update {
                                     const Limits& limits, UpdateReport& report);
   void update_row(std::uint32_t level, const PushSources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
-  /// `difference` tells of the delta what it should be.
-  void settle(std::uint32_t level, NodeId node, const std::int32_t* delta, const RowDifference& difference,
-              const Repair& repair, const Limits& limits, PushedRows& next);
+  /// What has been `published` and `delta` are of the node; `difference` tells of the delta what it should be.
+  void settle(std::uint32_t level, NodeId node, const std::int32_t* published, const std::int32_t* delta,
+              const RowDifference& difference, const Repair& repair, const Limits& limits, PushedRows& next);
+  /// Notes what the last level has received of a row of the level before it, which is about to change, and lies in a
+  /// partition or `before`.
+  void note_received(std::uint32_t level, NodeId node, const StateRow& before, std::int32_t* space);
+  void note_received(NodeId node, const std::int32_t* published);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);
 
   Contents& contents_;

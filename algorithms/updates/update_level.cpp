@@ -100,12 +100,19 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   const NodeId node = touched.rows[index];
   const std::size_t changed = repair.index(node);
   const bool last_level = level == embedding_.levels();
+  // Where the last level is put off, nobody asks for normalised sums of the one before it.
+  const bool put_off = defers(level + 1) && limits.exact && !embedding_.stale(level).contains(node);
+  const bool settles = !last_level && !put_off;
   const std::uint32_t degree = last_level ? 0 : contents_.graph().degree(node);  // nobody divides the last level here
   StateLevel& sums = embedding_.level(level);
   const StateRow before = expected_row(sums, node);
   const ColumnFactors factors = key_.columns(0);
   const Modulus& modulus = factors.modulus;
-  if (!last_level) {
+  if (put_off && changed == Repair::kNone)
+    note_received(level, node, before, part.published.data());
+  else if (put_off)
+    note_received(node, repair.captured(level, changed));
+  if (settles) {
     if (changed == Repair::kNone) {
       density_from_sums(before, columns, degree, part.published.data());
       embedding_.stale(level).add_to(node, -1, part.published.data());
@@ -127,7 +134,7 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   if (added) {
     const std::span<const std::int32_t> after = part.narrow;
     if (*added != sent) throw_wrong_sums(level, contents_.num_nodes(), node);
-    if (!last_level) difference = round_differences(after, degree, part.published.data(), pushed, part.delta.data());
+    if (settles) difference = round_differences(after, degree, part.published.data(), pushed, part.delta.data());
     sums.store(node, after.data());
   } else {
     sums.load(node, part.wide.data());
@@ -137,17 +144,18 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
       expected = modulus.add(expected, repair.mend(level, embedding_, changed, factors, part.wide.data()));
     const std::span<const std::int64_t> after = part.wide;
     if (fingerprint_of(after, factors) != expected) throw_wrong_sums(level, contents_.num_nodes(), node);
-    if (!last_level) difference = round_differences(after, degree, part.published.data(), pushed, part.delta.data());
+    if (settles) difference = round_differences(after, degree, part.published.data(), pushed, part.delta.data());
     sums.store(node, after.data());
   }
-  if (!last_level) settle(level, node, part.delta.data(), difference, repair, limits, part.next);
+  if (settles) settle(level, node, part.published.data(), part.delta.data(), difference, repair, limits, part.next);
 }
 
 /// Memory that a row of the level may keep when it is written: its sums, and what it does not push at once.
 std::uint64_t Update::kept_row_bytes(std::uint32_t level, const Limits& limits) const noexcept {
   const std::uint32_t columns = embedding_.columns();
   std::uint64_t bytes = embedding_.level(level).is_resident() ? 0 : StateLevel::overlay_bytes(1, columns);
-  if (level < embedding_.levels() && (!limits.exact || defers(level + 1))) bytes += StaleRows::most_bytes(1, columns);
+  if (level < embedding_.levels() && !limits.exact) bytes += StaleRows::most_bytes(1, columns);
+  if (defers(level + 1)) bytes += ReceivedRows::most_bytes(1, columns);
   return bytes;
 }
 
@@ -186,6 +194,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   // Nodes whose rows lie within some 16 KiB, if those of the receptive field lie anywhere.
   const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   const std::shared_ptr<PushSpool> spool = make_spool();
+  if (defers(level + 1)) embedding_.deferred().rows.begin(embedding_.level(level));
   std::vector<NodeId> changed;
   std::vector<PushedRows> pushed;
   for (std::size_t s = 0; s + 1 < bounds.size(); ++s) {
@@ -211,7 +220,10 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
           TouchedRows touched = targets == nullptr ? touched_rows(slice.sent, p, slice.part(p), repair.nodes(), stays)
                                                    : touched_targets(*targets, contents_.graph(), *index,
                                                                      repair.nodes(), slice.part(p), stays);
-          NodesAhead ahead(touched.rows, near, [&](NodeRange range) { embedding_.level(level).read_ahead(range); });
+          const StateLevel& sums = embedding_.level(level);
+          NodesAhead ahead(
+              touched.rows, near, [&](NodeRange range) { sums.read_ahead(range); },
+              [&](NodeId node) { return sums.is_in_memory(node); });
           for (std::size_t i = 0; i < touched.rows.size(); ++i) {
             ahead.at(i);
             if (i + kAhead < touched.rows.size()) {
@@ -241,8 +253,8 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
 }
 
 /// Queues a row for its push, keeps it as stale, or neither when there is nothing to tell.
-void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta, const RowDifference& difference,
-                    const Repair& repair, const Limits& limits, PushedRows& next) {
+void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* published, const std::int32_t* delta,
+                    const RowDifference& difference, const Repair& repair, const Limits& limits, PushedRows& next) {
   const std::uint32_t largest = difference.largest;
   StaleRows& stale = embedding_.stale(level);
   const std::int64_t degree = contents_.graph().degree(node);
@@ -260,8 +272,22 @@ void Update::settle(std::uint32_t level, NodeId node, const std::int32_t* delta,
   if (!push) return;
   if (!defers(level + 1))
     next.add(node, delta, difference.fingerprint);
-  else if (!embedding_.deferred().is_void)
-    embedding_.deferred().rows.add(node, static_cast<std::uint32_t>(degree), delta);
+  else
+    note_received(node, published);
+}
+
+void Update::note_received(std::uint32_t level, NodeId node, const StateRow& before, std::int32_t* space) {
+  Embedding::Deferred& deferred = embedding_.deferred();
+  if (deferred.is_void || deferred.rows.contains(node)) return;
+  const std::uint32_t degree = contents_.graph().degree(node);
+  if (deferred.rows.note_sums(node, embedding_.level(level), degree)) return;
+  density_from_sums(before, embedding_.columns(), degree, space);
+  deferred.rows.note(node, space);
+}
+
+void Update::note_received(NodeId node, const std::int32_t* published) {
+  Embedding::Deferred& deferred = embedding_.deferred();
+  if (!deferred.is_void && !deferred.rows.contains(node)) deferred.rows.note(node, published);
 }
 
 /// Sums rows that enter the receptive field. There are none at the last level, whose targets only become fewer.

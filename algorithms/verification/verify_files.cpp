@@ -172,7 +172,7 @@ void check_read_files(const std::filesystem::path& store, const Manifest& m, con
   // What was read is not read again: only what a run has replaced is.
   for (std::uint32_t level = 1; level < m.levels.size(); ++level)
     files.each(m.levels[level].partitions,
-               [&](const FileEntry&, std::size_t index) { embedding.level(level).partitions()[index].verify(); });
+               [&](const FileEntry&, std::size_t index) { embedding.level(level).partitions()[index]->verify(); });
 }
 
 }  // namespace unweave

@@ -62,19 +62,21 @@ void Graph::apply(const Delta& delta, std::span<const NodeId> base, std::vector<
 }
 
 void Graph::neighbours(NodeId node, std::vector<NodeId>& out) const {
-  if (!is_changed(node)) {
+  const Delta* const delta = delta_of(node);
+  if (delta == nullptr) {
     base_neighbours(node, out);
     return;
   }
   std::vector<NodeId> base;
   base_neighbours(node, base);
-  apply(deltas_.find(node)->second, base, out);
+  apply(*delta, base, out);
 }
 
 std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId> base,
                                             std::vector<NodeId>& buffer) const {
-  if (!is_changed(node)) return base;
-  apply(deltas_.find(node)->second, base, buffer);
+  const Delta* const delta = delta_of(node);
+  if (delta == nullptr) return base;
+  apply(*delta, base, buffer);
   return buffer;
 }
 
@@ -130,10 +132,12 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
   else
     shard.decode(local, encoded, buffer.targets.data());
   out = {first, nodes, counts_[first >> span_log2_] + (first & span_mask_), buffer.targets.data()};
-  static_assert(64 % kBlockNodes == 0);
-  if (changed_.empty()) return;
-  const std::uint64_t mask = (kBlockNodes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (kBlockNodes % 64)) - 1);
-  if (((changed_[first / 64] >> (first % 64)) & mask) == 0) return;
+  constexpr NodeId kPage = NodeMap<Delta>::kPageNodes;
+  static_assert(kPage % kBlockNodes == 0);
+  if (!deltas_) return;
+  const std::uint64_t mask =
+      (kBlockNodes == kPage ? ~std::uint64_t{0} : (std::uint64_t{1} << (kBlockNodes % kPage)) - 1);
+  if (((deltas_->page_members(first) >> (first % kPage)) & mask) == 0) return;
 
   std::vector<NodeId> merged;
   std::vector<NodeId> list;
@@ -142,8 +146,8 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const std::span<const NodeId> base(buffer.targets.data() + at, out.counts[i]);
     at += out.counts[i];
-    if (is_changed(first + i)) {
-      apply(deltas_.find(first + i)->second, base, list);
+    if (const Delta* const delta = delta_of(first + i)) {
+      apply(*delta, base, list);
       merged.insert(merged.end(), list.begin(), list.end());
       buffer.counts[i] = static_cast<std::uint32_t>(list.size());
     } else {
@@ -158,11 +162,12 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
 }
 
 bool Graph::has_changes(NodeRange span) const noexcept {
-  if (changed_.empty()) return false;
-  static_assert(kMinSpanNodes % 64 == 0);  // so that no word of bits belongs to two spans
-  const auto first = changed_.begin() + static_cast<std::ptrdiff_t>(span.first / 64);
-  const auto last = changed_.begin() + static_cast<std::ptrdiff_t>((std::uint64_t{span.last} + 63) / 64);
-  return std::any_of(first, last, [](std::uint64_t word) { return word != 0; });
+  constexpr NodeId kPage = NodeMap<Delta>::kPageNodes;
+  static_assert(kMinSpanNodes % kPage == 0);  // so that no page belongs to two spans
+  if (!deltas_) return false;
+  for (NodeId first = span.first; first < span.last; first += std::min(kPage, span.last - first))
+    if (deltas_->page_members(first) != 0) return true;
+  return false;
 }
 
 std::uint64_t Graph::max_decoded_bytes() const noexcept {
@@ -171,9 +176,8 @@ std::uint64_t Graph::max_decoded_bytes() const noexcept {
 }
 
 void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {
-  if (changed_.empty()) changed_.resize(std::size_t{nodes_} / 64 + 1);
-  changed_[from / 64] |= std::uint64_t{1} << (from % 64);
-  Delta& delta = deltas_[from];
+  if (!deltas_) deltas_ = std::make_unique<NodeMap<Delta>>(nodes_);
+  Delta& delta = deltas_->at(from);
   // An arc that returns to what the shard says leaves no trace.
   std::vector<NodeId>& undo = insert ? delta.removed : delta.inserted;
   const auto [first, last] = std::equal_range(undo.begin(), undo.end(), to);
@@ -186,10 +190,7 @@ void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units)
     changed_arcs_ += units - undone;
     if (insert) most_inserted_ = std::max<std::uint64_t>(most_inserted_, list.size());
   }
-  if (delta.removed.empty() && delta.inserted.empty()) {
-    deltas_.erase(from);
-    changed_[from / 64] &= ~(std::uint64_t{1} << (from % 64));
-  }
+  if (delta.removed.empty() && delta.inserted.empty()) deltas_->erase(from);
 }
 
 void Graph::remove_edge(NodeId u, NodeId v, std::uint32_t weight) {
@@ -209,14 +210,13 @@ void Graph::insert_edge(NodeId u, NodeId v, std::uint32_t weight) {
 void Graph::collect_changes(Changes& out) const {
   out.removed.clear();
   out.inserted.clear();
-  for (const auto& [node, delta] : deltas_) {
+  if (!deltas_) return;
+  deltas_->for_each({0, nodes_}, [&](NodeId node, const Delta& delta) {
     for (const NodeId to : delta.removed)
       if (node < to) out.removed.push_back({node, to});
     for (const NodeId to : delta.inserted)
       if (node < to) out.inserted.push_back({node, to});
-  }
-  std::sort(out.removed.begin(), out.removed.end());
-  std::sort(out.inserted.begin(), out.inserted.end());
+  });
 }
 
 }  // namespace unweave

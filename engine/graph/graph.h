@@ -9,11 +9,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/graph/block_graph.h"
+#include "engine/graph/node_map.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
@@ -49,9 +50,10 @@ class Graph {
   /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and itself.
   [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
     const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
-    if (!is_changed(node)) return base;
-    const Delta& delta = deltas_.find(node)->second;
-    return base + static_cast<std::uint32_t>(delta.inserted.size()) - static_cast<std::uint32_t>(delta.removed.size());
+    const Delta* const delta = delta_of(node);
+    if (delta == nullptr) return base;
+    return base + static_cast<std::uint32_t>(delta->inserted.size()) -
+           static_cast<std::uint32_t>(delta->removed.size());
   }
   /// Puts the sorted neighbours of `node`, without itself and as often as their edges weigh, into `out` (which keeps its capacity). Throws FormatError.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
@@ -98,7 +100,7 @@ class Graph {
     return std::min(2 * edges, nodes) * kDeltaBytes + 2 * edges * 2 * sizeof(NodeId);
   }
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
-    return deltas_.size() * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
+    return (deltas_ ? deltas_->size() : 0) * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
   }
   /// Differences from the shards, sorted, each edge with u < v and once for each unit of weight.
   void collect_changes(Changes& out) const;
@@ -109,14 +111,13 @@ class Graph {
     std::vector<NodeId> removed;   ///< sorted; arcs of the shard
     std::vector<NodeId> inserted;  ///< sorted; arcs that the shard lacks
   };
-  [[nodiscard]] bool is_changed(NodeId node) const noexcept {
-    return !changed_.empty() && ((changed_[node / 64] >> (node % 64)) & 1U) != 0;
-  }
+  /// What differs from the shard's list; null: nothing.
+  [[nodiscard]] const Delta* delta_of(NodeId node) const noexcept { return deltas_ ? deltas_->find(node) : nullptr; }
   /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from its own first one.
   template <class Use>
   void for_shards(std::size_t first, std::size_t last, const Use& use) const;
   void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);
-  static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: its entry, and the least array
+  static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: two entries, and the least array
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 
   NodeId nodes_;
@@ -130,8 +131,7 @@ class Graph {
   NodeId span_mask_;
   std::vector<Shard> shards_;
   std::vector<const std::uint32_t*> counts_;
-  std::unordered_map<NodeId, Delta> deltas_;
-  std::vector<std::uint64_t> changed_;  ///< one bit a node with a delta; allocated at the first change
+  std::unique_ptr<NodeMap<Delta>> deltas_;  ///< null until the first change
 };
 
 }  // namespace unweave

@@ -60,6 +60,8 @@ class NodeMap {
     for (Page& page : pages_) page = Page();
     size_ = 0;
   }
+  /// The nodes of node's page that have a value, as bits.
+  [[nodiscard]] std::uint64_t page_members(NodeId node) const noexcept { return pages_[node / kPageNodes].members; }
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
   /// Memory of a map without values.

@@ -35,14 +35,19 @@ void read_ahead_of(const Graph& graph, std::size_t block) {
   if (block % kBlocks == 0) graph.read_ahead(block == 0 ? 0 : block + kBlocks, block + 2 * kBlocks);
 }
 
-/// For a loop over `nodes`, which outlive it and mostly ascend: calls ask(range) for ranges that hold them all, each some
-/// hundred items before its turn. Nodes less than `near` apart share a range with what lies between: one long request is
-/// sooner served than several short ones.
-template <class Ask>
+/// All nodes have to be asked for.
+struct AskForAll {
+  bool operator()(NodeId /*node*/) const noexcept { return false; }
+};
+
+/// For a loop over `nodes`, which outlive it and mostly ascend: calls ask(range) for ranges that hold them all but those of
+/// which is_there(node) says that they need not be asked for, each some hundred items before its turn. Nodes less than
+/// `near` apart share a range with what lies between: one long request is sooner served than several short ones.
+template <class Ask, class IsThere = AskForAll>
 class NodesAhead {
  public:
-  NodesAhead(std::span<const NodeId> nodes, std::uint64_t near, Ask ask)
-      : nodes_(nodes), near_(near), ask_(std::move(ask)) {}
+  NodesAhead(std::span<const NodeId> nodes, std::uint64_t near, Ask ask, IsThere is_there = {})
+      : nodes_(nodes), near_(near), ask_(std::move(ask)), is_there_(std::move(is_there)) {}
   /// The turn of nodes[item] begins; items come in ascending order, from 0 on.
   void at(std::size_t item) {
     if (item == 0) look(0, kItems);
@@ -55,14 +60,16 @@ class NodesAhead {
     last = std::min(last, nodes_.size());
     while (first < last) {
       NodeRange range{nodes_[first], nodes_[first] + 1};
-      for (++first; first < last && nodes_[first] >= range.first && nodes_[first] < range.last + near_; ++first)
-        range.last = std::max(range.last, nodes_[first] + 1);
+      if (is_there_(nodes_[first++])) continue;
+      for (; first < last && nodes_[first] >= range.first && nodes_[first] < range.last + near_; ++first)
+        if (!is_there_(nodes_[first])) range.last = std::max(range.last, nodes_[first] + 1);
       ask_(range);
     }
   }
   std::span<const NodeId> nodes_;
   std::uint64_t near_;
   Ask ask_;
+  IsThere is_there_;
 };
 
 }  // namespace unweave

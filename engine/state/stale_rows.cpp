@@ -223,31 +223,18 @@ std::uint64_t StaleRows::bytes() const noexcept {
 }
 
 void StaleRows::spill(const std::filesystem::path& folder) {
-  constexpr std::size_t kPiece = std::size_t{256} << 10;
-  const bool all = spools_.size() >= kMostSpools;  // puts together what is left of the earlier files
+  const bool all = spools_.has_many();
   const auto moves = [&](const Row& row) { return all || row.in_memory; };
   std::uint64_t bytes = 0;
-  const auto add_bytes = [&](NodeId, const Row& row) {
+  rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) {
     if (moves(row)) bytes += std::uint64_t{row.width} * columns_;
-  };
-  rows_.for_each({0, nodes_}, add_bytes);
+  });
   if (bytes > 0) {
-    spools_.reserve(kMostSpools);  // nothing may fail once rows lie in the spool
-    MappedSpool spool(folder, bytes);
-    std::vector<std::byte> piece;
-    std::uint64_t written = 0;
-    const auto flush = [&] {
-      spool.write(written, piece);
-      written += piece.size();
-      piece.clear();
-    };
-    rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) {
-      if (!moves(row)) return;
-      piece.insert(piece.end(), row.values, row.values + std::size_t{row.width} * columns_);
-      if (piece.size() >= kPiece) flush();
+    const std::byte* at = spools_.write(folder, bytes, [&](const auto& add) {
+      rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) {
+        if (moves(row)) add(std::span(row.values, std::size_t{row.width} * columns_));
+      });
     });
-    flush();
-    const std::byte* at = spool.as<std::byte>();
     rows_.change_each([&](Row& row) {
       if (!moves(row)) return;
       row.values = at;
@@ -255,10 +242,9 @@ void StaleRows::spill(const std::filesystem::path& folder) {
       at += std::size_t{row.width} * columns_;
     });
     if (all) {
-      spools_.clear();
+      spools_.keep_newest();
       loaded_.clear();
     }
-    spools_.push_back(std::move(spool));
   }
   for (RowArena& one : arenas_) one.clear();
 }

@@ -16,10 +16,10 @@
 
 #include "engine/graph/node_map.h"
 #include "engine/resources/row_arena.h"
+#include "engine/state/spooled_rows.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/sealed_file.h"
-#include "storage/io/spool_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -91,7 +91,6 @@ class StaleRows {
   };
   static constexpr std::size_t kRecents = 4;  ///< more than tasks are likely to want at a time
   enum class Tracked { nothing, squares, all };
-  static constexpr std::size_t kMostSpools = 16;
   [[nodiscard]] static std::uint8_t width_of(std::int32_t largest) noexcept;
   /// The arena of rows of 1, 2 or 4 bytes a value.
   [[nodiscard]] RowArena& arena(std::uint8_t width) noexcept { return arenas_[width / 2]; }
@@ -111,7 +110,7 @@ class StaleRows {
   mutable std::array<Recent, kRecents> recents_;
   std::array<RowArena, 3> arenas_;
   std::vector<SealedFile> loaded_;
-  std::vector<MappedSpool> spools_;
+  SpooledRows spools_;
 };
 
 }  // namespace unweave

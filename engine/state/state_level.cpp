@@ -44,21 +44,21 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
 bool StateLevel::contains(NodeId node) const noexcept {
   if (resident_) return resident_->contains(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_].contains(node)
+  return dirty == nullptr ? partitions_[node / span_]->contains(node)
                           : dirty->narrow != nullptr || dirty->wide != nullptr;
 }
 
 StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_].row(node) : StateRow{dirty->narrow, dirty->wide};
+  return dirty == nullptr ? partitions_[node / span_]->row(node) : StateRow{dirty->narrow, dirty->wide};
 }
 
 void StateLevel::read_ahead(NodeRange nodes) const noexcept {
   if (resident_) return;
   if (nodes.size() == 1 && dirty_.find(nodes.first) != nullptr) return;  // in memory
   for (NodeId first = nodes.first; first < nodes.last;) {
-    const StatePartition& partition = partitions_[first / span_];
+    const StatePartition& partition = *partitions_[first / span_];
     const NodeId last = std::min(nodes.last, partition.range().last);
     partition.read_ahead({first, last});
     first = last;
@@ -133,7 +133,7 @@ void StateLevel::drop(NodeId node) {
   }
   DirtyRow& dirty = dirty_.at(node);
   give_back(dirty);
-  if (!partitions_[node / span_].contains(node)) dirty_.erase(node);
+  if (!partitions_[node / span_]->contains(node)) dirty_.erase(node);
 }
 
 ResidentRows* StateLevel::recompute_in_memory(MemoryBudget& budget) {
@@ -164,13 +164,12 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
 void StateLevel::open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions,
                       std::uint32_t columns, ColumnRange part) {
   const auto is_kept = [&](std::size_t i) { return i < entries_.size() && partitions[i] == entries_[i]; };
-  std::vector<StatePartition> opened, all;
-  for (std::size_t i = 0; i < partitions.size(); ++i)
-    if (!is_kept(i)) opened.emplace_back(folder, partitions[i], level_, span_range(nodes_, i), columns, part);
-  // Others stay open, with what is known of their pages.
+  std::vector<std::shared_ptr<const StatePartition>> all;
   all.reserve(partitions.size());
-  auto next = opened.begin();
-  for (std::size_t i = 0; i < partitions.size(); ++i) all.push_back(std::move(is_kept(i) ? partitions_[i] : *next++));
+  for (std::size_t i = 0; i < partitions.size(); ++i)  // others stay open, with what is known of their pages
+    all.push_back(is_kept(i) ? partitions_[i]
+                             : std::make_shared<const StatePartition>(folder, partitions[i], level_,
+                                                                      span_range(nodes_, i), columns, part));
   std::swap(partitions_, all);
   entries_ = partitions;
   resident_.reset();
@@ -213,7 +212,7 @@ void StateLevel::mark_changed(NodeRange range, const std::vector<FileEntry>& par
   };
   for (NodeId first = range.first; first < range.last;) {
     const std::size_t i = first / span_;
-    const NodeId last = std::min(range.last, partitions_[i].range().last);
+    const NodeId last = std::min(range.last, partitions_[i]->range().last);
     if (resident_ || entries_[i] != partitions[i])
       for (NodeId node = first; node < last; ++node) mark(node);
     first = last;
@@ -226,7 +225,7 @@ void StateLevel::mark_changed(NodeRange range, const std::vector<FileEntry>& par
 std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
   std::vector<FileEntry> files = entries_;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
-    const StatePartition& partition = partitions_[i];
+    const StatePartition& partition = *partitions_[i];
     std::size_t dirty = resident_ ? partition.range().size() : 0;
     dirty_.for_each(partition.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is

@@ -73,7 +73,7 @@ class StateLevel {
   void visit_overlay(NodeRange range, const std::function<void(NodeId)>& use) const {
     dirty_.for_each(range, [&](NodeId node, const DirtyRow&) { use(node); });
   }
-  [[nodiscard]] bool is_in_partition(NodeId node) const noexcept { return partitions_[node / span_].contains(node); }
+  [[nodiscard]] bool is_in_partition(NodeId node) const noexcept { return partitions_[node / span_]->contains(node); }
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
   /// Rows in memory and not in files, those that left the receptive field included.
@@ -98,7 +98,10 @@ class StateLevel {
   /// anew, of other dirty rows the nodes are added to the run. Returns the partitions. The object goes on unchanged.
   [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
   [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
-  [[nodiscard]] const std::vector<StatePartition>& partitions() const noexcept { return partitions_; }
+  /// Shared with whoever needs the rows of a partition after this level has a newer one.
+  [[nodiscard]] const std::vector<std::shared_ptr<const StatePartition>>& partitions() const noexcept {
+    return partitions_;
+  }
 
  private:
   /// A dirty row. Neither pointer is set where the row left the receptive field.
@@ -117,7 +120,7 @@ class StateLevel {
   NodeId nodes_;
   NodeId span_;
   std::vector<FileEntry> entries_;
-  std::vector<StatePartition> partitions_;
+  std::vector<std::shared_ptr<const StatePartition>> partitions_;
   std::unique_ptr<ResidentRows> resident_;  ///< every row, after a recomputation; then nothing else counts
   StoredRun run_;                           ///< that some dirty rows may lie in
   NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions

@@ -24,6 +24,7 @@ constexpr std::uint32_t kChunkLog2 = 12;
 /// How much is asked for at a time. A system cuts a longer request to what it reads ahead of a disk, 128 KiB where
 /// nobody has set more, and the rest of it would come page by page.
 constexpr std::uint64_t kAskBytes = std::uint64_t{128} << 10;
+constexpr std::uint64_t kRowBytes = std::uint64_t{16} << 10;  // at most, of a row or a few beside each other
 constexpr std::uint64_t kAskChunks = kAskBytes / kSealedChunkBytes;
 constexpr std::size_t kRootOffset = 104;
 constexpr std::size_t kHeaderSumOffset = 120;
@@ -234,7 +235,10 @@ std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t
 
 void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept {
   if (offset >= size_ || length == 0) return;
-  ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + std::min(size_, offset + length));
+  length = std::min(length, size_ - offset);
+  // Rows that were read before are most likely there, and asking costs as much as reading them then. A scan asks again.
+  if (length <= kRowBytes && is_checked(offset, length)) return;
+  ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + offset + length);
 }
 
 void SealedFile::forget(std::uint64_t offset, std::uint64_t length) const noexcept {

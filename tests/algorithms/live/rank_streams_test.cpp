@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -109,10 +110,10 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests = testing::random_requests(sample, 60, 9);
     stream(folder / "s", requests, {.ranks = 1, .batch = 20, .checkpoint = false});
     const std::filesystem::path journal = folder / "s" / read_manifest(folder / "s").journal->path;
-    std::filesystem::resize_file(journal, std::filesystem::file_size(journal) - 7);
+    std::ofstream(journal, std::ios::app) << "an append";
     for (int trial = 0; trial < 20; ++trial) {
       const std::filesystem::path copy = copy_of(folder);
-      run_stream(copy, 4, [](LiveStore& store) { CHECK(store.sequence() == 40); });
+      run_stream(copy, 4, [](LiveStore& store) { CHECK(store.sequence() == 60); });
     }
   }
 

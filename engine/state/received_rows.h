@@ -1,0 +1,83 @@
+// engine/state/received_rows.h - the rows of one level as the next level has received them, of nodes whose rows may have
+// changed since: what is needed to tell the next level of all changes at once.
+//
+// A row whose sums still lie in a partition is noted by its degree alone; others are copied as normalised sums. Copies lie
+// in memory or, after spill(), in files. Tasks may note rows at once, as long as no two of them do so in one aligned block
+// of 64 nodes (NodeMap::kPageNodes).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/graph/node_map.h"
+#include "engine/resources/row_arena.h"
+#include "engine/state/spooled_rows.h"
+#include "engine/state/state_level.h"
+#include "storage/formats/state_file.h"
+#include "storage/io/types.h"
+
+namespace unweave {
+
+/// A row as it was received: normalised sums, or the sums and the degree that they follow from.
+struct ReceivedRow {
+  const std::int32_t* values = nullptr;  ///< one a column; null: see the others
+  StateRow sums;
+  std::uint32_t degree = 0;
+};
+
+class ReceivedRows {
+ public:
+  ReceivedRows(NodeId nodes, std::uint32_t columns);
+
+  /// The partitions of `level` are those that note_sums() may point to from now on, where nothing is noted yet. Files that
+  /// are replaced meanwhile take room on the disk until clear().
+  void begin(const StateLevel& level);
+  /// Notes that a node's row was received as its partition has it, with this degree. False, and nothing is noted, where
+  /// its row lies elsewhere, or in another partition than begin() has seen.
+  [[nodiscard]] bool note_sums(NodeId node, const StateLevel& level, std::uint32_t degree);
+  /// Notes normalised sums, one a column. Throws std::bad_alloc.
+  void note(NodeId node, const std::int32_t* values);
+
+  [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+  [[nodiscard]] bool contains(NodeId node) const noexcept { return rows_.find(node) != nullptr; }
+  /// Nothing where the row has not changed. Throws FormatError for a damaged partition.
+  [[nodiscard]] std::optional<ReceivedRow> find(NodeId node) const;
+  /// The row will be read soon.
+  void read_ahead(NodeId node) const noexcept;
+  /// Their nodes, sorted.
+  [[nodiscard]] std::vector<NodeId> nodes() const;
+  void erase(NodeId node);
+  void clear();
+
+  /// Memory of so many rows at most, and that of those that there are.
+  [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
+    return rows * columns * sizeof(std::int32_t) + NodeMap<Row>::bytes(rows);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_in_memory() + NodeMap<Row>::bytes(rows_.size()); }
+  /// Memory without rows.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<Row>::empty_bytes(nodes); }
+  /// What spill() would give back.
+  [[nodiscard]] std::uint64_t bytes_in_memory() const noexcept { return arena_.bytes(); }
+  /// Puts the copies that lie in memory into a file without a name in `folder`. Throws ResourceError, DataError; the rows
+  /// are then as before.
+  void spill(const std::filesystem::path& folder);
+
+ private:
+  struct Row {
+    const std::int32_t* values = nullptr;
+    std::uint32_t degree = 0;
+    bool in_memory = false;  ///< in the arena
+  };
+  NodeId nodes_;
+  NodeId span_;
+  std::uint32_t columns_;
+  std::vector<std::shared_ptr<const StatePartition>> partitions_;
+  NodeMap<Row> rows_;
+  RowArena arena_;
+  SpooledRows spools_;
+};
+
+}  // namespace unweave
