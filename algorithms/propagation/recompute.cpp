@@ -115,6 +115,7 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
 
 std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std::uint32_t level,
                              std::span<const NodeId> rows) {
+  if (rows.empty()) return 0;
   const std::uint32_t columns = embedding.columns();
   const FingerprintKey key(1, columns);
   const ColumnFactors factors = key.columns(0);

@@ -103,7 +103,7 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   // Where the last level is put off, nobody asks for normalised sums of the one before it.
   const bool put_off = defers(level + 1) && limits.exact && !embedding_.stale(level).contains(node);
   const bool settles = !last_level && !put_off;
-  const std::uint32_t degree = last_level ? 0 : contents_.graph().degree(node);  // nobody divides the last level here
+  const std::uint32_t degree = settles ? contents_.graph().degree(node) : 0;
   StateLevel& sums = embedding_.level(level);
   const StateRow before = expected_row(sums, node);
   const ColumnFactors factors = key_.columns(0);

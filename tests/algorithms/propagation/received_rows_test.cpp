@@ -17,7 +17,7 @@ namespace {
 constexpr NodeId kReceivedNodes = 1000;
 constexpr std::uint32_t kReceivedColumns = 8;
 
-using Values = std::vector<std::int32_t>;
+using ReceivedValues = std::vector<std::int32_t>;
 
 struct ReceivedStore {
   ReceivedStore() {
@@ -25,8 +25,8 @@ struct ReceivedStore {
     testing::propagate_store(dir / "s", testing::tiny_spec(1));
     level.emplace(dir / "s", read_manifest(dir / "s"), 1, StoredRun());
   }
-  [[nodiscard]] Values present(NodeId node) const { return values_of(level->row(node)); }
-  static Values values_of(const StateRow& row) {
+  [[nodiscard]] ReceivedValues present(NodeId node) const { return values_of(level->row(node)); }
+  static ReceivedValues values_of(const StateRow& row) {
     REQUIRE(row.narrow != nullptr);
     return {row.narrow, row.narrow + kReceivedColumns};
   }
@@ -43,11 +43,11 @@ TEST_SUITE("unit") {
     StateLevel& level = *store.level;
     ReceivedRows received(kReceivedNodes, kReceivedColumns);
     CHECK_FALSE(received.note_sums(7, level, 3));  // nobody has said which partitions
-    const Values changed(kReceivedColumns, 11);
+    const ReceivedValues changed(kReceivedColumns, 11);
     level.store(5, changed.data());
     received.begin(level);
     CHECK_FALSE(received.note_sums(5, level, 3));  // lies beside its partition
-    const Values seven = store.present(7);
+    const ReceivedValues seven = store.present(7);
     REQUIRE(received.note_sums(7, level, 3));
     CHECK(received.bytes_in_memory() == 0);
     level.store(7, changed.data());
@@ -71,7 +71,7 @@ TEST_SUITE("unit") {
   TEST_CASE("copies stay in order when they go to files, and rows of zeros are rows") {
     const testing::TempDir folder;
     ReceivedRows received(kReceivedNodes, kReceivedColumns);
-    std::map<NodeId, Values> plain;
+    std::map<NodeId, ReceivedValues> plain;
     std::mt19937 random(5);
     for (int step = 0; step < 6000; ++step) {
       const auto node = static_cast<NodeId>(random() % kReceivedNodes);
@@ -79,7 +79,7 @@ TEST_SUITE("unit") {
         received.erase(node);
         plain.erase(node);
       } else if (!received.contains(node)) {
-        Values values(kReceivedColumns);
+        ReceivedValues values(kReceivedColumns);
         if (random() % 4 != 0)
           for (std::int32_t& value : values) value = static_cast<std::int32_t>(random());
         received.note(node, values.data());
@@ -95,7 +95,7 @@ TEST_SUITE("unit") {
       nodes.push_back(node);
       const auto row = received.find(node);
       REQUIRE(row);
-      REQUIRE(Values(row->values, row->values + kReceivedColumns) == values);
+      REQUIRE(ReceivedValues(row->values, row->values + kReceivedColumns) == values);
     }
     CHECK(received.nodes() == nodes);
     received.clear();

@@ -151,6 +151,18 @@ TEST_SUITE("unit") {
 
   TEST_CASE("numbers with a divisor are no primes") {
     for (std::uint32_t odd = 3; odd < 2000; odd += 2) CHECK(is_prime(odd) == !has_divisor(odd));
+    // The least composite numbers that pass for the bases 2; 2 and 3; .. up to 2, 3, 5 and 7, and one for 2 and 7.
+    for (const std::uint32_t odd : {2'047U, 1'373'653U, 25'326'001U, 3'215'031'751U, 314'821U}) {
+      CAPTURE(odd);
+      CHECK(has_divisor(odd));
+      CHECK(!is_prime(odd));
+    }
+    std::mt19937 random(7);
+    for (int i = 0; i < 300; ++i) {
+      const auto odd = static_cast<std::uint32_t>(random() | 1U);
+      CAPTURE(odd);
+      CHECK(is_prime(odd) == !has_divisor(odd));
+    }
     CHECK(!is_prime(46'337U * 46'337U));
     CHECK(!is_prime(32'771U * 32'779U));
     CHECK(is_prime(4'294'967'291U));
