@@ -14,6 +14,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/propagation/propagation_plan.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
 #include "storage/io/error.h"
@@ -44,6 +45,7 @@ void make_store(const std::filesystem::path& path, std::uint32_t columns = 40) {
 
 struct Propagated {
   std::uint64_t tiles = 0;
+  bool refills = false;
   std::map<std::string, std::string> files;
 };
 
@@ -52,6 +54,7 @@ Propagated propagated(const std::filesystem::path& path, const PropagationSpec& 
   MemoryBudget budget(memory);
   {
     LiveStore store(path, Access::write, budget, release_ledger());
+    if (spec.levels < 100) result.refills = plan_propagation(store.contents(), spec, budget).state.tiles.refills;
     result.tiles = propagate(store, spec, budget, {}).tiles;
   }
   CHECK(budget.used() == 0);
@@ -87,13 +90,16 @@ TEST_SUITE("slow") {
         CHECK(expected.tiles == 1);
         CHECK(expected.files.size() >= 4);
         for (const std::size_t threads : {1, 3}) {
-          // The small budget cuts the columns into tiles; 16-bit ones take half, and so do levels of few rows.
+          // Small budgets cut the columns into tiles; 16-bit ones take half, and so do levels of few rows. With all rows there
+          // are budgets for one buffer of all columns, which is filled anew from partitions, and for less.
           const std::uint64_t small = (all_rows ? 20U : 10U) / (scale_bits == 14 ? 2 : 1) + 1;
-          for (const std::uint64_t memory : {kPlenty, small << 20}) {
+          for (const std::uint64_t mebibytes : {std::uint64_t{0}, small, all_rows ? small * 3 / 5 : small}) {
+            CAPTURE(mebibytes);
             const ThreadLimit limit(threads);
-            const Propagated got = propagated(folder / "s", spec, memory);
+            const Propagated got = propagated(folder / "s", spec, mebibytes == 0 ? kPlenty : mebibytes << 20);
             CHECK(got.files == expected.files);
-            if (memory < kPlenty) CHECK(got.tiles > 1);
+            CHECK(got.refills == (all_rows && mebibytes > 0));
+            CHECK((got.tiles > 1) == (mebibytes > 0 && (!all_rows || mebibytes < small)));
           }
         }
       }
@@ -196,9 +202,19 @@ TEST_SUITE("slow") {
     CHECK(plan(with_small).memory_bytes() == with_small);
     CHECK(plan(with_ample).tiles.tiles == 1);
     CHECK(plan(with_ample).memory_bytes() == one_tile + ample(with_ample));
-    const StatePlan cut = plan(with_small - 1);
+    // With less, one buffer takes the rows of all columns, and is filled anew for the second level.
+    const StatePlan filled = plan(with_small - 1);
+    CHECK(filled.tiles.tiles == 1);
+    CHECK(filled.tiles.refills);
+    CHECK(filled.refill_bytes == written / 2);
+    CHECK(filled.spooled_bytes == 0);
+    options.refills = true;
+    const std::uint64_t one_buffer =
+        plan_tiles(block_source(store.contents().graph()), options, kEnough).memory_bytes();
+    const StatePlan cut = plan(one_buffer + small(kEnough) - 1);
     CHECK(cut.tiles.tiles == 2);
-    CHECK(cut.memory_bytes() > one_tile / 2 + ample(with_small - 1));
+    CHECK(cut.spooled_bytes == written);
+    CHECK(cut.memory_bytes() > one_buffer / 2);
   }
 
   TEST_CASE("a propagation that fails half way leaves no file behind") {
