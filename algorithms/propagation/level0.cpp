@@ -16,7 +16,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kReadRows = std::uint64_t{1} << 14;  // rows of features that are asked for at a time
+constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
 constexpr std::uint64_t kAhead = 3;                          // so many pieces of them before their turn
 constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
