@@ -161,8 +161,8 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
   }
 }
 
-/// Fills all rows of a tile anew, from files for which each worker waits, and adds them to the check of the next level. More
-/// workers than there are processors keep the disk busy.
+/// Fills all rows of a tile anew, from files for which each worker waits, and adds them to the check of the next level.
+/// More workers than there are processors keep the disk busy.
 template <class T>
 void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns columns, T* tile, const LevelCheck* check,
                  MemoryBudget& budget) {

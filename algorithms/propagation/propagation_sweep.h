@@ -3,9 +3,9 @@
 // For every column, with N(u) the neighbours of u and d(u) = |N(u)| + 1:
 //   S^l(u) = t^{l-1}(u) + sum over v in N(u) of t^{l-1}(v)      exact integers
 //   t^l(u) = rint(S^l(u) / d(u))                                float64 quotient, ties to even
-// Columns do not mix, so a tile of columns passes through all levels: t^{l-1} and t^l of the tile are all that is dense. The
-// graph is read once a level and tile, the wider the tile the less often. Where memory is short, t^l need not lie beside
-// t^{l-1}: it is made of S^l once all of it was handed over, which doubles the width.
+// Columns do not mix, so a tile of columns passes through all levels: t^{l-1} and t^l of the tile are all that is dense.
+// The graph is read once a level and tile, the wider the tile the less often. Where memory is short, t^l need not lie
+// beside t^{l-1}: it is made of S^l once all of it was handed over, which doubles the width.
 #pragma once
 
 #include <cstddef>
@@ -78,8 +78,8 @@ struct TilePlan {
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
 /// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
-/// whose buffers (one of all rows, for L > 1 without refills one of those that level 1 wants) and workers fit `available` bytes. Throws
-/// ResourceError when a single column does not fit.
+/// whose buffers (one of all rows, for L > 1 without refills one of those that level 1 wants) and workers fit `available`
+/// bytes. Throws ResourceError when a single column does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   std::uint64_t available);
 

@@ -54,7 +54,8 @@ std::uint64_t partition_bytes(NodeId nodes, std::uint32_t columns, const RowMask
   return bytes;
 }
 
-/// Bytes that sums in such tiles move: through files, and from memory, which gives about so many in the time of one of a file.
+/// Bytes that sums in such tiles move: through files, and from memory, which gives kMemoryRate of them in the time in which
+/// a disk gives one.
 double moved_bytes(const Contents& contents, const PropagationOptions& options, const TilePlan& plan) {
   constexpr double kMemoryRate = 10;
   constexpr std::size_t kCacheLine = 64;

@@ -60,8 +60,8 @@ struct SweepResult {
 /// column does not fit `available` bytes. `job.fill` may be empty.
 [[nodiscard]] TilePlan plan_in_memory(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
-/// The tiles of sums that move the fewest bytes: with two buffers, or wider ones with a buffer that is filled anew from the
-/// files of a level's sums for the next one. Throws ResourceError when a single column does not fit `available` bytes.
+/// The tiles of sums that move the fewest bytes: with two buffers, or wider ones with a buffer that is filled anew from
+/// the files of a level's sums for the next one. Throws ResourceError when a single column does not fit `available` bytes.
 [[nodiscard]] TilePlan plan_sum_tiles(const Contents& contents, const PropagationOptions& options,
                                       std::uint64_t available);
 

@@ -90,8 +90,8 @@ TEST_SUITE("slow") {
         CHECK(expected.tiles == 1);
         CHECK(expected.files.size() >= 4);
         for (const std::size_t threads : {1, 3}) {
-          // Small budgets cut the columns into tiles; 16-bit ones take half, and so do levels of few rows. With all rows there
-          // are budgets for one buffer of all columns, which is filled anew from partitions, and for less.
+          // Small budgets cut the columns into tiles; 16-bit ones take half, and so do levels of few rows. With all rows
+          // the first of them has room for one buffer of all columns, which is filled anew from partitions.
           const std::uint64_t small = (all_rows ? 20U : 10U) / (scale_bits == 14 ? 2 : 1) + 1;
           for (const std::uint64_t mebibytes : {std::uint64_t{0}, small, small * 3 / 5}) {
             CAPTURE(mebibytes);
