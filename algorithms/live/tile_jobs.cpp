@@ -300,8 +300,9 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
     for (std::size_t i = 0; i < form.levels.size(); ++i) bytes += form.shape(i, range).file_bytes();
     require_disk_room(store.path(), bytes, "the tiles", "keep fewer rows (" + option("rows", "labelled") + ")");
     const SweepResult result = naming_store(store.path(), [&] {
-      return spec.kept.has_sums() ? sum_tiles(folder, contents, job, {0, job.fill}, range, plan.state, budget, &norms)
-                                  : row_tiles(folder, contents, spec, job, targets, range, plan.state, budget, &norms);
+      return spec.kept.has_sums()
+                 ? sum_tiles(folder, contents, job, {0, job.fill, true}, range, plan.state, budget, &norms)
+                 : row_tiles(folder, contents, spec, job, targets, range, plan.state, budget, &norms);
     });
     require_folder();
     ++report.done;

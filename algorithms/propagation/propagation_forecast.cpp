@@ -175,6 +175,10 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
       seconds.sweep += std::max(from_lists ? 0 : disk.pass(work.graph_bytes, graph), sums / threads);
     }
   }
+  // Nothing is summed while a tile waits for sums that have just passed by the page cache.
+  const double refills = std::max(machine.is_memory ? 0 : work.refill_bytes / machine.disk.read_bytes_per_second,
+                                  work.refill_bytes * kAssembledByte / threads);
+  seconds.sweep += refills;
   const double written = work.spooled_bytes > 0 ? work.spooled_bytes : work.state_bytes;
   const double waits = written / write_rate;
   // What the buffers hold at the end is written after the last sum.
@@ -262,6 +266,7 @@ void add_plan(const PropagationPlan& plan, PropagationWork& work) {
   work.write_buffer_bytes = static_cast<double>(plan.state.buffer_bytes());
   work.state_bytes = static_cast<double>(plan.state.state_bytes);
   work.spooled_bytes = static_cast<double>(plan.state.spooled_bytes);
+  work.refill_bytes = static_cast<double>(plan.state.refill_bytes);
   if (plan.state.memory_bytes() > 0) {
     // A small part of the tile, which costs little beside it.
     constexpr std::uint64_t kLeastTouched = std::uint64_t{2} << 20, kMostTouched = std::uint64_t{64} << 20;

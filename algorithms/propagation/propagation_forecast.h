@@ -30,6 +30,7 @@ struct PropagationWork {
   double columns = 0, tile_columns = 0, tiles = 1;
   double value_bytes = 4;  ///< a value in a tile
   double graph_bytes = 0, feature_bytes = 0, state_bytes = 0, spooled_bytes = 0, cone_bytes = 0;
+  double refill_bytes = 0;  ///< sums that are read to fill tiles with the level above
   double write_buffer_bytes = 0;
   double files = 0;                                  ///< that are made durable
   double graph_resident = 1, features_resident = 1;  ///< shares of the bytes that lie in the page cache before it

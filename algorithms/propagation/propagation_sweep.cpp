@@ -2,7 +2,9 @@
 #include "algorithms/propagation/propagation_sweep.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "algorithms/propagation/row_share.h"
@@ -14,6 +16,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;  // bytes
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kFillRows = 4096;
 constexpr std::size_t kCheckedBytes = std::size_t{128} << 10;  // rows of level 0 that are checked from a cache
 constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
@@ -43,12 +46,26 @@ NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
   return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
 }
 
+/// Rows that are read back at a time: about as many as a disk wants, and whole blocks of one partition.
+std::size_t refill_rows(std::size_t width) {
+  constexpr std::size_t kRefillBytes = std::size_t{256} << 10;
+  return std::clamp<std::size_t>(std::bit_floor(kRefillBytes / (width * sizeof(std::int32_t))), kBlockNodes, kFillRows);
+}
+
+/// The sums, and what becomes of them on the way to 16 bits.
+std::uint64_t refill_worker_bytes(std::size_t width) {
+  return 2 * (refill_rows(width) * width * sizeof(std::int32_t) + 4 * kPage) + ColumnTotals::bytes(width);
+}
+
 /// The plan of tiles of `width` columns with so many workers.
 TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, std::size_t width,
                   std::size_t workers) {
-  TilePlan plan{width, (options.features + width - 1) / width, 0, workers * sweep_worker_bytes(source, width)};
+  TilePlan plan{width, (options.features + width - 1) / width, options.refills && options.hops > 1, 0,
+                workers * sweep_worker_bytes(source, width)};
   plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
-  if (options.hops > 1) plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  if (options.hops > 1 && !plan.refills)
+    plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  if (plan.refills) plan.worker_bytes = std::max(plan.worker_bytes, refill_worker_bytes(width));
   plan.worker_bytes += SumCheck::bytes(source.num_nodes, options.first_column + options.features,
                                        static_cast<std::uint32_t>(options.hops), options.wanted,
                                        options.share != nullptr ? options.share->own().size() : source.num_nodes);
@@ -82,6 +99,8 @@ void check_options(const BlockSource& source, const PropagationOptions& options)
   }
   if (options.share != nullptr && !options.wanted.empty())
     throw UsageError("ranks share the rows of all nodes, and not those of some");
+  if (options.refills && (options.share != nullptr || !options.wanted.empty()))
+    throw UsageError("a tile is filled anew with rows of all nodes, and not with those of some");
   for (const RowMask& mask : options.wanted) {
     if (mask.rows() != source.num_nodes) throw UsageError("a mask of wanted rows must have one bit a node");
   }
@@ -142,6 +161,33 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
   }
 }
 
+/// Fills all rows of a tile anew, from files for which each worker waits, and adds them to the check of the next level.
+/// More workers than there are processors keep the disk busy.
+template <class T>
+void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns columns, T* tile, const LevelCheck* check,
+                 MemoryBudget& budget) {
+  const std::uint64_t worker_bytes = refill_worker_bytes(columns.count);
+  const std::size_t workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, 2 * active_threads() + 2);
+  const Reservation memory = budget.reserve(workers * worker_bytes, "sums read back");
+  const std::size_t step = refill_rows(columns.count), items = (source.num_nodes + step - 1) / step;
+  run_waiting_items(items, workers, [&](auto&& next_item) {
+    std::vector<std::int32_t> piece(std::is_same_v<T, std::int32_t> ? 0 : step * columns.count);
+    for (std::size_t item = next_item(); item < items; item = next_item()) {
+      const NodeRange rows{static_cast<NodeId>(item * step),
+                           static_cast<NodeId>(std::min<std::size_t>(source.num_nodes, (item + 1) * step))};
+      T* const out = tile + rows.first * columns.count;
+      if constexpr (std::is_same_v<T, std::int32_t>) {
+        fill(columns, rows, out);
+      } else {
+        fill(columns, rows, piece.data());
+        const std::size_t values = rows.size() * columns.count;
+        for (std::size_t i = 0; i < values; ++i) out[i] = static_cast<T>(piece[i]);
+      }
+      if (check != nullptr) check_terms(source, 0, rows, TileOf<T>{out, columns.count}, *check);
+    }
+  });
+}
+
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
@@ -150,7 +196,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
   // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer smaller;
-  if (options.hops > 1)
+  if (options.hops > 1 && !plan.refills)
     smaller = HugeBuffer(tile_bytes(next_rows(source, options), plan.width, options), budget, "column tile");
   // A level leaves to the next the rows that it was wanted for, one after another.
   Reservation ranks_memory;
@@ -203,14 +249,16 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
     HugeBuffer* next = &smaller;
     for (int level = 1; level <= options.hops; ++level) {
       const bool is_last = level == options.hops && first + columns.count == end;
-      if (is_last && options.hops > 1 && options.spare) options.spare(std::exchange(*next, {}));
+      if (is_last && options.hops > 1 && !plan.refills && options.spare) options.spare(std::exchange(*next, {}));
       SweepTile<T> tile;
       tile.input = {current->as<T>(), columns.count, options.scale_bits};
       // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
-      tile.quotients = level < options.hops ? next->as<T>() : nullptr;
+      tile.quotients = level < options.hops && !plan.refills ? next->as<T>() : nullptr;
       const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
       if (share != nullptr) wanted = &share->mask();
-      const LevelCheck check = check_of(level);
+      LevelCheck check = check_of(level);
+      const LevelCheck refill_check = check;
+      if (plan.refills) check.terms = nullptr;  // they are formed as the tile is filled anew
       const SweepLevel job{tile, wanted, ranks_of(level - 1), share != nullptr ? &share->ranks() : ranks_of(level),
                            options.check == nullptr ? nullptr : &check};
       const bool has_lists = level == options.hops && options.last_lists != nullptr;
@@ -223,6 +271,11 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
         throw WrongSums(blame_level(source, job, *options.check, number));
       if (options.level_done) options.level_done(level, columns);
       if (level == options.hops) continue;
+      if (plan.refills) {
+        refill_tile(source, options.refill(level, columns), columns, larger.as<T>(),
+                    options.check == nullptr ? nullptr : &refill_check, budget);
+        continue;
+      }
       if (share == nullptr) {
         std::swap(current, next);
         continue;
@@ -242,6 +295,7 @@ double propagation_sweep(const BlockSource& source, const PropagationOptions& op
                          MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
   check_options(source, options);
   if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return 0;
+  if (plan.refills && !options.refill) throw UsageError("nobody fills tiles anew");
   return is_short(options) ? sweep_tiles<std::int16_t>(source, options, plan, budget, fill, sink)
                            : sweep_tiles<std::int32_t>(source, options, plan, budget, fill, sink);
 }

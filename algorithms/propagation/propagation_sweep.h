@@ -3,8 +3,9 @@
 // For every column, with N(u) the neighbours of u and d(u) = |N(u)| + 1:
 //   S^l(u) = t^{l-1}(u) + sum over v in N(u) of t^{l-1}(v)      exact integers
 //   t^l(u) = rint(S^l(u) / d(u))                                float64 quotient, ties to even
-// Columns do not mix, so a tile of columns passes through all levels in memory: t^{l-1} and t^l of the tile are all
-// that is dense. The graph is read once a level and tile, the wider the tile the less often.
+// Columns do not mix, so a tile of columns passes through all levels: t^{l-1} and t^l of the tile are all that is dense.
+// The graph is read once a level and tile, the wider the tile the less often. Where memory is short, t^l need not lie
+// beside t^{l-1}: it is made of S^l once all of it was handed over, which doubles the width.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,10 @@ struct TileColumns {
   std::size_t count = 0;
 };
 
+/// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
+/// disjoint ranges that cover all rows and are begun in ascending order, tile by tile.
+using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::int32_t* out)>;
+
 class RowShare;
 
 struct PropagationOptions {
@@ -43,6 +48,9 @@ struct PropagationOptions {
   SumCheck* check = nullptr;
   /// Lists of the rows that the last level wants, which takes them from here and not from the graph; null: from the graph.
   const BlockSource* last_lists = nullptr;
+  bool refills = false;  ///< sums are handed back by `refill`. Read by plan_tiles() alone
+  /// Where the plan refills, gives t^level of a tile after all its sums of that level were handed over.
+  std::function<TileFill(int level, TileColumns columns)> refill;
   std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit. Read by plan_tiles() alone
   /// Is told that all rows of a level of a tile were handed over, and are the sums of their terms; may be empty. The check has
   /// the residues of the tile until it returns.
@@ -59,22 +67,19 @@ struct PropagationOptions {
 struct TilePlan {
   std::size_t width = 0;
   std::size_t tiles = 0;
+  bool refills = false;            ///< there is one buffer, which takes t^l after all sums of level l were formed
   std::uint64_t tile_bytes = 0;    ///< buffers of a tile, and ranks of the rows that they hold
   std::uint64_t worker_bytes = 0;  ///< buffers of the threads that sum
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return tile_bytes + worker_bytes; }
 };
-
-/// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
-/// disjoint ranges that cover all rows and are begun in ascending order, tile by tile.
-using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::int32_t* out)>;
 
 /// Takes rows of S^level (1..L) for the tile's columns, on several threads at once: see SumSink. Within a tile, levels come
 /// one after the other.
 using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
 
 /// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
-/// whose buffers (one of all rows, for L > 1 one of those that level 1 wants) and workers fit `available` bytes. Throws
-/// ResourceError when a single column does not fit.
+/// whose buffers (one of all rows, for L > 1 without refills one of those that level 1 wants) and workers fit `available`
+/// bytes. Throws ResourceError when a single column does not fit.
 [[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
                                   std::uint64_t available);
 

@@ -126,21 +126,32 @@ SweepResult sum_partitions(StateBuild& build, std::size_t first, WriteBuffers& b
   SumCheck check =
       check_of(build.contents, job, options, job.first_level + static_cast<std::uint32_t>(first), build.budget);
   options.spare = [&](HugeBuffer freed) { buffers.add(std::move(freed)); };
-  std::vector<std::unique_ptr<LevelImage>> images;
+  std::vector<std::unique_ptr<LevelImage>> images;  // null once it is finished
   for (std::size_t index = first; index < job.levels(); ++index) images.push_back(build.image(index, buffers.queue()));
+  const auto finish = [&](std::size_t index) {
+    build.finish(index, *images[index - first], buffers.queue());
+    images[index - first].reset();
+  };
+  options.refill = [&](int level, TileColumns) {
+    const std::size_t index = first + static_cast<std::size_t>(level) - 1;
+    finish(index);
+    return build.fill(index + 1);
+  };
   PublishMoments moments;
   const LevelSink sink = [&](int level, TileColumns, const SumRows& rows) {
     images[static_cast<std::size_t>(level - 1)]->put(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
     if (build.folder == nullptr || !moments.passed()) return;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(level); ++i) images[i]->publish_written();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(level); ++i)
+      if (images[i]) images[i]->publish_written();
   };
   SweepResult result =
       run_sweep(build.contents, job, options, check, build.plan.tiles, build.budget, build.fill(first), 1, sink, [&] {
-        for (const auto& image : images) image->finish();
+        for (const auto& image : images)
+          if (image) image->finish();
       });
   const Clock::time_point summed = Clock::now();
   for (std::size_t index = first; index < job.levels(); ++index)
-    build.finish(index, *images[index - first], buffers.queue());
+    if (images[index - first]) finish(index);
   result.drain_seconds = seconds_since(summed);
   return result;
 }
@@ -290,7 +301,7 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
       use == TileUse::join || plan.tiles.tiles > 1 || (tile_folder != nullptr && !tile_folder->tiles(form).empty());
   if (first < job.levels() && joins) {
     if (use == TileUse::sum)
-      result = sum_tiles(*tile_folder, contents, job, {first, build.fill(first)}, all, plan, budget, norms);
+      result = sum_tiles(*tile_folder, contents, job, {first, build.fill(first), true}, all, plan, budget, norms);
     const Clock::time_point summed = Clock::now();
     const std::vector<FinishedTile> tiles = tile_folder->tiles(form);
     require_tiles(*tile_folder, tiles, all);

@@ -54,20 +54,36 @@ std::uint64_t partition_bytes(NodeId nodes, std::uint32_t columns, const RowMask
   return bytes;
 }
 
+/// Bytes that sums in such tiles move: through files, and from memory, which gives kMemoryRate of them in the time in which
+/// a disk gives one.
+double moved_bytes(const Contents& contents, const PropagationOptions& options, const TilePlan& plan) {
+  constexpr double kMemoryRate = 10;
+  constexpr std::size_t kCacheLine = 64;
+  const std::size_t row_bytes =
+      plan.width * (options.scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t));
+  const std::size_t fetched = (row_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+  const double pass = static_cast<double>(contents.graph().file_bytes()) +
+                      static_cast<double>(contents.graph().num_terms() * fetched) / kMemoryRate;
+  const double sums = static_cast<double>(contents.num_nodes() * options.features * sizeof(std::int32_t));
+  const double levels = options.hops;
+  return static_cast<double>(plan.tiles) * levels * pass + (plan.tiles > 1 ? 2 * levels * sums : 0) +
+         (plan.refills ? (levels - 1) * sums : 0);
+}
+
 /// Buffers as suits `written` bytes of sums, unless small ones save passes over the graph, and the tiles that fit beside
 /// them. Throws ResourceError.
-void share_memory(const BlockSource& source, const PropagationOptions& options, std::uint64_t written,
+void share_memory(const Contents& contents, const PropagationOptions& options, std::uint64_t written,
                   std::uint64_t available, StatePlan& plan) {
   constexpr std::uint64_t kSmall = std::uint64_t{256} << 20;
   const auto tiles_beside = [&](std::uint64_t buffers) {
-    return plan_tiles(source, options, available - std::min(available, WriteBuffers::charge(buffers)));
+    return plan_sum_tiles(contents, options, available - std::min(available, WriteBuffers::charge(buffers)));
   };
   plan.write_buffers = WriteBuffers::size_for(std::min(written, kSmall), available);
   plan.tiles = tiles_beside(plan.write_buffers);
   const std::uint64_t ample = WriteBuffers::size_for(written, available);
   try {
     const TilePlan tiles = tiles_beside(ample);
-    if (tiles.tiles > plan.tiles.tiles) return;
+    if (moved_bytes(contents, options, tiles) > moved_bytes(contents, options, plan.tiles)) return;
     plan.write_buffers = ample;
     plan.tiles = tiles;
   } catch (const ResourceError&) {
@@ -127,6 +143,21 @@ TilePlan plan_tiles_of(const Contents& contents, const SweepJob& job, std::uint6
   return plan_tiles(block_source(contents.graph()), job.options(), available);
 }
 
+TilePlan plan_sum_tiles(const Contents& contents, const PropagationOptions& options, std::uint64_t available) {
+  const BlockSource source = block_source(contents.graph());
+  if (options.hops < 2 || options.features == 0 || !options.wanted.empty() || options.share != nullptr)
+    return plan_tiles(source, options, available);
+  PropagationOptions refilled = options;
+  refilled.refills = true;
+  const TilePlan one = plan_tiles(source, refilled, available);  // takes less memory
+  try {
+    const TilePlan two = plan_tiles(source, options, available);
+    return moved_bytes(contents, options, one) < moved_bytes(contents, options, two) ? one : two;
+  } catch (const ResourceError&) {
+    return one;
+  }
+}
+
 StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_t available) {
   StatePlan plan;
   std::uint64_t largest = 0, written = 0;
@@ -136,10 +167,12 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_
     largest = std::max(largest, bytes);
     written += bytes;
   }
-  share_memory(block_source(contents.graph()), job.options(), written, available, plan);
+  share_memory(contents, job.options(), written, available, plan);
   // The tiles of a level are removed when its rows have been put together.
   plan.disk_bytes = plan.tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
   plan.spooled_bytes = plan.tiles.tiles > 1 ? written : 0;
+  if (plan.tiles.refills)
+    plan.refill_bytes = written - job.rows(contents, job.levels() - 1) * job.columns * sizeof(std::int32_t);
   return plan;
 }
 
@@ -183,7 +216,8 @@ SweepResult sweep_levels(const Contents& contents, const SweepJob& job, const Ti
 
 SweepResult sweep_columns(const Contents& contents, const SweepJob& job, const TileRun& run, std::uint64_t all_tiles,
                           MemoryBudget& budget, const LevelSink& sink,
-                          const std::function<void(int level, TileColumns, SumCheck&)>& done) {
+                          const std::function<void(int level, TileColumns, SumCheck&)>& done,
+                          const TileRefill& refill) {
   PropagationOptions options = job.options(run.skip);
   options.first_column = run.columns.first;
   options.features = run.columns.count;
@@ -191,6 +225,7 @@ SweepResult sweep_columns(const Contents& contents, const SweepJob& job, const T
   SumCheck check = check_of(contents, job, options, job.first_level + skip, budget);
   const auto level_of = [skip](int level) { return level + static_cast<int>(skip); };
   options.level_done = [&](int level, TileColumns columns) { done(level_of(level), columns, check); };
+  if (refill) options.refill = [&](int level, TileColumns columns) { return refill(level_of(level), columns); };
   return run_sweep(
       contents, job, options, check, run.tiles, budget, run.fill, all_tiles,
       [&](int level, TileColumns columns, const SumRows& rows) { sink(level_of(level), columns, rows); }, [] {});

@@ -60,12 +60,18 @@ struct SweepResult {
 /// column does not fit `available` bytes. `job.fill` may be empty.
 [[nodiscard]] TilePlan plan_in_memory(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
+/// The tiles of sums that move the fewest bytes: with two buffers, or wider ones with a buffer that is filled anew from
+/// the files of a level's sums for the next one. Throws ResourceError when a single column does not fit `available` bytes.
+[[nodiscard]] TilePlan plan_sum_tiles(const Contents& contents, const PropagationOptions& options,
+                                      std::uint64_t available);
+
 /// What build_state() is going to take.
 struct StatePlan {
   TilePlan tiles;
   std::uint64_t write_buffers = 0;  ///< size of the buffers of what waits to be written, as WriteBuffers takes it
   std::uint64_t state_bytes = 0;    ///< bytes of the new partitions; rows beyond 32 bits come on top
   std::uint64_t spooled_bytes = 0;  ///< bytes of tiles, written and read back; 0 where there is one tile
+  std::uint64_t refill_bytes = 0;   ///< bytes of sums read to fill tiles with the level above
   std::uint64_t disk_bytes = 0;     ///< bytes on the disk at a time, with spooled tiles
   std::uint64_t row_segments = 0;   ///< segments of the queue of kept rows (row_builder.h), 0 for none
   std::uint64_t row_batch = 0;      ///< rows of sums that a thread turns into kept values at a time
@@ -105,10 +111,15 @@ struct TileRun {
   TileFill fill;  ///< normalised sums of the level before
 };
 
+/// Gives normalised sums of a level for the tile whose sums of it were handed over: see PropagationOptions::refill.
+using TileRefill = std::function<TileFill(int level, TileColumns columns)>;
+
 /// Sums columns of a job and hands them over, as sweep_levels() does. `done`: see PropagationOptions::level_done; it gets the
-/// check, too. Levels are counted from the job's first one, as 1. `all_tiles`: what progress is told of as tiles.
+/// check, too. `refill` may be empty where the plan refills nothing. Levels are counted from the job's first one, as 1.
+/// `all_tiles`: what progress is told of as tiles.
 [[nodiscard]] SweepResult sweep_columns(const Contents& contents, const SweepJob& job, const TileRun& run,
                                         std::uint64_t all_tiles, MemoryBudget& budget, const LevelSink& sink,
-                                        const std::function<void(int level, TileColumns, SumCheck&)>& done);
+                                        const std::function<void(int level, TileColumns, SumCheck&)>& done,
+                                        const TileRefill& refill = {});
 
 }  // namespace unweave

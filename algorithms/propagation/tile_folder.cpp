@@ -155,13 +155,18 @@ std::vector<TileColumns> missing_columns(std::span<const FinishedTile> tiles, Ti
   return missing;
 }
 
-TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted) {
+TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted, PageCache cache) {
   const auto ranks = std::make_shared<WantedRanks>(contents.num_nodes(), wanted);
-  return [&tile, &contents, wanted, ranks](TileColumns columns, NodeRange rows, std::int32_t* out) {
+  return [&tile, &contents, wanted, ranks, cache](TileColumns columns, NodeRange rows, std::int32_t* out) {
     const std::size_t width = tile.shape().columns, skip = columns.first - tile.shape().first_column;
     const std::uint64_t first = ranks->before(rows.first), last = ranks->before(rows.last);
-    tile.read_ahead(first, last - first);
-    const auto* sums = reinterpret_cast<const std::int32_t*>(tile.rows(0, first, last - first).data());
+    std::optional<TilePiece> piece;
+    if (cache == PageCache::passed)
+      piece.emplace((last - first) * tile.shape().row_bytes());
+    else
+      tile.read_ahead(first, last - first);
+    const auto* sums = reinterpret_cast<const std::int32_t*>(
+        (piece ? tile.rows(0, first, last - first, *piece) : tile.rows(0, first, last - first)).data());
     const std::span<const NodeId> wide = tile.wide_nodes();
     auto next_wide = std::lower_bound(wide.begin(), wide.end(), rows.first);
     for (NodeId node = rows.first; node < rows.last; ++node, out += columns.count) {

@@ -2,6 +2,7 @@
 #include "algorithms/propagation/tile_sums.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "engine/resources/clock.h"
@@ -29,7 +30,7 @@ std::vector<TileRun> plan_runs(const Contents& contents, const SweepJob& job, co
     PropagationOptions options = job.options(skip);
     options.first_column = columns.first;
     options.features = columns.count;
-    return plan_tiles(source, options, available);
+    return start.refills ? plan_sum_tiles(contents, options, available) : plan_tiles(source, options, available);
   };
   const auto add = [&](std::size_t first, std::size_t end) {
     const TileColumns columns{first, end - first};
@@ -91,6 +92,16 @@ SweepResult sum_tiles(const TileFolder& folder, const Contents& contents, const 
           const auto index = static_cast<std::size_t>(level - 1);
           const PartitionSums& residues = check.sums(static_cast<std::uint32_t>(index + 1 - run.skip));
           writer.finish(index - start.skip, columns, proof_of(check.key(), columns.first, columns.count, residues));
+        },
+        [&](int level, TileColumns columns) -> TileFill {
+          writer.publish_all();
+          const auto tile = std::make_shared<TileFile>(
+              folder.path() / tile_name(job.first_level + static_cast<std::uint32_t>(level) - 1,
+                                        static_cast<std::uint32_t>(columns.first),
+                                        static_cast<std::uint32_t>(columns.count)),
+              contents.num_nodes());
+          return [tile, fill = fill_from_tile(*tile, contents, nullptr, PageCache::passed)](
+                     TileColumns some, NodeRange rows, std::int32_t* out) { fill(some, rows, out); };
         });
     result.add_run(one);
   }

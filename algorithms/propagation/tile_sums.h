@@ -18,6 +18,7 @@ namespace unweave {
 struct TileStart {
   std::size_t skip = 0;
   TileFill fill;
+  bool refills = false;  ///< tiles may be filled anew with what they have become (PropagationOptions::refill)
 };
 
 /// Which columns of a range are still to be summed, and how: those of tiles of which some levels are there, then the gaps

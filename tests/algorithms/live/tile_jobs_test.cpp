@@ -401,7 +401,7 @@ TEST_SUITE("slow") {
     fs::copy(folder / "s", folder / "one", fs::copy_options::recursive);
     const PropagationSpec spec = tiny_spec(2);
     run_all(folder / "one", spec, {});
-    MemoryBudget little(std::uint64_t{12} << 20);
+    MemoryBudget little(std::uint64_t{7} << 20);
     const TileReport report = run_job(folder / "s", spec, {}, 2, little);
     CHECK(report.done == 2);
     CHECK(report.tiles > 2);

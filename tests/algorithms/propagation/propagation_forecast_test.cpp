@@ -70,7 +70,11 @@ TEST_SUITE("unit") {
     work.tiles = 4;
     work.tile_columns = 16;
     work.spooled_bytes = work.state_bytes;
-    CHECK(predict_propagation(work, machine).sweep > one);
+    const double spooled = predict_propagation(work, machine).sweep;
+    CHECK(spooled > one);
+    work.refill_bytes = 2.56e8;  // nothing goes on while they are read
+    CHECK(predict_propagation(work, machine).sweep == doctest::Approx(spooled + 0.256));
+    work.refill_bytes = 0;
     work.rows.clear();
     work.arcs.clear();
     CHECK(predict_propagation(work, machine).sweep == 0);

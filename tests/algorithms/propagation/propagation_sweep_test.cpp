@@ -38,6 +38,14 @@ std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, Propa
   if (options.hops > 0)
     options.check =
         &check.emplace(graph.num_nodes(), features, static_cast<std::uint32_t>(options.hops), options.wanted, budget);
+  options.refill = [&](int from, TileColumns) -> TileFill {
+    return [&, from](TileColumns columns, NodeRange rows, std::int32_t* out) {
+      for (NodeId u = rows.first; u < rows.last; ++u, out += columns.count)
+        round_quotients(std::span<const std::int64_t>(
+                            &sums[static_cast<std::size_t>(from) - 1][u * features + columns.first], columns.count),
+                        graph.counts()[u] + 1, out);
+    };
+  };
   propagation_sweep(
       source, options, plan, budget,
       [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
@@ -123,6 +131,8 @@ TEST_SUITE("unit") {
           options.hops = hops;
           MemoryBudget budget(kPlenty);
           CHECK(propagate(graph, t0, options, budget) == expected);
+          options.refills = true;  // each level from the sums of the one before
+          CHECK(propagate(graph, t0, options, budget) == expected);
         }
       }
     }
@@ -203,6 +213,24 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("levels filled anew in 16 bits, and sums beyond 32 bits that they are made of, are those of two buffers") {
+    const testing::NamedGraph sample = testing::random_graph_with_hub(9000, 20'000, 3);
+    const CsrGraph graph = sample.csr();
+    for (const int scale_bits : {14, 24, 29}) {
+      CAPTURE(scale_bits);
+      PropagationOptions options;
+      options.features = 37;
+      options.hops = 3;
+      options.scale_bits = scale_bits;
+      const Integers t0 = random_densities(sample.nodes * options.features, std::int64_t{1} << scale_bits, 4);
+      MemoryBudget budget(kPlenty);
+      const auto expected = propagate(graph, t0, options, budget);
+      options.refills = true;
+      options.most_columns = 32;
+      CHECK(propagate(graph, t0, options, budget) == expected);
+    }
+  }
+
   TEST_CASE("tiles of very many columns are turned into 16 bits a few rows at a time") {
     constexpr std::size_t kFeatures = 9000, kNodes = 100;
     testing::NamedGraph path;
@@ -254,6 +282,9 @@ TEST_SUITE("unit") {
     CHECK(propagate(graph, t0, fewer, budget) == std::vector<Integers>(expected.begin(), expected.begin() + 2));
     options.wanted = std::span(cone).first(2);
     CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
+    options.wanted = cone;
+    options.refills = true;  // of rows of all nodes alone
+    CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
   }
 
   TEST_CASE("tiles are planned from the budget, give the same sums and stay within it") {
@@ -291,8 +322,25 @@ TEST_SUITE("unit") {
     }
     const std::uint64_t small = needed(1, 2, 1) - 1;
     CHECK_THROWS_AS((void)plan_tiles(source, options, small), ResourceError);
+    options.refills = true;  // one buffer, and tiles of the same widths fit about half the bytes
+    for (const std::size_t width : {70, 48, 32, 16}) {
+      CAPTURE(width);
+      options.most_columns = width;
+      const std::uint64_t bytes = plan_tiles(source, options, kPlenty).memory_bytes();
+      options.most_columns = 0;
+      MemoryBudget budget(bytes);
+      const TilePlan plan = plan_tiles(source, options, bytes);
+      CHECK(plan.refills);
+      CHECK(plan.width == width);
+      CHECK(plan.tile_bytes == HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding));
+      CHECK(plan.memory_bytes() == bytes);
+      CHECK(propagate(graph, t0, options, budget) == expected);
+      CHECK(budget.peak() <= bytes);
+      CHECK(plan_tiles(source, options, bytes - 1).width < width);
+    }
     options.hops = 1;  // one buffer is enough
     CHECK(plan_tiles(source, options, small).width >= 1);
+    CHECK_FALSE(plan_tiles(source, options, small).refills);
   }
 }
 

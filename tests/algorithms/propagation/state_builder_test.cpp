@@ -14,6 +14,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/propagation/propagation_plan.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
 #include "storage/io/error.h"
@@ -44,6 +45,7 @@ void make_store(const std::filesystem::path& path, std::uint32_t columns = 40) {
 
 struct Propagated {
   std::uint64_t tiles = 0;
+  bool refills = false;
   std::map<std::string, std::string> files;
 };
 
@@ -52,6 +54,7 @@ Propagated propagated(const std::filesystem::path& path, const PropagationSpec& 
   MemoryBudget budget(memory);
   {
     LiveStore store(path, Access::write, budget, release_ledger());
+    if (spec.levels < 100) result.refills = plan_propagation(store.contents(), spec, budget).state.tiles.refills;
     result.tiles = propagate(store, spec, budget, {}).tiles;
   }
   CHECK(budget.used() == 0);
@@ -87,25 +90,61 @@ TEST_SUITE("slow") {
         CHECK(expected.tiles == 1);
         CHECK(expected.files.size() >= 4);
         for (const std::size_t threads : {1, 3}) {
-          // The small budget cuts the columns into tiles; 16-bit ones take half, and so do levels of few rows.
+          // Small budgets cut the columns into tiles; 16-bit ones take half, and so do levels of few rows. With all rows
+          // the first of them has room for one buffer of all columns, which is filled anew from partitions.
           const std::uint64_t small = (all_rows ? 20U : 10U) / (scale_bits == 14 ? 2 : 1) + 1;
-          for (const std::uint64_t memory : {kPlenty, small << 20}) {
+          for (const std::uint64_t mebibytes : {std::uint64_t{0}, small, small * 3 / 5}) {
+            CAPTURE(mebibytes);
             const ThreadLimit limit(threads);
-            const Propagated got = propagated(folder / "s", spec, memory);
+            const Propagated got = propagated(folder / "s", spec, mebibytes == 0 ? kPlenty : mebibytes << 20);
             CHECK(got.files == expected.files);
-            if (memory < kPlenty) CHECK(got.tiles > 1);
+            if (!all_rows || mebibytes == 0) CHECK_FALSE(got.refills);
+            if (all_rows && mebibytes == small) CHECK(got.refills);
+            CHECK((got.tiles > 1) == (mebibytes > 0 && (!all_rows || mebibytes < small)));
           }
         }
       }
     }
   }
 
+  TEST_CASE("where lists are long, tiles are filled anew from their files, with the same files in the end") {
+    const testing::TempDir folder(testing::Where::disk);
+    testing::Sample sample;
+    sample.nodes = 20'000;
+    std::mt19937 random(5);
+    for (int i = 0; i < 500'000; ++i) {
+      const auto u = static_cast<NodeId>(random() % sample.nodes), v = static_cast<NodeId>(random() % sample.nodes);
+      if (u != v) sample.edges.insert({std::min(u, v), std::max(u, v)});
+    }
+    testing::add_features(sample, 40, 3, 0.02);
+    testing::build_store(folder / "s", sample);
+    const ThreadLimit limit(2);
+    for (const std::uint32_t scale_bits : {24U, 14U}) {
+      PropagationSpec spec = testing::tiny_spec(3, true);
+      spec.scale_bits = scale_bits;
+      const Propagated expected = propagated(folder / "s", spec, kPlenty);
+      CHECK_FALSE(expected.refills);
+      bool seen = false;
+      for (std::uint64_t memory = std::uint64_t{7} << 20; memory > std::uint64_t{2} << 20; memory -= 512U << 10) {
+        CAPTURE(memory);
+        try {
+          const Propagated got = propagated(folder / "s", spec, memory);
+          CHECK(got.files == expected.files);
+          seen |= got.refills && got.tiles > 1;
+        } catch (const ResourceError&) {
+          break;  // not even one column
+        }
+      }
+      CHECK(seen);
+    }
+  }
+
   TEST_CASE("many levels and tiles: what waits to be complete does not use up the buffers of writes") {
     const testing::TempDir folder(testing::Where::disk);
-    make_store(folder / "s", 8);
+    make_store(folder / "s", 24);
     const ThreadLimit limit(1);  // the fewest buffers
     const PropagationSpec spec = testing::tiny_spec(60, true);
-    const Propagated got = propagated(folder / "s", spec, std::uint64_t{6} << 20);
+    const Propagated got = propagated(folder / "s", spec, std::uint64_t{8} << 20);
     CHECK(got.tiles > 1);
     CHECK(got.files == propagated(folder / "s", spec, kPlenty).files);
   }
@@ -196,9 +235,19 @@ TEST_SUITE("slow") {
     CHECK(plan(with_small).memory_bytes() == with_small);
     CHECK(plan(with_ample).tiles.tiles == 1);
     CHECK(plan(with_ample).memory_bytes() == one_tile + ample(with_ample));
-    const StatePlan cut = plan(with_small - 1);
-    CHECK(cut.tiles.tiles == 2);
-    CHECK(cut.memory_bytes() > one_tile / 2 + ample(with_small - 1));
+    // With less, one buffer takes the rows of all columns, and is filled anew for the second level.
+    const StatePlan filled = plan(with_small - 1);
+    CHECK(filled.tiles.tiles == 1);
+    CHECK(filled.tiles.refills);
+    CHECK(filled.refill_bytes == written / 2);
+    CHECK(filled.spooled_bytes == 0);
+    options.refills = true;
+    const std::uint64_t one_buffer =
+        plan_tiles(block_source(store.contents().graph()), options, kEnough).memory_bytes();
+    const StatePlan cut = plan(one_buffer + small(kEnough) - 1);
+    CHECK(cut.tiles.tiles > 1);
+    CHECK(cut.spooled_bytes == written);
+    CHECK(cut.refill_bytes == (cut.tiles.refills ? written / 2 : 0));
   }
 
   TEST_CASE("a propagation that fails half way leaves no file behind") {
