@@ -187,8 +187,8 @@ struct GroupCursor {
 };
 
 // Unpacks groups until none is left, the cursor is behind `limit`, or a group needs slow_group(). The cursor's places
-// count from `base`; at each of them up to `limit` a group may be read. The largest of `highest_ids`, kPackGroup of them,
-// takes in the ids that groups build upon.
+// count from `base`; at each of them up to `limit` a group may be read. The largest of the kPackGroup `highest_ids` takes
+// in the ids that groups build upon.
 HWY_NOINLINE void fast_groups(const std::uint8_t* base, std::size_t limit, GroupCursor& cursor, NodeId* highest_ids) {
   const Lanes16 d;
   GroupCursor c = cursor;

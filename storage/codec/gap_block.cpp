@@ -55,6 +55,8 @@ constexpr unsigned kMaxSeenLog2 = 15;  // 64 KiB on the stack
 constexpr std::size_t kMaxVarint = 5;
 constexpr std::size_t kVarintRoom = 8;  // bytes that write_varint stores
 
+constexpr const char* kBytesOfNothing = "a block without neighbours has bytes";
+
 struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
@@ -217,6 +219,7 @@ PackedLists packed_lists(Bytes body, Counts counts, NodeId base, NodeId num_node
     groups += gap_groups(count);
     lists += count > 0 ? 1 : 0;
   }
+  if (lists == 0) throw BlockError{kBytesOfNothing};
   const std::size_t shapes_at = 1 + packed_bytes(lists, first_width);
   const std::size_t groups_at = shapes_at + groups;
   if (groups_at > body.size()) throw BlockError{"the block ends too early"};
@@ -338,16 +341,14 @@ bool uses_zstd(Bytes bytes) noexcept {
 
 void decode_block(Bytes bytes, Counts counts, NodeId num_nodes, NodeId* targets) {
   assert(counts.size() <= kBlockNodes);
+  if (bytes.empty() && non_empty(counts) == 0) return;
   Reader reader(bytes);
-  if (non_empty(counts) == 0) {
-    if (!bytes.empty()) throw BlockError{"a block without neighbours has bytes"};
-    return;
-  }
   const std::uint32_t encoding = reader.take_u8();
   const NodeId base = reader.take_u32();
   if (encoding == static_cast<std::uint32_t>(Encoding::kPacked)) {
     unpack_checked(packed_lists(reader.take_rest(), counts, base, num_nodes), targets);
   } else if (encoding == static_cast<std::uint32_t>(Encoding::kZstd)) {
+    if (non_empty(counts) == 0) throw BlockError{kBytesOfNothing};
     with_frame_content(reader.take_rest(), [&](Reader& content) {
       for (const std::uint32_t count : counts) {
         read_byte_coded(content, count, base, num_nodes, targets);
