@@ -417,6 +417,17 @@ TEST_SUITE("unit") {
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 33, 5, 0, 0, 0, 0}), counts, 100));      // width of gaps
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 255, 5, 0, 0, 0, 0}), counts, 100));
     CHECK_FALSE(decode(block_of({0}), {0, 0}, 100));
+    CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 0}), {0, 0}, 100));
+    CHECK_FALSE(decode(block_of({1, 7, 0, 0, 0, 0}), {0, 0}, 100));
+  }
+
+  TEST_CASE("first ids that overflow are an error, on every instruction set") {
+    const Bytes bytes = block_of({0, 7, 0, 0, 0, 32, 0, 0, 0, 0, 0xFD, 0xFF, 0xFF, 0xFF});  // 7, and 7 - 3 modulo 2^32
+    for_each_target([&] {
+      CHECK_FALSE(decode(bytes, {1, 1}, 100));
+      CHECK(decode_one(bytes, {1, 1}, 0, 100) == Ids{7});
+      CHECK_FALSE(decode_one(bytes, {1, 1}, 1, 100));
+    });
   }
 
   TEST_CASE("hostile zstd frames") {
