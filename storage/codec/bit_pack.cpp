@@ -317,13 +317,15 @@ bool unpack_groups(const PackedLists& lists, std::span<const LongList> long_list
 // Bit i: list i is not empty.
 std::uint32_t filled_lists(std::span<const std::uint32_t> counts) {
   const Lanes16 d;
-  std::array<std::uint32_t, kMaxPackedLists> all{};
-  std::copy(counts.begin(), counts.end(), all.begin());
   std::uint32_t filled = 0;
-  for (std::size_t i = 0; i < kMaxPackedLists; i += hn::Lanes(d)) {
-    std::array<std::uint8_t, 8> bits{};
-    hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, all.data() + i), hn::Zero(d)), bits.data());
-    filled |= (bits[0] | std::uint32_t{bits[1]} << 8) << i;
+  if (counts.size() == kMaxPackedLists) {
+    for (std::size_t i = 0; i < kMaxPackedLists; i += hn::Lanes(d)) {
+      std::array<std::uint8_t, 8> bits{};
+      hn::StoreMaskBits(d, hn::Ne(hn::LoadU(d, counts.data() + i), hn::Zero(d)), bits.data());
+      filled |= (bits[0] | std::uint32_t{bits[1]} << 8) << i;
+    }
+  } else {
+    for (std::size_t i = 0; i < counts.size(); ++i) filled |= std::uint32_t{counts[i] > 0} << i;
   }
   return filled;
 }
@@ -334,10 +336,8 @@ bool unpack_firsts(const PackedLists& lists, std::size_t count, PaddedBytes& byt
   const Lanes16 d;
   if (lists.base >= lists.num_nodes) return false;
   Vector highest = hn::Zero(d);
-  for (std::size_t group = 0; group < kMaxPackedLists; group += kPackGroup) {
-    // A run that ends before this group has nothing for it; any bytes will do.
-    const std::size_t run_at = lists.firsts_at + packed_bytes(group, lists.first_width);
-    const std::uint8_t* const run = bytes.at(std::min(run_at, lists.shapes_at));
+  for (std::size_t group = 0; group < count; group += kPackGroup) {
+    const std::uint8_t* const run = bytes.at(lists.firsts_at + packed_bytes(group, lists.first_width));
     for (std::size_t i = 0; i < kPackGroup; i += hn::Lanes(d)) {
       const auto present = hn::FirstN(d, count - std::min(count, group + i));
       const Vector relative = hn::IfThenElseZero(present, unpack_vector(d, run, lists.first_width, i));

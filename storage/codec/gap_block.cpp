@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 
 #include "storage/codec/bit_pack.h"
 
@@ -56,6 +57,7 @@ constexpr std::size_t kMaxVarint = 5;
 constexpr std::size_t kVarintRoom = 8;  // bytes that write_varint stores
 
 constexpr const char* kBytesOfNothing = "a block without neighbours has bytes";
+constexpr const char* kGapsMisfit = "the gaps do not fill the block";
 
 struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
@@ -249,22 +251,47 @@ void skip_list(Bytes body, std::size_t& at, std::uint32_t count, Bytes shapes) {
       valid = valid && skip_group(body, at, kPackGroup, std::to_integer<unsigned>(shape));
   }
   const std::size_t in_last = count - 1 - (shapes.size() - 1) * kPackGroup;
-  if (!valid || !skip_group(body, at, in_last, std::to_integer<unsigned>(shapes.back())))
-    throw BlockError{"the gaps do not fill the block"};
+  if (!valid || !skip_group(body, at, in_last, std::to_integer<unsigned>(shapes.back()))) throw BlockError{kGapsMisfit};
+}
+
+// Bytes of the groups of lists of `counts` ids, whose shapes `shapes` begins with; nothing if one of them has a patch.
+std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
+  if (shapes.empty()) return 0;
+  std::size_t groups = 0;
+  std::size_t missing = 0;  // what the last group of a list lacks in comparison with a whole one
+  for (const std::uint32_t count : counts) {
+    groups += gap_groups(count);
+    const std::size_t in_last = count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
+    const auto width = std::to_integer<unsigned>(shapes[std::max<std::size_t>(groups, 1) - 1]);
+    missing += packed_bytes(kPackGroup, width) - packed_bytes(in_last, width);
+  }
+  std::size_t sum = 0;
+  unsigned widest = 0;
+  for (const std::byte shape : shapes.first(groups)) {
+    sum += std::to_integer<unsigned>(shape);
+    widest = std::max(widest, std::to_integer<unsigned>(shape));
+  }
+  if (widest >= kPatched) return std::nullopt;
+  if (widest > kMaxPackWidth) throw BlockError{kGapsMisfit};
+  return packed_bytes(kPackGroup, 1) * sum - missing;
 }
 
 void decode_packed_list(Bytes body, Counts counts, std::size_t index, NodeId base, NodeId num_nodes, NodeId* targets) {
   PackedLists one = packed_lists(body, counts, base, num_nodes);
   const Bytes firsts = body.subspan(one.firsts_at, one.shapes_at - one.firsts_at);
-  for (std::size_t i = 0; i <= index; ++i) {
-    const std::size_t groups = gap_groups(counts[i]);
-    one.groups_end = one.groups_at;
-    skip_list(body, one.groups_end, counts[i], body.subspan(one.shapes_at, groups));
-    if (i == index) break;
+  const Bytes shapes = body.subspan(one.shapes_at, one.groups_at - one.shapes_at);
+  const Counts before = counts.first(index);
+  const std::optional<std::size_t> skipped = unpatched_bytes(before, shapes);
+  if (skipped && *skipped > body.size() - one.groups_at) throw BlockError{kGapsMisfit};
+  if (skipped) one.groups_at += *skipped;
+  for (const std::uint32_t count : before) {
+    const std::size_t groups = gap_groups(count);
+    if (!skipped) skip_list(body, one.groups_at, count, body.subspan(one.shapes_at, groups));
     one.shapes_at += groups;
-    one.groups_at = one.groups_end;
   }
-  one.base = checked_first(base, unpack_one(firsts, one.first_width, non_empty(counts.first(index))), num_nodes);
+  one.groups_end = one.groups_at;
+  skip_list(body, one.groups_end, counts[index], body.subspan(one.shapes_at, gap_groups(counts[index])));
+  one.base = checked_first(base, unpack_one(firsts, one.first_width, non_empty(before)), num_nodes);
   one.first_width = 0;
   one.counts = counts.subspan(index, 1);
   unpack_checked(one, targets);

@@ -416,6 +416,9 @@ TEST_SUITE("unit") {
         decode(block_of({0, 7, 0, 0, 0, 33, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5}), counts, 100));  // width of firsts
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 33, 5, 0, 0, 0, 0}), counts, 100));      // width of gaps
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 255, 5, 0, 0, 0, 0}), counts, 100));
+    // Two lists, of which the second one is 8, 14; the gap of the first one has 33 bits.
+    CHECK_FALSE(decode_one(block_of({0, 7, 0, 0, 0, 1, 2, 33, 3, 0, 0, 0, 0, 0, 5}), {2, 2}, 1, 100));
+    CHECK(decode_one(block_of({0, 7, 0, 0, 0, 1, 2, 32, 3, 0, 0, 0, 0, 5}), {2, 2}, 1, 100) == Ids{8, 14});
     CHECK_FALSE(decode(block_of({0}), {0, 0}, 100));
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 0}), {0, 0}, 100));
     CHECK_FALSE(decode(block_of({1, 7, 0, 0, 0, 0}), {0, 0}, 100));
