@@ -256,15 +256,8 @@ void skip_list(Bytes body, std::size_t& at, std::uint32_t count, Bytes shapes) {
 
 // Bytes of the groups of lists of `counts` ids, whose shapes `shapes` begins with; nothing if one of them has a patch.
 std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
-  if (shapes.empty()) return 0;
   std::size_t groups = 0;
-  std::size_t missing = 0;  // what the last group of a list lacks in comparison with a whole one
-  for (const std::uint32_t count : counts) {
-    groups += gap_groups(count);
-    const std::size_t in_last = count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
-    const auto width = std::to_integer<unsigned>(shapes[std::max<std::size_t>(groups, 1) - 1]);
-    missing += packed_bytes(kPackGroup, width) - packed_bytes(in_last, width);
-  }
+  for (const std::uint32_t count : counts) groups += gap_groups(count);
   std::size_t sum = 0;
   unsigned widest = 0;
   for (const std::byte shape : shapes.first(groups)) {
@@ -273,6 +266,15 @@ std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
   }
   if (widest >= kPatched) return std::nullopt;
   if (widest > kMaxPackWidth) throw BlockError{kGapsMisfit};
+  if (groups == 0) return 0;
+  std::size_t missing = 0;  // what the last group of a list lacks in comparison with a whole one
+  std::size_t end = 0;      // groups up to that one
+  for (const std::uint32_t count : counts) {
+    end += gap_groups(count);
+    const std::size_t in_last = count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
+    const auto width = std::to_integer<unsigned>(shapes[std::max<std::size_t>(end, 1) - 1]);
+    missing += packed_bytes(kPackGroup, width) - packed_bytes(in_last, width);
+  }
   return packed_bytes(kPackGroup, 1) * sum - missing;
 }
 
