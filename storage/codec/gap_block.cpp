@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <optional>
 
 #include "storage/codec/bit_pack.h"
 
@@ -54,6 +55,9 @@ constexpr unsigned kMaxSeenLog2 = 15;  // 64 KiB on the stack
 
 constexpr std::size_t kMaxVarint = 5;
 constexpr std::size_t kVarintRoom = 8;  // bytes that write_varint stores
+
+constexpr const char* kBytesOfNothing = "a block without neighbours has bytes";
+constexpr const char* kGapsMisfit = "the gaps do not fill the block";
 
 struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
@@ -217,6 +221,7 @@ PackedLists packed_lists(Bytes body, Counts counts, NodeId base, NodeId num_node
     groups += gap_groups(count);
     lists += count > 0 ? 1 : 0;
   }
+  if (lists == 0) throw BlockError{kBytesOfNothing};
   const std::size_t shapes_at = 1 + packed_bytes(lists, first_width);
   const std::size_t groups_at = shapes_at + groups;
   if (groups_at > body.size()) throw BlockError{"the block ends too early"};
@@ -246,22 +251,49 @@ void skip_list(Bytes body, std::size_t& at, std::uint32_t count, Bytes shapes) {
       valid = valid && skip_group(body, at, kPackGroup, std::to_integer<unsigned>(shape));
   }
   const std::size_t in_last = count - 1 - (shapes.size() - 1) * kPackGroup;
-  if (!valid || !skip_group(body, at, in_last, std::to_integer<unsigned>(shapes.back())))
-    throw BlockError{"the gaps do not fill the block"};
+  if (!valid || !skip_group(body, at, in_last, std::to_integer<unsigned>(shapes.back()))) throw BlockError{kGapsMisfit};
+}
+
+// Bytes of the groups of lists of `counts` ids, whose shapes `shapes` begins with; nothing if one of them has a patch.
+std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
+  std::size_t groups = 0;
+  for (const std::uint32_t count : counts) groups += gap_groups(count);
+  std::size_t sum = 0;
+  unsigned widest = 0;
+  for (const std::byte shape : shapes.first(groups)) {
+    sum += std::to_integer<unsigned>(shape);
+    widest = std::max(widest, std::to_integer<unsigned>(shape));
+  }
+  if (widest >= kPatched) return std::nullopt;
+  if (widest > kMaxPackWidth) throw BlockError{kGapsMisfit};
+  if (groups == 0) return 0;
+  std::size_t missing = 0;  // what the last group of a list lacks in comparison with a whole one
+  std::size_t end = 0;      // groups up to that one
+  for (const std::uint32_t count : counts) {
+    end += gap_groups(count);
+    const std::size_t in_last = count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
+    const auto width = std::to_integer<unsigned>(shapes[std::max<std::size_t>(end, 1) - 1]);
+    missing += packed_bytes(kPackGroup, width) - packed_bytes(in_last, width);
+  }
+  return packed_bytes(kPackGroup, 1) * sum - missing;
 }
 
 void decode_packed_list(Bytes body, Counts counts, std::size_t index, NodeId base, NodeId num_nodes, NodeId* targets) {
   PackedLists one = packed_lists(body, counts, base, num_nodes);
   const Bytes firsts = body.subspan(one.firsts_at, one.shapes_at - one.firsts_at);
-  for (std::size_t i = 0; i <= index; ++i) {
-    const std::size_t groups = gap_groups(counts[i]);
-    one.groups_end = one.groups_at;
-    skip_list(body, one.groups_end, counts[i], body.subspan(one.shapes_at, groups));
-    if (i == index) break;
+  const Bytes shapes = body.subspan(one.shapes_at, one.groups_at - one.shapes_at);
+  const Counts before = counts.first(index);
+  const std::optional<std::size_t> skipped = unpatched_bytes(before, shapes);
+  if (skipped && *skipped > body.size() - one.groups_at) throw BlockError{kGapsMisfit};
+  if (skipped) one.groups_at += *skipped;
+  for (const std::uint32_t count : before) {
+    const std::size_t groups = gap_groups(count);
+    if (!skipped) skip_list(body, one.groups_at, count, body.subspan(one.shapes_at, groups));
     one.shapes_at += groups;
-    one.groups_at = one.groups_end;
   }
-  one.base = checked_first(base, unpack_one(firsts, one.first_width, non_empty(counts.first(index))), num_nodes);
+  one.groups_end = one.groups_at;
+  skip_list(body, one.groups_end, counts[index], body.subspan(one.shapes_at, gap_groups(counts[index])));
+  one.base = checked_first(base, unpack_one(firsts, one.first_width, non_empty(before)), num_nodes);
   one.first_width = 0;
   one.counts = counts.subspan(index, 1);
   unpack_checked(one, targets);
@@ -338,16 +370,14 @@ bool uses_zstd(Bytes bytes) noexcept {
 
 void decode_block(Bytes bytes, Counts counts, NodeId num_nodes, NodeId* targets) {
   assert(counts.size() <= kBlockNodes);
+  if (bytes.empty() && non_empty(counts) == 0) return;
   Reader reader(bytes);
-  if (non_empty(counts) == 0) {
-    if (!bytes.empty()) throw BlockError{"a block without neighbours has bytes"};
-    return;
-  }
   const std::uint32_t encoding = reader.take_u8();
   const NodeId base = reader.take_u32();
   if (encoding == static_cast<std::uint32_t>(Encoding::kPacked)) {
     unpack_checked(packed_lists(reader.take_rest(), counts, base, num_nodes), targets);
   } else if (encoding == static_cast<std::uint32_t>(Encoding::kZstd)) {
+    if (non_empty(counts) == 0) throw BlockError{kBytesOfNothing};
     with_frame_content(reader.take_rest(), [&](Reader& content) {
       for (const std::uint32_t count : counts) {
         read_byte_coded(content, count, base, num_nodes, targets);

@@ -1,5 +1,7 @@
 // tests/fuzz/files.cpp - readers of a store's own files. Checksums are set right, so that they protect nobody.
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "fuzz/target.h"
@@ -22,6 +24,7 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/line_log.h"
+#include "support/each_target.h"
 
 namespace unweave::fuzz {
 namespace {
@@ -45,18 +48,26 @@ void block(std::string_view bytes) {
   for (std::uint32_t& count : counts) arcs += count = taker.take<std::uint8_t>() % 200U;
   const NodeId nodes = 2 + taker.take<std::uint32_t>() % 100000;
   const auto content = raw(taker.rest());
-  std::vector<NodeId> targets(arcs + kDecodeSlack);
-  try {
-    decode_block(content, counts, nodes, targets.data());
-  } catch (const BlockError&) {
-  }
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    std::vector<NodeId> list(counts[i] + kDecodeSlack);
+  // All lists or those of one alone; no value where the block is refused.
+  const auto decoded = [&](std::uint64_t size, const auto& decode) -> std::optional<std::vector<NodeId>> {
+    std::vector<NodeId> targets(size + kDecodeSlack);
     try {
-      decode_list(content, counts, i, nodes, list.data());
+      decode(targets.data());
     } catch (const BlockError&) {
+      return std::nullopt;
     }
-  }
+    targets.resize(size);
+    return targets;
+  };
+  std::vector<std::optional<std::vector<NodeId>>> first;
+  testing::on_each_target([&](const char*) {
+    std::vector<std::optional<std::vector<NodeId>>> found;
+    found.push_back(decoded(arcs, [&](NodeId* to) { decode_block(content, counts, nodes, to); }));
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      found.push_back(decoded(counts[i], [&](NodeId* to) { decode_list(content, counts, i, nodes, to); }));
+    if (first.empty()) first = found;
+    if (found != first) std::abort();  // every vector extension finds what the others find
+  });
 }
 
 /// A whole file, and the manifest's entry that fits it best.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/codec/gap_block.h"
+#include "support/vector_targets.h"
 
 namespace unweave {
 namespace {
@@ -161,16 +162,18 @@ TEST_SUITE("unit") {
     const auto block = [](int shape, std::initializer_list<int> patch) {
       return joined(bytes_of({0, 7, 0, 0, 0, 0, shape, 3}), bytes_of(patch));
     };
-    CHECK(decoded(block(0x81, {2, 2, 0, 3}), 3, 100) == std::vector<NodeId>{7, 9, 17});
-    CHECK(decoded(block(0x81, {0, 0xFF, 0xFF}), 3, 100) == std::vector<NodeId>{7, 9, 11});  // bits of nothing
-    CHECK_FALSE(decoded(block(0x81, {2, 2, 0, 3}), 3, 17));
-    CHECK_FALSE(decoded(block(0x81, {2, 2, 0, 3, 0}), 3, 100));         // a byte too many
-    CHECK_FALSE(decoded(block(0x81, {2, 2, 0}), 3, 100));               // no run
-    CHECK_FALSE(decoded(block(0x81, {2, 2}), 3, 100));                  // no header
-    CHECK_FALSE(decoded(block(0x81, {}), 3, 100));                      // no patch
-    CHECK_FALSE(decoded(block(0x81, {32, 2, 0, 0, 0, 0, 0}), 3, 100));  // values of 33 bits
-    CHECK_FALSE(decoded(block(0x81, {255, 0, 0}), 3, 100));
-    CHECK_FALSE(decoded(block(0x81, {31, 2, 0, 0xFF, 0xFF, 0xFF, 0x7F}), 3, 0xFFFF'FFFF));  // a sum above 32 bits
+    testing::for_each_target([&] {
+      CHECK(decoded(block(0x81, {2, 2, 0, 3}), 3, 100) == std::vector<NodeId>{7, 9, 17});
+      CHECK(decoded(block(0x81, {0, 0xFF, 0xFF}), 3, 100) == std::vector<NodeId>{7, 9, 11});  // bits of nothing
+      CHECK_FALSE(decoded(block(0x81, {2, 2, 0, 3}), 3, 17));
+      CHECK_FALSE(decoded(block(0x81, {2, 2, 0, 3, 0}), 3, 100));         // a byte too many
+      CHECK_FALSE(decoded(block(0x81, {2, 2, 0}), 3, 100));               // no run
+      CHECK_FALSE(decoded(block(0x81, {2, 2}), 3, 100));                  // no header
+      CHECK_FALSE(decoded(block(0x81, {}), 3, 100));                      // no patch
+      CHECK_FALSE(decoded(block(0x81, {32, 2, 0, 0, 0, 0, 0}), 3, 100));  // values of 33 bits
+      CHECK_FALSE(decoded(block(0x81, {255, 0, 0}), 3, 100));
+      CHECK_FALSE(decoded(block(0x81, {31, 2, 0, 0xFF, 0xFF, 0xFF, 0x7F}), 3, 0xFFFF'FFFF));  // a sum above 32 bits
+    });
   }
 
   TEST_CASE("golden: the patched example of FORMAT.md, byte for byte") {

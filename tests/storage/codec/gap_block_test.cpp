@@ -9,6 +9,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -98,8 +99,8 @@ std::vector<Block> families() {
     skewed.lists.push_back(skewed_list(random, random() % 300 * (random() % 8 == 0)));
   blocks.push_back(skewed);
   for (unsigned large = 1; large <= 24; ++large) {
-    // Small gaps with larger ones among them, which go into patches.
-    Block block{"outliers of " + std::to_string(large) + " bits", kMost, {}};
+    // Small gaps with larger ones among them, which go into patches; graphs of more than 2^31 nodes are summed elsewise.
+    Block block{"outliers of " + std::to_string(large) + " bits", large % 2 == 0 ? kMost : 1U << 31, {}};
     for (int list = 0; list < 32; ++list) {
       Ids ids(1, static_cast<NodeId>(random() % 5000));
       while (ids.size() % 45 != 0)
@@ -111,8 +112,8 @@ std::vector<Block> families() {
   return blocks;
 }
 
-// Follows FORMAT.md bit by bit.
-std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts) {
+// Follows FORMAT.md bit by bit. A packed block that is wrong gives std::out_of_range.
+std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts, NodeId num_nodes) {
   std::vector<Ids> lists(counts.size());
   if (bytes.empty()) return lists;
   const auto byte = [](const Bytes& from, std::size_t at) { return std::to_integer<std::uint64_t>(from.at(at)); };
@@ -127,9 +128,17 @@ std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts) {
     };
     const auto to_byte = [&] { bit = (bit + 7) / 8 * 8; };
     bit = 40;
+    const auto require = [](bool right) {
+      if (!right) throw std::out_of_range("the block");
+    };
+    const auto append = [&](Ids& list, std::uint64_t id) {
+      require(id < num_nodes);
+      list.push_back(static_cast<NodeId>(id));
+    };
     const std::uint64_t first_width = read_bits(8);
+    require(first_width <= 32);
     for (std::size_t i = 0; i < counts.size(); ++i)
-      if (counts[i] > 0) lists[i].push_back(static_cast<NodeId>(base + read_bits(first_width)));
+      if (counts[i] > 0) append(lists[i], base + read_bits(first_width));
     to_byte();
     std::vector<std::uint64_t> widths;
     for (const std::uint32_t count : counts)
@@ -138,20 +147,24 @@ std::vector<Ids> reference_decode(const Bytes& bytes, const Counts& counts) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       while (lists[i].size() < counts[i]) {
         const std::uint64_t shape = widths.at(group++);
+        require(shape % 128 <= 32);
         const std::size_t size = std::min<std::size_t>(16, counts[i] - lists[i].size());
         std::vector<std::uint64_t> gaps;
         while (gaps.size() < size) gaps.push_back(read_bits(shape % 128));
         to_byte();
         if (shape >= 128) {
           const std::uint64_t high_width = read_bits(8), patched = read_bits(16);
-          for (std::size_t k = 0; k < size; ++k)
-            if ((patched >> k & 1) != 0) gaps[k] += read_bits(high_width) << (shape % 128);
+          require(shape % 128 + high_width <= 32);
+          for (std::size_t k = 0; k < 16; ++k) {
+            const std::uint64_t high = (patched >> k & 1) != 0 ? read_bits(high_width) << (shape % 128) : 0;
+            if (k < size) gaps[k] += high;
+          }
           to_byte();
         }
-        for (const std::uint64_t gap : gaps) lists[i].push_back(static_cast<NodeId>(lists[i].back() + 1 + gap));
+        for (const std::uint64_t gap : gaps) append(lists[i], lists[i].back() + 1 + gap);
       }
     }
-    CHECK(bit == 8 * bytes.size());
+    require(bit == 8 * bytes.size());
     return lists;
   }
   CHECK(byte(bytes, 0) == 1);
@@ -243,7 +256,7 @@ TEST_SUITE("unit") {
     for (const Block& block : families()) {
       CAPTURE(block.name);
       const Bytes bytes = block.encoded();
-      CHECK(reference_decode(bytes, block.counts()) == block.lists);
+      CHECK(reference_decode(bytes, block.counts(), block.num_nodes) == block.lists);
       for_each_target([&] {
         CHECK(decode(bytes, block.counts(), block.num_nodes) == block.targets());
         for (std::size_t i = 0; i < block.lists.size(); ++i)
@@ -314,15 +327,48 @@ TEST_SUITE("unit") {
 
   TEST_CASE("random bytes give an error or valid lists, on every instruction set") {
     std::mt19937_64 random(11);
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 2000; ++round) {
       Counts counts(random() % 33);
       for (std::uint32_t& count : counts) count = static_cast<std::uint32_t>(random() % 40);
       const NodeId num_nodes = static_cast<NodeId>(random() >> (32 + random() % 32));
       Bytes bytes(random() % 2000);
       for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() % 33 + (random() % 4 == 0 ? 128 : 0));
       if (!bytes.empty()) bytes[0] = static_cast<std::byte>(random() % 3);
-      check_hostile(bytes, counts, num_nodes);
+      for_each_target([&] { check_hostile(bytes, counts, num_nodes); });
     }
+  }
+
+  TEST_CASE("damaged packed blocks: every instruction set refuses what the reference refuses, and finds the same ids" *
+            doctest::test_suite("slow")) {
+    std::mt19937_64 random(13);
+    int refused = 0, taken = 0;
+    for (const Block& block : families()) {
+      const Bytes bytes = block.encoded();
+      if (bytes.empty() || is_zstd(bytes) || block.targets().size() > 3000) continue;
+      CAPTURE(block.name);
+      const Counts counts = block.counts();
+      const Ids targets = block.targets();
+      const NodeId most = *std::max_element(targets.begin(), targets.end());
+      const std::size_t groups_at = bytes.size() / 3;  // most of what lies before are firsts and shapes
+      for (int round = 0; round < 60; ++round) {
+        Bytes damaged = bytes;
+        const std::size_t from = round % 2 == 0 ? 1 : groups_at;
+        for (std::size_t flips = 1 + random() % 3; flips > 0 && round > 1; --flips)
+          damaged[from + random() % (bytes.size() - from)] ^= std::byte{1} << static_cast<int>(random() % 8);
+        const NodeId num_nodes = round % 3 == 0 ? block.num_nodes : most + 1 - static_cast<NodeId>(random() % 2);
+        std::optional<Ids> expected = Ids();
+        try {
+          for (const Ids& list : reference_decode(damaged, counts, num_nodes))
+            expected->insert(expected->end(), list.begin(), list.end());
+        } catch (const std::out_of_range&) {
+          expected.reset();
+        }
+        (expected ? taken : refused) += 1;
+        for_each_target([&] { REQUIRE(decode(damaged, counts, num_nodes) == expected); });
+      }
+    }
+    CHECK(refused >= 1000);
+    CHECK(taken >= 500);
   }
 
   // Sums that wrap around 2^32 must not come back below num_nodes.
@@ -370,7 +416,21 @@ TEST_SUITE("unit") {
         decode(block_of({0, 7, 0, 0, 0, 33, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5}), counts, 100));  // width of firsts
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 33, 5, 0, 0, 0, 0}), counts, 100));      // width of gaps
     CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 1, 2, 255, 5, 0, 0, 0, 0}), counts, 100));
+    // Two lists, of which the second one is 8, 14; the gap of the first one has 33 bits.
+    CHECK_FALSE(decode_one(block_of({0, 7, 0, 0, 0, 1, 2, 33, 3, 0, 0, 0, 0, 0, 5}), {2, 2}, 1, 100));
+    CHECK(decode_one(block_of({0, 7, 0, 0, 0, 1, 2, 32, 3, 0, 0, 0, 0, 5}), {2, 2}, 1, 100) == Ids{8, 14});
     CHECK_FALSE(decode(block_of({0}), {0, 0}, 100));
+    CHECK_FALSE(decode(block_of({0, 7, 0, 0, 0, 0}), {0, 0}, 100));
+    CHECK_FALSE(decode(block_of({1, 7, 0, 0, 0, 0}), {0, 0}, 100));
+  }
+
+  TEST_CASE("first ids that overflow are an error, on every instruction set") {
+    const Bytes bytes = block_of({0, 7, 0, 0, 0, 32, 0, 0, 0, 0, 0xFD, 0xFF, 0xFF, 0xFF});  // 7, and 7 - 3 modulo 2^32
+    for_each_target([&] {
+      CHECK_FALSE(decode(bytes, {1, 1}, 100));
+      CHECK(decode_one(bytes, {1, 1}, 0, 100) == Ids{7});
+      CHECK_FALSE(decode_one(bytes, {1, 1}, 1, 100));
+    });
   }
 
   TEST_CASE("hostile zstd frames") {
