@@ -1,7 +1,8 @@
 // tests/ranks/mpi_faults.cpp - stands before the library of MPI, and makes its calls late, fail, or be the last ones.
 //
-//   UNWEAVE_MPI_FAULT="RANK CALL KIND [MICROSECONDS]"   KIND: kill or fail, at call number CALL of that rank, from 1;
-//                                                       delay: every call from that one on, RANK -1 for all ranks
+//   UNWEAVE_MPI_FAULT="RANK CALL KIND [MICROSECONDS]"   KIND: fail, at call number CALL of that rank, from 1; kill, there or
+//                                                       that long afterwards, wherever the rank is by then; delay: every
+//                                                       call from that one on, RANK -1 for all ranks
 //   UNWEAVE_MPI_CALLS=FILE                              each rank appends how many calls it has made, at its end
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -36,7 +38,13 @@ struct Fault {
       return false;
     }
     if (calls != call) return false;
-    if (std::strcmp(kind, "kill") == 0) ::raise(SIGKILL);
+    if (std::strcmp(kind, "kill") == 0) {
+      if (microseconds == 0) ::raise(SIGKILL);
+      std::thread([pause = microseconds] {
+        ::usleep(static_cast<useconds_t>(pause));
+        ::raise(SIGKILL);
+      }).detach();
+    }
     return std::strcmp(kind, "fail") == 0;
   }
 };
