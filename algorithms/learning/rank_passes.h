@@ -13,7 +13,7 @@ namespace unweave {
 struct RankPasses {
   RankCalls gradient;  ///< in float32; one in float64 says a number a class less
   RankCalls product;   ///< a Hessian product with all classes; classes that are done are left out
-  RankCalls refresh;   ///< when the preconditioner that serves these rows best follows other weights
+  RankCalls refresh;   ///< when the preconditioner for these rows and ample memory follows other weights
 };
 
 [[nodiscard]] RankPasses plan_passes(std::size_t rows, std::size_t features, std::size_t classes, Head head,

@@ -18,16 +18,11 @@ import sys
 import tempfile
 import time
 
-from support import Launcher, bytes_of, check
+from support import Launcher, bytes_of, calls_of, check
 
 KILLS, FAILURES = 100, 500
 MOST_SECONDS = 60  # for a machine that has much else to do; seconds as a rule
 REQUESTS, BATCH = 600, 100
-
-
-def calls_of(path):
-    """How many calls each rank has made."""
-    return dict(map(int, line.split()) for line in path.read_text().splitlines())
 
 
 class Shared:
@@ -50,10 +45,8 @@ class Shared:
     def calls_with(self, ranks, draw):
         if ranks not in self.calls:
             self.start()
-            counts = self.folder / "calls"
-            counts.unlink(missing_ok=True)
-            self.mpi.run(ranks, *self.words(draw), calls=counts)
-            self.calls[ranks] = calls_of(counts)
+            self.mpi.run(ranks, *self.words(draw), calls=self.folder / "calls")
+            self.calls[ranks] = calls_of(self.folder / "calls")
         return self.calls[ranks]
 
 
@@ -163,7 +156,7 @@ class Training(Shared):
             key.chmod(0o600)
         self.start()
         self.mpi.alone(*self.words(None))
-        self.model = bytes_of(self.there / "models")
+        self.model = (self.there / "models" / f"{self.solver}.model").read_bytes()
 
     def words(self, draw):
         return ["train", self.there, "--solver", self.solver, *self.options]
@@ -171,8 +164,9 @@ class Training(Shared):
     def make_up(self, draw, stdout):
         self.mpi.alone("verify", self.there, "--quiet")
         # Between its parts a release is what a killed process leaves, too: one process goes on from there alike.
-        if (self.there / "models").exists():
-            check(bytes_of(self.there / "models") == self.model, "a model with other bytes")
+        model = self.there / "models" / f"{self.solver}.model"
+        if model.exists():
+            check(model.read_bytes() == self.model, "a model with other bytes")
         one = self.folder / "one"
         shutil.rmtree(one, ignore_errors=True)
         shutil.copytree(self.there, one)

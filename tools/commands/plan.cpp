@@ -217,7 +217,7 @@ void print_rank_training(const CommandLine& line, const Reader& reader) {
     print_calls(line, "for each of " + counted(ranks, "rank"),
                 {{"a gradient", passes.gradient},
                  {"a Hessian product, at most", passes.product},
-                 {"the preconditioner, at most", passes.refresh}});
+                 {"a new preconditioner, at most", passes.refresh}});
     line.out() << solver << " has " << counted(forecast.rows, "training row") << ", a rank "
                << count_text(forecast.most_rows_of_a_rank) << " at most\n";
     return;
@@ -358,6 +358,8 @@ void refuse_mixed_options(const CommandLine& line) {
     throw UsageError("--ranks belongs to work that ranks share; leave out --purge and --exact");
   if (line.has("ranks") && line.has("requests") && line.has("solver"))
     throw UsageError("--ranks plans a stream or a training; leave out --requests or --solver");
+  if (line.has("ranks") && line.given("removed"))
+    throw UsageError("--removed belongs to requests of a solver; leave it or --ranks out");
   if (line.get<bool>("exact") && (line.has("requests") || line.has("solver") || line.get<bool>("purge")))
     throw UsageError("--exact belongs to a propagation; leave out --requests, --solver and --purge");
   if (line.get<bool>("purge") && line.has("requests"))
