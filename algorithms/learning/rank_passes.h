@@ -1,5 +1,5 @@
-// algorithms/learning/rank_passes.h - what ranks that share the rows of a training say to each other in its passes. How many
-// passes there are depends on the rows.
+// algorithms/learning/rank_passes.h - what ranks that share the rows of a training say to each other in its passes.
+// How many passes there are depends on the rows.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ void count_rows(const RowShare& share, const PropagationSpec& spec, std::uint32_
       job.count_broadcast(sizeof(bool));
     }
   }
-  job.count_gather(spec.levels * num_spans(nodes) * kNameBytes / job.size());  // of files
+  job.count_gather(spec.levels * num_spans(nodes) * kNameBytes / job.size());  // names of files
   job.count_gather(kTileNormBytes * columns);
 }
 

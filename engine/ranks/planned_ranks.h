@@ -1,4 +1,5 @@
-// engine/ranks/planned_ranks.h - a job of ranks that is only planned: its verbs say nothing, and count what they would take.
+// engine/ranks/planned_ranks.h - a job of ranks that is only planned: its verbs say nothing, and count what they would
+// take.
 //
 // Code that meets other ranks can be called with such a job, so that a plan counts what that code does, or the verbs be
 // counted by their sizes alone.

@@ -76,7 +76,8 @@ enum class RowCount {
 [[nodiscard]] RankPlan forecast_ranks(const Reader& reader, const PropagationSpec& spec, std::size_t ranks,
                                       bool by_rows);
 
-/// What so many ranks say to each other for a batch of these requests. Throws UsageError where they cannot stream the store.
+/// What so many ranks say to each other for a batch of these requests. Throws UsageError where they cannot stream the
+/// store.
 [[nodiscard]] RankCalls forecast_rank_batch(const Reader& reader, std::span<const Request> requests, std::size_t ranks);
 
 /// A training whose rows so many ranks share. How many passes there are depends on the rows.
