@@ -16,7 +16,7 @@ class Launcher:
     """Runs the program of one library of MPI under its mpirun."""
 
     def __init__(self, program, mpirun, faults=None):
-        self.program, self.mpirun, self.faults = pathlib.Path(program), mpirun, faults
+        self.program, self.mpirun, self.faults = pathlib.Path(program).resolve(), mpirun, faults and pathlib.Path(faults).resolve()
         self.environment = os.environ | ENVIRONMENT
 
     def command(self, ranks, *words, fault=None, calls=None, sizes=None):
