@@ -178,7 +178,7 @@ RequestSample read_requests(const std::string& file, std::uint64_t batch, const 
   return sample;
 }
 
-nlohmann::ordered_json fields_of(const RankCalls& calls) {
+nlohmann::ordered_json call_fields(const RankCalls& calls) {
   return {{"verbs", calls.verbs}, {"rounds", calls.rounds}, {"received_bytes", calls.received_bytes}};
 }
 
@@ -202,7 +202,7 @@ void print_rank_stream(const CommandLine& line, const Reader& reader) {
                        {{"a batch of " + counted(requests.first.size(), "request"), calls}});
   nlohmann::ordered_json json = {
       {"ranks", ranks}, {"batches", (requests.total + batch - 1) / batch}, {"requests", requests.first.size()}};
-  json.update(fields_of(calls));
+  json.update(call_fields(calls));
   write_json_line(line.out(), json);
 }
 
@@ -226,9 +226,9 @@ void print_rank_training(const CommandLine& line, const Reader& reader) {
                                {"solver", solver},
                                {"rows", forecast.rows},
                                {"most_rows_of_a_rank", forecast.most_rows_of_a_rank},
-                               {"gradient", fields_of(passes.gradient)},
-                               {"product", fields_of(passes.product)},
-                               {"preconditioner", fields_of(passes.refresh)}});
+                               {"gradient", call_fields(passes.gradient)},
+                               {"product", call_fields(passes.product)},
+                               {"preconditioner", call_fields(passes.refresh)}});
 }
 
 /// A column of the levels for programs.
