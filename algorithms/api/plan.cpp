@@ -10,6 +10,7 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/training_rows.h"
+#include "algorithms/numerics/row_sweep.h"
 #include "algorithms/propagation/propagation_forecast.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/schemes.h"
@@ -43,6 +44,26 @@ bool counts_fast(const PropagationWork& work, std::uint32_t levels, const std::o
   const double passes = levels - 1.0;
   return passes * work.terms * kExactTerm / work.threads + work.graph_bytes * (1 - work.graph_resident) / disk <=
          kExactSeconds;
+}
+
+/// Rows, features and classes of a training, as a store says them.
+struct TrainingSizes {
+  std::size_t rows = 0, width = 0, classes = 0;
+};
+
+TrainingSizes sizes_of(const LiveStore& store) {
+  const Contents& contents = store.contents();
+  const std::uint32_t classes = store.manifest().classes;
+  if (contents.features().columns() == 0 || classes == 0)
+    throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
+  return {training_nodes(contents).size(),
+          store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
+                             : contents.features().columns(),
+          classes};
+}
+
+void require_ranks(std::size_t ranks) {
+  if (ranks == 0) throw UsageError(option("ranks") + " must be at least 1");
 }
 
 }  // namespace
@@ -101,11 +122,32 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
 }
 
 RankPlan forecast_ranks(const Reader& reader, const PropagationSpec& spec, std::size_t ranks, bool by_rows) {
-  if (ranks == 0) throw UsageError(option("ranks") + " must be at least 1");
+  require_ranks(ranks);
   RankPlan plan = plan_ranks(Internals::store(reader), spec, ranks, by_rows ? RankCut::rows : RankCut::columns,
                              Internals::resources(reader).memory());
   plan.disk_free_bytes = free_disk(reader.path());
   return plan;
+}
+
+RankCalls forecast_rank_batch(const Reader& reader, std::span<const Request> requests, std::size_t ranks) {
+  require_ranks(ranks);
+  return plan_batch(Internals::store(reader), requests, ranks);
+}
+
+RankTrainingForecast forecast_rank_training(const Reader& reader, std::string_view solver, const SolverOptions& options,
+                                            std::size_t ranks) {
+  require_ranks(ranks);
+  require_over_ranks(solver, options);
+  const TrainingSizes sizes = sizes_of(Internals::store(reader));
+  RankTrainingForecast forecast;
+  forecast.rows = sizes.rows;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const RankShare own = own_rows(sizes.rows, rank, ranks);
+    forecast.most_rows_of_a_rank = std::max(forecast.most_rows_of_a_rank, own.end - own.begin);
+  }
+  forecast.passes =
+      plan_passes(sizes.rows, RowForm(1, options.intercept).features(sizes.width), sizes.classes, options.head, ranks);
+  return forecast;
 }
 
 StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {
@@ -134,19 +176,15 @@ std::string solvers_with_forecast() {
 UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
                                        LambdaChoice lambda) {
   const LiveStore& store = Internals::store(reader);
-  const Contents& contents = store.contents();
-  const std::uint32_t classes = store.manifest().classes;
   if (lambda == LambdaChoice::by_validation)
     throw UsageError(option("lambda", "auto") + " is for train: plan trains nothing; give a number");
-  if (contents.features().columns() == 0 || classes == 0)
-    throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
+  const TrainingSizes sizes = sizes_of(store);
   UnlearningForecast forecast;
-  forecast.rows = training_nodes(contents).size();
-  forecast.has_edges = contents.graph().num_arcs() > 0;
-  const std::size_t width = store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
-                                               : contents.features().columns();
+  forecast.rows = sizes.rows;
+  forecast.has_edges = store.contents().graph().num_arcs() > 0;
   if (lambda == LambdaChoice::by_size)
-    options.lambda = default_lambda({solver, contents.num_nodes(), width, classes, options.head});
+    options.lambda =
+        default_lambda({solver, store.contents().num_nodes(), sizes.width, store.manifest().classes, options.head});
   const SolverEntry& entry = solver_entry(solver);
   require_options(solver, options);
   const std::size_t blocks =
@@ -154,7 +192,7 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   forecast.options = std::make_shared<const SolverOptions>(std::move(options));
   const SolverOptions& chosen = *forecast.options;
   const PlannedTask task{forecast.rows,
-                         {chosen.head, RowForm(1, chosen.intercept).features(width), classes, chosen.hidden,
+                         {chosen.head, RowForm(1, chosen.intercept).features(sizes.width), sizes.classes, chosen.hidden,
                           chosen.activation, chosen.hidden.empty() ? 1 : blocks},
                          chosen,
                          memory_shares::kSolver.of(Internals::resources(reader).memory())};

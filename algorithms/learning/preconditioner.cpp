@@ -4,8 +4,11 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <vector>
 
+#include "algorithms/learning/rank_passes.h"
 #include "algorithms/learning/row_sample.h"
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/matrix.h"
@@ -143,21 +146,50 @@ std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes) {
 
 namespace {
 
-std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+enum class Kind { sampled, spectral, diagonal };
+
+/// Each but the diagonal where it costs less than the Hessian products that it saves.
+Kind kind_for(const Rows& rows, std::size_t classes, std::size_t bytes) {
   constexpr double kSavedPasses = 10;
-  const Rows& rows = hessian.objective().rows;
-  const std::size_t needed = preconditioner_bytes(rows, hessian.objective().classes);
-  if (needed > 0 && needed <= bytes) return make_sampled_preconditioner(hessian, picks_of(rows), directions_of(rows));
-  if (rows.features > kMostFeatures) return make_diagonal_preconditioner(hessian);
+  const std::size_t needed = preconditioner_bytes(rows, classes);
+  if (needed > 0 && needed <= bytes) return Kind::sampled;
+  if (rows.features > kMostFeatures) return Kind::diagonal;
   const double n = static_cast<double>(rows.count), features = static_cast<double>(rows.features);
-  const double pass = 4 * n * features * static_cast<double>(hessian.objective().classes);
+  const double pass = 4 * n * features * static_cast<double>(classes);
   const double sampled = static_cast<double>(std::min(rows.count, kSampledRows));
   const double factorisation = 2 * sampled * features * features + 20 * features * features * features;
-  if (factorisation <= kSavedPasses * pass) return make_spectral_preconditioner(hessian);
+  return factorisation <= kSavedPasses * pass ? Kind::spectral : Kind::diagonal;
+}
+
+std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+  const Rows& rows = hessian.objective().rows;
+  switch (kind_for(rows, hessian.objective().classes, bytes)) {
+    case Kind::sampled:
+      return make_sampled_preconditioner(hessian, picks_of(rows), directions_of(rows));
+    case Kind::spectral:
+      return make_spectral_preconditioner(hessian);
+    case Kind::diagonal:
+      break;
+  }
   return make_diagonal_preconditioner(hessian);
 }
 
 }  // namespace
+
+void count_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
+  const auto count_sum = [&](std::size_t bytes) {
+    std::vector<double> words((bytes + sizeof(double) - 1) / sizeof(double));
+    job.sum_in_order(words, [] {});
+  };
+  switch (kind_for(rows, classes, std::numeric_limits<std::size_t>::max())) {
+    case Kind::sampled:
+      return count_sampled_refresh(rows, classes, job);
+    case Kind::spectral:
+      return count_sum((classes + 1) * sizeof(double));
+    case Kind::diagonal:
+      return count_sum(rows.features * classes * sizeof(float));
+  }
+}
 
 std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
   std::unique_ptr<Preconditioner> each = make_class_preconditioner(hessian, bytes);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algorithms/learning/preconditioner.h"
+#include "algorithms/learning/rank_passes.h"
 #include "algorithms/learning/row_sample.h"
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/matrix.h"
@@ -281,6 +282,17 @@ std::size_t inversion_bytes(std::size_t sampled, std::size_t directions) {
 std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian, std::size_t picks,
                                                             std::size_t directions) {
   return std::make_unique<SampledPreconditioner>(hessian, picks, directions);
+}
+
+void count_sampled_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
+  const std::size_t sampled = std::min(rows.count, kPickedFrom);
+  for (std::size_t first = 0; first < classes; first += kClassesAtOnce) {
+    const std::size_t row_bytes = std::min(kClassesAtOnce, classes - first) * sizeof(float);
+    for (std::size_t rank = 0; rank < job.size(); ++rank) {
+      const RankShare own = own_rows(sampled, rank, job.size());
+      if (own.begin < own.end) job.count_broadcast((own.end - own.begin) * row_bytes);
+    }
+  }
 }
 
 std::size_t sampled_preconditioner_bytes(const Rows& rows, std::size_t classes, std::size_t directions) {

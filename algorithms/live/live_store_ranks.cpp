@@ -16,15 +16,6 @@
 #include "storage/io/map_guard.h"
 
 namespace unweave {
-namespace {
-
-struct RankWord {
-  bool rows_full = false, lists_full = false;
-  RankTraffic traffic;
-};
-
-}  // namespace
-
 void LiveStore::require_exact(double r_max) const {
   if (ranks_ == nullptr || !(r_max > 0)) return;
   throw UsageError(path_.string() + ": " + option("r-max") +
@@ -32,13 +23,17 @@ void LiveStore::require_exact(double r_max) const {
 }
 
 void LiveStore::require_ranks() const {
-  const std::string ranks = std::to_string(ranks_->size()) + " ranks";
-  if (!manifest_.propagation->kept.has_sums()) return;
-  if (ranks_->size() > manifest_.features)
-    throw UsageError(path_.string() + ": has " + std::to_string(manifest_.features) + " columns, too few for " + ranks);
-  for (const LevelFiles& files : manifest_.levels)
+  require_to_stream(path_, manifest_, ranks_->size());
+}
+
+void require_to_stream(const std::filesystem::path& store, const Manifest& manifest, std::size_t size) {
+  if (!manifest.propagation || !manifest.propagation->kept.has_sums()) return;
+  const std::string ranks = std::to_string(size) + " ranks";
+  if (size > manifest.features)
+    throw UsageError(store.string() + ": has " + std::to_string(manifest.features) + " columns, too few for " + ranks);
+  for (const LevelFiles& files : manifest.levels)
     if (files.stale)
-      throw UsageError(path_.string() + ": a lazy stream has left residues unpublished, which " + ranks +
+      throw UsageError(store.string() + ": a lazy stream has left residues unpublished, which " + ranks +
                        " do not follow; stream one exact batch by one process first");
 }
 

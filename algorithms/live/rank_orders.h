@@ -1,12 +1,15 @@
 // algorithms/live/rank_orders.h - what rank 0 of a job tells the other ranks to do with their columns of a live store.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "algorithms/updates/update_report.h"
 #include "engine/ranks/ranks.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 
@@ -19,9 +22,18 @@ struct RankOrder {
   std::vector<bool> known{};        ///< one a request: whether an earlier one has its id
 };
 
+/// What a rank says of an order when it has done its part.
+struct RankWord {
+  bool rows_full = false, lists_full = false;  ///< its memory for changed rows, and for changed lists
+  RankTraffic traffic;
+};
+
 /// Sends an order; rank 0 calls it, and the others hear_order(), which waits for it. Both throw what another rank has
 /// failed with.
 void tell_order(Ranks& ranks, const RankOrder& order);
 [[nodiscard]] RankOrder hear_order(Ranks& ranks);
+
+/// Throws UsageError where so many ranks cannot hold the columns of this store while it is streamed.
+void require_to_stream(const std::filesystem::path& store, const Manifest& manifest, std::size_t ranks);
 
 }  // namespace unweave

@@ -1,13 +1,16 @@
 // algorithms/live/rank_plan.cpp - counts verbs and bytes as the code that calls them does.
 #include "algorithms/live/rank_plan.h"
 
+#include <algorithm>
 #include <string>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/row_share.h"
 #include "algorithms/propagation/sweep_job.h"
+#include "engine/graph/span_share.h"
 #include "engine/sweep/gather.h"
 #include "storage/formats/store_layout.h"
 #include "storage/formats/tile_file.h"
@@ -16,20 +19,28 @@
 namespace unweave {
 namespace {
 
-/// Stands for a job of so many ranks, of which it is the last one: no other has more rows.
-class PlannedRanks final : public Ranks {
- public:
-  explicit PlannedRanks(std::size_t size) : size_(size) {}
-  [[nodiscard]] std::size_t rank() const noexcept override { return size_ - 1; }
-  [[nodiscard]] std::size_t size() const noexcept override { return size_; }
-
- private:
-  std::size_t size_;
-};
-
-// A barrier when rank 0 has opened the store, what is shared in two broadcasts and a barrier, and one behind that.
-constexpr std::uint64_t kVerbsOfAll = 5;
 constexpr std::uint64_t kNameBytes = 100;  // the name of a file, about
+
+/// What ranks tell each other that share rows, tile by tile and level by level.
+void count_rows(const RowShare& share, const PropagationSpec& spec, std::uint32_t columns, const TilePlan& tiles,
+                PlannedRanks& job) {
+  static_cast<void>(share.least(tiles.width));
+  const NodeId nodes = share.mask().rows();
+  const std::uint64_t value_bytes = spec.scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t);
+  job.count_broadcast(sizeof(std::uint64_t));  // the key of the check: its size, then its bytes
+  job.count_broadcast(FingerprintKey::written_bytes(nodes, columns));
+  for (std::uint64_t first = 0; first < columns; first += tiles.width) {
+    const std::uint64_t row_bytes = std::min<std::uint64_t>(tiles.width, columns - first) * value_bytes;
+    for (std::uint32_t level = 0; level < spec.levels; ++level) {
+      for (std::size_t rank = 0; rank < job.size(); ++rank)
+        job.count_broadcast(row_bytes * nodes_of(share_of(num_spans(nodes), rank, job.size()), nodes).size());
+      job.count_gather(2 * sizeof(std::uint64_t));  // whether the sums prove themselves
+      job.count_broadcast(sizeof(bool));
+    }
+  }
+  job.count_gather(spec.levels * num_spans(nodes) * kNameBytes / job.size());  // names of files
+  job.count_gather(kTileNormBytes * columns);
+}
 
 }  // namespace
 
@@ -37,13 +48,14 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
                     MemoryBudget& budget) {
   const Contents& contents = store.contents();
   const NodeId nodes = contents.num_nodes();
-  PlannedRanks job(ranks);
+  PlannedRanks job(ranks, ranks - 1);  // no other has more rows
   check_propagation_spec(store, spec);
   require_to_share(store, spec, cut, job);
   RankPlan plan;
-  const std::uint64_t others = ranks - 1, levels = spec.levels;
-  plan.verbs = kVerbsOfAll;
-  plan.received_bytes = others * (sizeof(std::uint64_t) + what_is_shared(store, spec, cut).size());
+  const std::uint64_t levels = spec.levels;
+  job.barrier();  // rank 0 has opened the store
+  require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
+  job.barrier();  // rank 0 has dropped what is not to be gone on with
   if (cut == RankCut::columns) {
     PropagationPlan whole = plan_propagation(contents, spec, budget);
     SweepJob sweep = sweep_job(contents, spec, std::move(whole.wanted));
@@ -57,7 +69,9 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
     plan.memory_bytes = state.memory_bytes();
     plan.graph_bytes = plan.tiles * levels * contents.graph().file_bytes();
     plan.disk_bytes = 2 * whole.state.state_bytes;  // tiles, and the partitions that are joined of them
-    plan.verbs += 2;                                // when all have their tiles, and when all are joined
+    job.barrier();                                  // when all have their tiles
+    job.barrier();                                  // when all are joined
+    plan.calls = job.calls();
     return plan;
   }
   const RowShare share(nodes, job, budget);
@@ -69,15 +83,21 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
   plan.memory_bytes = state.memory_bytes();
   plan.graph_bytes = plan.tiles * levels * contents.graph().file_bytes() / ranks;
   plan.disk_bytes = state.disk_bytes * nodes / share.own().size();
-  // The least width, the key in two broadcasts, names and norms of what is done; for each tile and level the rows of every
-  // rank, and two verbs of the check.
-  plan.verbs += 5 + plan.tiles * levels * (ranks + 2);
-  const std::uint64_t value_bytes = spec.scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t);
-  const std::uint64_t key_bytes = 8 + FingerprintKey::written_bytes(nodes, sweep.columns);
-  const std::uint64_t ends = (kTileNormBytes * sweep.columns + levels * num_spans(nodes) * kNameBytes / ranks);
-  plan.received_bytes += others * (levels * nodes * std::uint64_t{sweep.columns} * value_bytes + key_bytes + ends +
-                                   plan.tiles * levels * 4 * 8);
+  count_rows(share, spec, sweep.columns, state.tiles, job);
+  plan.calls = job.calls();
   return plan;
+}
+
+RankCalls plan_batch(const LiveStore& store, std::span<const Request> requests, std::size_t ranks) {
+  require_to_stream(store.path(), store.manifest(), ranks);
+  PlannedRanks job(ranks, 0);
+  RankOrder order{.step = RankOrder::Step::batch};
+  order.requests.assign(requests.begin(), requests.end());
+  order.known.resize(requests.size());
+  tell_order(job, order);
+  job.barrier();  // every rank has room for it
+  static_cast<void>(gather_values(RankWord{}, job));
+  return job.calls();
 }
 
 }  // namespace unweave

@@ -1,12 +1,15 @@
-// algorithms/live/rank_plan.h - what a propagation takes when ranks share it, known before it begins: of one rank, and between
-// them. The verbs and bytes are those of rank_propagation.h.
+// algorithms/live/rank_plan.h - what a propagation or a batch takes when ranks share it, known before it begins: of one rank,
+// and between them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "algorithms/live/rank_propagation.h"
+#include "engine/ranks/planned_ranks.h"
 #include "engine/resources/memory.h"
+#include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 
 namespace unweave {
@@ -17,13 +20,16 @@ struct RankPlan {
   std::uint64_t graph_bytes = 0;              ///< what one rank reads of lists, each as often as it passes over them
   std::uint64_t disk_bytes = 0;               ///< at a time, on the storage that all share
   std::uint64_t disk_free_bytes = 0;          ///< there
-  std::uint64_t verbs = 0;                    ///< calls of one rank
-  std::uint64_t received_bytes = 0;           ///< by all ranks
+  RankCalls calls;
 };
 
 /// `ranks` at least 1, each with this budget. Throws UsageError where they cannot share the propagation so, ResourceError where
 /// it does not fit the budget.
 [[nodiscard]] RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::size_t ranks, RankCut cut,
                                   MemoryBudget& budget);
+
+/// What `ranks` say to each other for a batch of these requests; a generation comes beside it where one is made. Throws
+/// UsageError where so many cannot share the store's columns.
+[[nodiscard]] RankCalls plan_batch(const LiveStore& store, std::span<const Request> requests, std::size_t ranks);
 
 }  // namespace unweave

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A rank that is killed, or whose call of MPI fails, ends the job with one error; the next start goes on, and nothing is lost.
 
-    faults_test.py UNWEAVE MPIRUN FAULTS [TRIALS]
+    faults_test.py UNWEAVE MPIRUN FAULTS
 
 Every call of a propagation that shares columns fails once on each rank, and is once the last one; of one that shares rows, some.
-With TRIALS, so many random ones beside.
+faults_heavy_test.py has faults in number, of all work that ranks share.
 """
 import pathlib
 import random
@@ -14,17 +14,12 @@ import sys
 import tempfile
 import time
 
-from support import Launcher, bytes_of, check
+from support import Launcher, bytes_of, calls_of, check
 
 RANKS = 3
 OPTIONS = ["--hops", "2", "--rows", "all", "--threads", "1", "--quiet"]
 SHARES = [["--share", "columns"], ["--share", "rows"]]
 MOST_SECONDS = 60  # for a machine that has much else to do; seconds as a rule
-
-
-def calls_of(path):
-    """How many calls each rank has made."""
-    return {int(rank): int(calls) for rank, calls in (line.split() for line in pathlib.Path(path).read_text().splitlines())}
 
 
 def fails_once(mpi, store, share, fault):
@@ -40,7 +35,7 @@ def fails_once(mpi, store, share, fault):
     return time.monotonic() - begin
 
 
-def main(program, mpirun, faults, trials=0):
+def main(program, mpirun, faults):
     mpi = Launcher(program, mpirun, faults)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -53,18 +48,15 @@ def main(program, mpirun, faults, trials=0):
             shutil.rmtree(folder / "many", ignore_errors=True)
             shutil.copytree(folder / "s", folder / "many")
 
-        chosen = random.Random(7)
         cases = []
         for share in SHARES:
             again()
-            (folder / "calls").unlink(missing_ok=True)
             mpi.run(RANKS, "propagate", folder / "many", *OPTIONS, *share, calls=folder / "calls")
             calls = calls_of(folder / "calls")
             check(sorted(calls) == list(range(RANKS)), str(calls))
             all_calls = [(share, rank, call, kind) for rank in calls for call in range(1, calls[rank] + 1) for kind in ("kill", "fail")]
             # Those of rows are many, and alike from level to level: some of them, each time others.
             cases += all_calls if share == SHARES[0] else random.sample(all_calls, 12)
-            cases += [chosen.choice(all_calls) for _ in range(int(trials) // len(SHARES))]
         slowest = 0.0
         for number, (share, rank, call, kind) in enumerate(cases):
             again()

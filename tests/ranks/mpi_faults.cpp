@@ -1,18 +1,23 @@
 // tests/ranks/mpi_faults.cpp - stands before the library of MPI, and makes its calls late, fail, or be the last ones.
 //
-//   UNWEAVE_MPI_FAULT="RANK CALL KIND [MICROSECONDS]"   KIND: kill or fail, at call number CALL of that rank, from 1;
-//                                                       delay: every call from that one on, RANK -1 for all ranks
+//   UNWEAVE_MPI_FAULT="RANK CALL KIND [MICROSECONDS]"   KIND: fail, at call number CALL of that rank, from 1; kill, there or
+//                                                       that long afterwards, wherever the rank is by then; delay: every
+//                                                       call from that one on, RANK -1 for all ranks
 //   UNWEAVE_MPI_CALLS=FILE                              each rank appends how many calls it has made, at its end
+//   UNWEAVE_MPI_SIZES=FILE                              and rank 0 how many bytes each of its broadcasts had
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -21,8 +26,10 @@ struct Fault {
   char kind[16] = "";
   long calls = 0;
   int own_rank = -1;
+  std::vector<int> broadcasts;
 
   Fault() {
+    ::prctl(PR_SET_TIMERSLACK, 1UL);  // a delay is as long as it says
     if (const char* const text = std::getenv("UNWEAVE_MPI_FAULT"))
       std::sscanf(text, "%ld %ld %15s %ld", &rank, &call, kind, &microseconds);
   }
@@ -36,7 +43,13 @@ struct Fault {
       return false;
     }
     if (calls != call) return false;
-    if (std::strcmp(kind, "kill") == 0) ::raise(SIGKILL);
+    if (std::strcmp(kind, "kill") == 0) {
+      if (microseconds == 0) ::raise(SIGKILL);
+      std::thread([pause = microseconds] {
+        ::usleep(static_cast<useconds_t>(pause));
+        ::raise(SIGKILL);
+      }).detach();
+    }
     return std::strcmp(kind, "fail") == 0;
   }
 };
@@ -44,6 +57,12 @@ struct Fault {
 Fault& fault() {
   static Fault one;
   return one;
+}
+
+/// To be written at its end; null where none is asked for.
+std::FILE* file_of(const char* variable) {
+  const char* const path = std::getenv(variable);
+  return path != nullptr && *path != '\0' ? std::fopen(path, "a") : nullptr;
 }
 
 }  // namespace
@@ -56,6 +75,7 @@ int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI
 }
 
 int MPI_Ibcast(void* bytes, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+  fault().broadcasts.push_back(count);
   return fault().strikes() ? MPI_ERR_OTHER : PMPI_Ibcast(bytes, count, type, root, comm, request);
 }
 
@@ -68,11 +88,14 @@ int MPI_Irecv(void* bytes, int count, MPI_Datatype type, int from, int tag, MPI_
 }
 
 int MPI_Finalize() {
-  if (const char* const path = std::getenv("UNWEAVE_MPI_CALLS"); path != nullptr && *path != '\0')
-    if (std::FILE* const file = std::fopen(path, "a")) {
-      std::fprintf(file, "%d %ld\n", fault().own_rank, fault().calls);
-      std::fclose(file);
-    }
+  if (std::FILE* const file = file_of("UNWEAVE_MPI_CALLS")) {
+    std::fprintf(file, "%d %ld\n", fault().own_rank, fault().calls);
+    std::fclose(file);
+  }
+  if (std::FILE* const file = fault().own_rank == 0 ? file_of("UNWEAVE_MPI_SIZES") : nullptr) {
+    for (const int bytes : fault().broadcasts) std::fprintf(file, "%d\n", bytes);
+    std::fclose(file);
+  }
   return PMPI_Finalize();
 }
 }

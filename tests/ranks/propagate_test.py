@@ -10,11 +10,17 @@ import sys
 import tempfile
 import time
 
-from support import Launcher, bytes_of, check
+from support import Launcher, bytes_of, calls_of, check
 
 RANKS = (1, 2, 3, 4, 8)
 KINDS = [["--rows", "all"], ["--rows", "labelled", "--scale-bits", "14"], ["--rows", "all", "--keep", "embedding"],
          ["--rows", "all", "--keep", "hops", "--keep-type", "f16"]]
+
+
+def check_calls(folder, ranks, plan):
+    """Rank 0 has made the calls of MPI that the plan tells, and those of the beginning and the end of a job."""
+    made = calls_of(folder / "calls")[0]
+    check(made == plan["rounds"] + 2 * ranks + 6, f"{ranks} ranks: {made} calls, {plan}")
 
 
 def rows(mpi, folder):
@@ -27,11 +33,13 @@ def rows(mpi, folder):
         expected = bytes_of(folder / "one")
         for ranks in RANKS[1:]:
             shutil.copytree(folder / "r", folder / "many")
-            report = json.loads(mpi.run(ranks, "propagate", folder / "many", *options, "--threads", "1", "--share", "rows", "--json"))
+            report = json.loads(mpi.run(ranks, "propagate", folder / "many", *options, "--threads", "1", "--share", "rows", "--json",
+                                        calls=folder / "calls"))
             check(bytes_of(folder / "many") == expected, f"{ranks} ranks by rows, {kind}: other bytes")
             plan = json.loads(mpi.alone("plan", folder / "r", *options, "--threads", "1", "--ranks", ranks, "--json"))["rows"]
             check(report["tiles"] == plan["tiles"] and report["ranks_verbs"] == ranks * plan["verbs"], f"{report} {plan}")
-            check(0.99 < report["ranks_received_bytes"] / plan["received_bytes"] < 1.01, f"{report} {plan}")
+            check(0.999 < report["ranks_received_bytes"] / plan["received_bytes"] < 1.001, f"{report} {plan}")
+            check_calls(folder, ranks, plan)
             shutil.rmtree(folder / "many")
         shutil.rmtree(folder / "one")
     check(plan["tiles"] > 1, f"one tile took all columns: {plan}")
@@ -63,13 +71,15 @@ def main(program, mpirun, faults):
             shutil.rmtree(folder / "one")
             for ranks in RANKS:
                 shutil.copytree(folder / "s", folder / "many")
-                report = json.loads(mpi.run(ranks, "propagate", folder / "many", *options))
+                report = json.loads(mpi.run(ranks, "propagate", folder / "many", *options, calls=folder / "calls"))
                 check(bytes_of(folder / "many") == expected, f"{ranks} ranks, {kind}: other bytes")
                 check(report.get("ranks", 1) == ranks, f"{ranks} ranks: {report}")
                 if ranks > 1:
                     plan = json.loads(mpi.alone("plan", folder / "s", "--hops", "2", *kind, "--ranks", ranks, "--json"))["columns"]
                     check(report["ranks_verbs"] == ranks * plan["verbs"], f"{report} {plan}")
                     check(report["ranks_received_bytes"] == plan["received_bytes"], f"{report} {plan}")
+                    check_calls(folder, ranks, plan)
+                (folder / "calls").unlink(missing_ok=True)
                 shutil.rmtree(folder / "many")
         rows(mpi, folder)
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from support import ENVIRONMENT, Launcher, check
+from support import ENVIRONMENT, Launcher, calls_of, check
 
 NODES, COLUMNS, CLASSES = 20_000, 96, 8
 REQUESTS, BATCH = 10_000, 500
@@ -84,7 +84,7 @@ def killed(mpi, folder, lines):
     requests.write_text("".join(line + "\n" for line in lines))
     shutil.copytree(folder / "s", many)
     mpi.run(3, *stream_words(many, requests, *LITTLE), calls=folder / "killed_calls")
-    calls = dict(map(int, line.split()) for line in (folder / "killed_calls").read_text().splitlines())
+    calls = calls_of(folder / "killed_calls")
     expected = digest(mpi, many)
     shutil.rmtree(many)
     longest = 0
@@ -102,6 +102,20 @@ def killed(mpi, folder, lines):
             mpi.alone("verify", many, "--quiet")
             shutil.rmtree(many)
     print(f"killed jobs ended {longest:.1f} s after their last line at most", flush=True)
+
+
+def planned(mpi, folder, lines, ranks, batches):
+    """What `plan` says that ranks say for a batch, to the byte, where no generation was made beside it."""
+    held = 0
+    for number in range(1, len(batches), 3):
+        if batches[number]["ranks_verbs"] > 4 * ranks:
+            continue
+        (folder / "one_batch").write_text("".join(line + "\n" for line in lines[number * BATCH:(number + 1) * BATCH]))
+        plan = json.loads(mpi.alone("plan", folder / "s", "--requests", folder / "one_batch", "--batch", BATCH, "--ranks", ranks, "--json"))
+        check(plan["verbs"] * ranks == batches[number]["ranks_verbs"], f"{ranks} ranks: {plan} {batches[number]}")
+        check(plan["received_bytes"] == batches[number]["ranks_received_bytes"], f"{ranks} ranks: {plan} {batches[number]}")
+        held += 1
+    check(held > 0, f"{ranks} ranks: every batch has made a generation")
 
 
 def main(program, mpirun, faults):
@@ -125,6 +139,7 @@ def main(program, mpirun, faults):
                 print(f"{ranks} ranks, a batch of {BATCH}: {min(batch['ranks_received_bytes'] for batch in batches)} to "
                       f"{max(batch['ranks_received_bytes'] for batch in batches)} bytes, {min(batch['ranks_verbs'] for batch in batches)} to "
                       f"{max(batch['ranks_verbs'] for batch in batches)} verbs, all ranks together", flush=True)
+                planned(mpi, folder, lines, ranks, batches)
             check(digest(mpi, folder / "many") == expected, f"{ranks} ranks: another digest")
             mpi.alone("verify", folder / "many", "--quiet")
             shutil.rmtree(folder / "many")

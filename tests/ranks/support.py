@@ -16,13 +16,14 @@ class Launcher:
     """Runs the program of one library of MPI under its mpirun."""
 
     def __init__(self, program, mpirun, faults=None):
-        self.program, self.mpirun, self.faults = pathlib.Path(program), mpirun, faults
+        self.program, self.mpirun, self.faults = pathlib.Path(program).resolve(), mpirun, faults and pathlib.Path(faults).resolve()
         self.environment = os.environ | ENVIRONMENT
 
-    def command(self, ranks, *words, fault=None, calls=None):
+    def command(self, ranks, *words, fault=None, calls=None, sizes=None):
         more = []
-        if fault or calls:
-            more = ["env", f"LD_PRELOAD={self.faults}", f"UNWEAVE_MPI_FAULT={fault or ''}", f"UNWEAVE_MPI_CALLS={calls or ''}"]
+        if fault or calls or sizes:
+            more = ["env", f"LD_PRELOAD={self.faults}", f"UNWEAVE_MPI_FAULT={fault or ''}", f"UNWEAVE_MPI_CALLS={calls or ''}",
+                    f"UNWEAVE_MPI_SIZES={sizes or ''}"]
         return [str(word) for word in [self.mpirun, "-n", ranks, *more, self.program, *words]]
 
     def run(self, ranks, *words, code=0, timeout=300, **more):
@@ -35,6 +36,13 @@ class Launcher:
     def alone(self, *words):
         """One process, without a launcher."""
         return subprocess.run([str(word) for word in [self.program, *words]], check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+def calls_of(path):
+    """How many calls each rank has made, by the file that the library of faults has left; which is removed."""
+    calls = dict(map(int, line.split()) for line in pathlib.Path(path).read_text().splitlines())
+    pathlib.Path(path).unlink()
+    return calls
 
 
 def bytes_of(store):

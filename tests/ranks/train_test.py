@@ -9,11 +9,37 @@ import shutil
 import sys
 import tempfile
 
-from support import Launcher, bytes_of, check
+from support import Launcher, bytes_of, calls_of, check
 
 SOLVERS = {"exact": [], "newton": ["--head", "softmax"], "retrain": ["--head", "least-squares"], "scalegun": []}
+FEATURES = 25  # an intercept among them
 OPTIONS = ["--seed", "4", "--threads", "1", "--json", "--quiet"]
 TOLD = ("accuracy_train", "accuracy_valid", "accuracy_test", "training_rows", "steps", "passes", "residual_bound")
+
+
+def planned(mpi, folder, store):
+    """What a training says is sums and curvatures of the sizes that `plan` tells, and what is sent once."""
+    for solver, head in (("newton", "softmax"), ("newton-step", "logistic")):
+        words = ["--solver", solver, "--head", head]
+        for ranks in (2, 4):
+            shutil.copytree(store, folder / "many")
+            report = json.loads(mpi.run(ranks, "train", folder / "many", *words, *OPTIONS, sizes=folder / "sizes"))
+            shutil.rmtree(folder / "many")
+            plan = json.loads(mpi.alone("plan", store, *words, "--ranks", ranks, "--json"))
+            check(plan["rows"] == report["training_rows"], f"{report} {plan}")
+            others = ranks - 1
+            # Every sum goes from rank to rank, and then, behind eight bytes that say that all is well, to all.
+            size = lambda name: (plan[name]["received_bytes"] // others - 8) // 2
+            broadcasts = [int(line) for line in (folder / "sizes").read_text().splitlines()]
+            (folder / "sizes").unlink()
+            sums = [bytes for well, bytes in zip(broadcasts, broadcasts[1:]) if well == 8]
+            check(sums.count(size("gradient")) > 2 and sums.count(size("product")) > 0, f"{solver}: {plan} {broadcasts}")
+            curvatures = plan["preconditioner"]["received_bytes"] // others
+            refreshes = [sum(broadcasts[i:i + ranks]) for i in range(len(broadcasts))].count(curvatures)
+            check(plan["preconditioner"]["verbs"] == ranks and refreshes > 2, f"{solver}: {plan} {broadcasts}")
+            told = others * (sum(2 * bytes + 8 for bytes in sums if bytes <= size("gradient")) + refreshes * curvatures)
+            told += others * plan["rows"] * (8 + 4 * FEATURES)  # norms, and the rows of which the preconditioner picks, once
+            check(0.98 < told / report["ranks_received_bytes"] <= 1, f"{solver}: {told} of {report}")
 
 
 def main(program, mpirun, faults):
@@ -21,7 +47,7 @@ def main(program, mpirun, faults):
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         store = folder / "s"
-        mpi.alone("generate", store, "--model", "sbm", "--nodes", "9000", "--features", "24", "--seed", "3", "--quiet")
+        mpi.alone("generate", store, "--model", "sbm", "--nodes", "9000", "--features", FEATURES - 1, "--seed", "3", "--quiet")
         mpi.alone("propagate", store, "--hops", "2", "--quiet")
         key = store / "certificates" / "signing-key"
         key.parent.mkdir(exist_ok=True)
@@ -44,6 +70,8 @@ def main(program, mpirun, faults):
                 print(f"{solver}, {ranks} ranks: {report.get('ranks_sent_bytes', 0)} bytes in {report.get('ranks_verbs', 0)} verbs", flush=True)
                 shutil.rmtree(folder / "many")
 
+        planned(mpi, folder, store)
+
         # What one rank must do alone is refused, and told once; so is what one rank alone comes upon.
         before = bytes_of(store)
         for words, code, part in [(["--solver", "rewind"], 1, "does not train over several ranks"), (["--lambda", "-1"], 1, "lambda"),
@@ -59,7 +87,7 @@ def main(program, mpirun, faults):
         shutil.copytree(store, folder / "many")
         mpi.run(3, "train", folder / "many", *words, calls=folder / "calls")
         expected = bytes_of(folder / "many")
-        calls = dict(map(int, line.split()) for line in (folder / "calls").read_text().splitlines())
+        calls = calls_of(folder / "calls")
         begun_anew = 0
         for rank in range(3):
             for kind, share in (("kill", 0.1), ("fail", 0.5), ("kill", 0.9)):

@@ -16,6 +16,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/plan_unlearning.h"
 #include "tools/commands/propagation_options.h"
+#include "tools/commands/solver_options.h"
 
 namespace unweave {
 namespace {
@@ -127,16 +128,18 @@ void print_ranks(const CommandLine& line, const Reader& reader) {
                     {"graph_bytes", plan.graph_bytes},
                     {"disk_bytes", plan.disk_bytes},
                     {"disk_free_bytes", plan.disk_free_bytes},
-                    {"verbs", plan.verbs},
-                    {"received_bytes", plan.received_bytes}};
+                    {"verbs", plan.calls.verbs},
+                    {"rounds", plan.calls.rounds},
+                    {"received_bytes", plan.calls.received_bytes}};
       columns.push_back({count_text(plan.tiles), count_text(plan.tile_columns), bytes_text(plan.memory_bytes),
-                         bytes_text(plan.graph_bytes), count_text(plan.verbs), bytes_text(plan.received_bytes),
-                         bytes_text(plan.disk_bytes), bytes_text(plan.disk_free_bytes)});
+                         bytes_text(plan.graph_bytes), count_text(plan.calls.verbs), count_text(plan.calls.rounds),
+                         bytes_text(plan.calls.received_bytes), bytes_text(plan.disk_bytes),
+                         bytes_text(plan.disk_free_bytes)});
     } catch (const Error& error) {
       if (refused) std::rethrow_exception(refused);  // neither way
       refused = std::current_exception();
       json[name] = {{"refused", command_text(error.message())}};
-      columns.emplace_back(8, "-");
+      columns.emplace_back(9, "-");
       line.note("by " + std::string(name) + ": " + command_text(error.message()));
     }
   }
@@ -144,9 +147,15 @@ void print_ranks(const CommandLine& line, const Reader& reader) {
     write_json_line(line.out(), json);
   } else {
     Table table({"for each of " + counted(ranks, "rank"), "by columns", "by rows"});
-    const char* const labels[] = {"column tiles",          "columns of a tile",       "memory",
-                                  "lists to read",         "calls to other ranks",    "bytes between all ranks",
-                                  "shared disk at a time", "shared disk that is free"};
+    const char* const labels[] = {"column tiles",
+                                  "columns of a tile",
+                                  "memory",
+                                  "lists to read",
+                                  "calls to other ranks",
+                                  "times the network's latency",
+                                  "bytes between all ranks",
+                                  "shared disk at a time",
+                                  "shared disk that is free"};
     for (std::size_t i = 0; i < std::size(labels); ++i) table.add_row({labels[i], columns[0][i], columns[1][i]});
     table.print(line.out());
   }
@@ -167,6 +176,59 @@ RequestSample read_requests(const std::string& file, std::uint64_t batch, const 
   for (Request request; reader.next(request); ++sample.total)
     if (sample.first.size() < batch) sample.first.push_back(request);
   return sample;
+}
+
+nlohmann::ordered_json call_fields(const RankCalls& calls) {
+  return {{"verbs", calls.verbs}, {"rounds", calls.rounds}, {"received_bytes", calls.received_bytes}};
+}
+
+/// What ranks say to each other, a line each.
+void print_calls(const CommandLine& line, const std::string& of,
+                 const std::vector<std::pair<std::string, RankCalls>>& all) {
+  Table table({of, "calls to other ranks", "times the network's latency", "bytes between all ranks"});
+  for (const auto& [name, calls] : all)
+    table.add_row({name, count_text(calls.verbs), count_text(calls.rounds), bytes_text(calls.received_bytes)});
+  table.print(line.out());
+}
+
+/// What ranks that share a stream say for its first batch, which stands for all.
+void print_rank_stream(const CommandLine& line, const Reader& reader) {
+  const std::uint64_t batch = line.get<Count>("batch").value, ranks = line.get<Count>("ranks").value;
+  if (batch == 0) throw UsageError("--batch must be at least 1");
+  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch, id_reader(reader));
+  const RankCalls calls = forecast_rank_batch(reader, requests.first, ranks);
+  if (!line.common().json)
+    return print_calls(line, "for each of " + counted(ranks, "rank"),
+                       {{"a batch of " + counted(requests.first.size(), "request"), calls}});
+  nlohmann::ordered_json json = {
+      {"ranks", ranks}, {"batches", (requests.total + batch - 1) / batch}, {"requests", requests.first.size()}};
+  json.update(call_fields(calls));
+  write_json_line(line.out(), json);
+}
+
+/// What ranks that share a training say in its passes.
+void print_rank_training(const CommandLine& line, const Reader& reader) {
+  const std::string& solver = line.get<std::string>("solver");
+  const std::uint64_t ranks = line.get<Count>("ranks").value;
+  const RankTrainingForecast forecast =
+      forecast_rank_training(reader, solver, read_solver_options(line, solver), ranks);
+  const RankPasses& passes = forecast.passes;
+  if (!line.common().json) {
+    print_calls(line, "for each of " + counted(ranks, "rank"),
+                {{"a gradient", passes.gradient},
+                 {"a Hessian product, at most", passes.product},
+                 {"a new preconditioner, at most", passes.refresh}});
+    line.out() << solver << " has " << counted(forecast.rows, "training row") << ", a rank "
+               << count_text(forecast.most_rows_of_a_rank) << " at most\n";
+    return;
+  }
+  write_json_line(line.out(), {{"ranks", ranks},
+                               {"solver", solver},
+                               {"rows", forecast.rows},
+                               {"most_rows_of_a_rank", forecast.most_rows_of_a_rank},
+                               {"gradient", call_fields(passes.gradient)},
+                               {"product", call_fields(passes.product)},
+                               {"preconditioner", call_fields(passes.refresh)}});
 }
 
 /// A column of the levels for programs.
@@ -292,9 +354,12 @@ void refuse_mixed_options(const CommandLine& line) {
          {"hops", "weights", "scheme", "rho", "scale-bits", "rows", "keep", "keep-type", "keep-exponent"})
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " belongs to a propagation, --solver to a model of one");
-  if (line.has("ranks") &&
-      (line.has("requests") || line.has("solver") || line.get<bool>("purge") || line.get<bool>("exact")))
-    throw UsageError("--ranks belongs to a propagation; leave out --requests, --solver, --purge and --exact");
+  if (line.has("ranks") && (line.get<bool>("purge") || line.get<bool>("exact")))
+    throw UsageError("--ranks belongs to work that ranks share; leave out --purge and --exact");
+  if (line.has("ranks") && line.has("requests") && line.has("solver"))
+    throw UsageError("--ranks plans a stream or a training; leave out --requests or --solver");
+  if (line.has("ranks") && line.given("removed"))
+    throw UsageError("--removed belongs to requests of a solver; leave it or --ranks out");
   if (line.get<bool>("exact") && (line.has("requests") || line.has("solver") || line.get<bool>("purge")))
     throw UsageError("--exact belongs to a propagation; leave out --requests, --solver and --purge");
   if (line.get<bool>("purge") && line.has("requests"))
@@ -338,7 +403,11 @@ void run_plan(CommandLine& line) {
 
   Resources resources({line.common().memory_bytes});
   Reader reader(line.positional(0), resources);
-  if (line.has("solver"))
+  if (line.has("ranks") && line.has("solver"))
+    print_rank_training(line, reader);
+  else if (line.has("ranks") && line.has("requests"))
+    print_rank_stream(line, reader);
+  else if (line.has("solver"))
     print_unlearning(line, reader);
   else if (line.get<bool>("purge"))
     print_purge(line, reader);

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "algorithms/learning/rank_passes.h"
 #include "algorithms/live/rank_plan.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/propagation/propagation_forecast.h"
@@ -74,6 +75,20 @@ enum class RowCount {
 /// the budget of the reader's resources. Throws UsageError where they cannot, ResourceError.
 [[nodiscard]] RankPlan forecast_ranks(const Reader& reader, const PropagationSpec& spec, std::size_t ranks,
                                       bool by_rows);
+
+/// What so many ranks say to each other for a batch of these requests. Throws UsageError where they cannot stream the
+/// store.
+[[nodiscard]] RankCalls forecast_rank_batch(const Reader& reader, std::span<const Request> requests, std::size_t ranks);
+
+/// A training whose rows so many ranks share. How many passes there are depends on the rows.
+struct RankTrainingForecast {
+  std::size_t rows = 0, most_rows_of_a_rank = 0;
+  RankPasses passes;
+};
+
+/// Throws UsageError for a solver that trains alone, DataError where there are no features or no labels.
+[[nodiscard]] RankTrainingForecast forecast_rank_training(const Reader& reader, std::string_view solver,
+                                                          const SolverOptions& options, std::size_t ranks);
 
 struct StreamForecast {
   BatchChanges first;  ///< what the first batch changes, which stands for all
