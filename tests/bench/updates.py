@@ -104,7 +104,7 @@ def main():
                 run("train", store, "--solver", solver, "--quiet")
             for kind in arguments.kinds.split(","):
                 for batch in map(int, arguments.batches.split(",")):
-                    count = max(min(arguments.updates, 500 * batch if batch < 100 else 20 * batch), batch)
+                    count = max(min(arguments.updates, 500 * batch), batch)
                     lines = requests(kind, count, edges, shape, np.random.default_rng(0))
                     rates, wholes, all_seconds = [], [], []
                     for _ in range(arguments.repeat):
