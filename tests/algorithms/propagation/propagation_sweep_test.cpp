@@ -283,7 +283,7 @@ TEST_SUITE("unit") {
     options.wanted = std::span(cone).first(2);
     CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
     options.wanted = cone;
-    options.refills = true;  // of rows of all nodes alone
+    options.refills = true;  // which is for rows of all nodes
     CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
   }
 
