@@ -118,7 +118,7 @@ std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
 
 std::string identity_text(const ImportIdentity& identity) {
   std::string text;
-  for (const auto& [key, value] : identity) text += key + ": " + value + '\n';
+  for (const auto& [key, value] : identity) text.append(key).append(": ").append(value).append("\n");
   return text;
 }
 
