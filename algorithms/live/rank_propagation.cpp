@@ -117,8 +117,8 @@ void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankC
   const std::size_t partitions = num_spans(store.contents().num_nodes());
   if (job.size() > partitions)
     throw UsageError(option("share", "rows") + ": the nodes of this store are in " + std::to_string(partitions) +
-                     " partitions, too few for " + std::to_string(job.size()) + " ranks; use " +
-                     option("share", "columns"));
+                     (partitions == 1 ? " partition" : " partitions") + ", too few for " + std::to_string(job.size()) +
+                     " ranks; use " + option("share", "columns"));
 }
 
 void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut,

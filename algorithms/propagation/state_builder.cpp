@@ -208,7 +208,8 @@ SweepResult build_partitions(StateBuild& build) {
 }
 
 /// Joins the tiles of the levels that lack partitions.
-void join_levels(StateBuild& build, const TileForm& form, std::span<const FinishedTile* const> cover, TileEnd end) {
+void join_levels(StateBuild& build, const TileForm& form, std::vector<FinishedTile>& all,
+                 std::span<const FinishedTile* const> cover, TileEnd end) {
   constexpr std::size_t kGroups = 16;  // a kill loses about one of them
   WriteBuffers buffers(build.plan.write_buffers, build.budget);
   const NodeId nodes = build.contents.num_nodes();
@@ -234,7 +235,12 @@ void join_levels(StateBuild& build, const TileForm& form, std::span<const Finish
     }
     if (end == TileEnd::stay) continue;
     std::error_code ignored;
-    for (const TileFile* tile : tiles) std::filesystem::remove(tile->path(), ignored);
+    for (FinishedTile& tile : all) {
+      if (std::find(cover.begin(), cover.end(), &tile) == cover.end()) continue;
+      const std::filesystem::path path = tile.levels[i]->path();
+      tile.levels[i].reset();  // while it is mapped, the disk has not its room back
+      std::filesystem::remove(path, ignored);
+    }
   }
 }
 
@@ -270,10 +276,10 @@ void join_spans(const TileFolder& folder, const Contents& contents, const SweepJ
   for (std::uint32_t level = job.first_level; level <= job.last_level; ++level)
     leave_to_others(build.kept.emplace_back(folder.partitions(level, job.columns)), spans);
   const TileForm form = sums_form(contents, job);
-  const std::vector<FinishedTile> tiles = folder.tiles(form);
+  std::vector<FinishedTile> tiles = folder.tiles(form);
   const TileColumns all{0, job.columns};
   require_tiles(folder, tiles, all);
-  join_levels(build, form, exact_cover(tiles, all), TileEnd::stay);
+  join_levels(build, form, tiles, exact_cover(tiles, all), TileEnd::stay);
 }
 
 SweepResult build_state(const std::filesystem::path& store, const Contents& contents, const SweepJob& job,
@@ -281,7 +287,8 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
                         ColumnNorms* norms) {
   const std::uint64_t there = folder == nullptr ? 0 : bytes_in(folder->path());
   require_disk_room(store, plan.disk_bytes - std::min(there, plan.disk_bytes), "the sums",
-                    "keep fewer rows (" + option("rows", "labelled") + ")");
+                    norms != nullptr ? "keep fewer rows (" + option("rows", "labelled") + ")"
+                                     : "have changes pushed (" + option("plan", "push") + ")");
   std::optional<TemporaryTiles> own;
   if (folder == nullptr && plan.tiles.tiles > 1) own.emplace(store, contents.num_nodes());
   const TileFolder* const tile_folder = own ? &own->folder() : folder;
@@ -303,12 +310,12 @@ SweepResult build_state(const std::filesystem::path& store, const Contents& cont
     if (use == TileUse::sum)
       result = sum_tiles(*tile_folder, contents, job, {first, build.fill(first), true}, all, plan, budget, norms);
     const Clock::time_point summed = Clock::now();
-    const std::vector<FinishedTile> tiles = tile_folder->tiles(form);
+    std::vector<FinishedTile> tiles = tile_folder->tiles(form);
     require_tiles(*tile_folder, tiles, all);
     const std::vector<const FinishedTile*> cover = exact_cover(tiles, all);
     for (const FinishedTile* tile : cover)
       if (norms != nullptr) norms->set(tile->columns, tile->levels[0]->norms());
-    join_levels(build, form, cover, TileEnd::removed);
+    join_levels(build, form, tiles, cover, TileEnd::removed);
     result.tiles = cover.size();
     for (const FinishedTile* tile : cover) result.tile_width = std::max(result.tile_width, tile->columns.count);
     result.seconds += seconds_since(summed);

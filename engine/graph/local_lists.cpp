@@ -71,7 +71,7 @@ void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path&
 }  // namespace
 
 LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : store_(key_of(store)) {
-  if (!fs::is_directory(in)) throw UsageError(in.string() + ": there is no such folder; make it first");
+  if (!fs::is_directory(in)) throw UsageError(in.string() + ": is no folder; name one that is there");
   std::string path;
   if (job.leader_here() == job.rank()) {
     remove_abandoned(in);

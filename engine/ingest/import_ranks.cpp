@@ -23,9 +23,8 @@ void require_shared_import(const ImportOptions& options) {
   if (options.standardize) refuse(option("standardize"));
   if (reads_a_pipe(options))
     throw UsageError(
-        "standard input and pipes are for one process, since every rank reads the files; name files on storage that "
-        "all "
-        "ranks see");
+        "standard input, pipes and devices are for one process, since every rank reads the files; name files on "
+        "storage that all ranks see");
 }
 
 std::optional<RankShare> own_spans(const NodeCount& nodes, const Ranks& job) {

@@ -182,6 +182,7 @@ class Import {
                          ": an import of one process is not finished here, and only one process goes on with it; "
                          "several ranks begin anew with " +
                          option("restart"));
+      if (!identity_) require_inputs();
       const std::string difference =
           identity_ ? identity_difference(kept->options, *identity_) : "an input cannot be read again";
       if (!difference.empty()) {
@@ -191,6 +192,7 @@ class Import {
       }
       record = checked_record(builder_.path(), by_ids, *std::move(kept), [this](const std::string& file) {
         report_.remark(file + ": damaged since an import that was ended kept it; it is made again");
+        if (!is_file(file)) drop(file);
       });
       report_.resumed = KeptWork();
     }
@@ -207,6 +209,26 @@ class Import {
     }
   }
 
+  /// What lies under this name is a file, and no link to one.
+  static bool is_file(const std::filesystem::path& path) {
+    std::error_code missing;
+    return std::filesystem::is_regular_file(std::filesystem::symlink_status(path, missing));
+  }
+  static void drop(const std::filesystem::path& path) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+
+  /// Where an import is to be gone on with, says of an input file that cannot be opened what is wrong with it.
+  void require_inputs() const {
+    for (const InputFile* const file : files_of(options_)) {
+      std::error_code unknown;
+      if (file->memory || file->path == "-") continue;
+      if (!std::filesystem::exists(file->path, unknown) || std::filesystem::is_directory(file->path, unknown))
+        static_cast<void>(ByteSource(*file));
+    }
+  }
+
   /// The record of an import that was ended. What one leaves without a record, or with a damaged one, is removed.
   std::optional<ImportRecord> read_kept() {
     std::optional<ImportRecord> kept;
@@ -215,6 +237,11 @@ class Import {
     } catch (const FormatError& error) {
       report_.remark(builder_.path().string() + ": the record of an import that was ended is damaged (" + error.fault +
                      "); this one begins anew");
+    } catch (const DataError&) {
+      const std::filesystem::path record = builder_.path() / kImportFolder / "record.json";
+      if (is_file(record)) throw;
+      report_.remark(record.string() + ": is not a file; this import begins anew");
+      drop(record);
     }
     if (!kept) clear_building(builder_.path());
     return kept;
@@ -378,7 +405,8 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
                      ", which declares the largest one, above 1");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
-  if (!is_order(options.order)) throw UsageError(option("order", options.order) + ": there are none, " + order_names());
+  if (!is_order(options.order))
+    throw UsageError(option("order", options.order) + ": name one of none, " + order_names());
   if (options.standardize && !options.features)
     throw UsageError(option("standardize") + " needs " + option("features"));
   if (options.scale != FeatureScale() && !options.features)

@@ -116,6 +116,7 @@ void print_ranks(const CommandLine& line, const Reader& reader) {
   json["ranks"] = ranks;
   std::vector<std::vector<std::string>> columns;
   std::exception_ptr refused;
+  std::string why_not;
   bool fits = false;
   for (const bool by_rows : {false, true}) {
     const char* const name = by_rows ? "rows" : "columns";
@@ -140,9 +141,10 @@ void print_ranks(const CommandLine& line, const Reader& reader) {
       refused = std::current_exception();
       json[name] = {{"refused", command_text(error.message())}};
       columns.emplace_back(9, "-");
-      line.note("by " + std::string(name) + ": " + command_text(error.message()));
+      why_not = "by " + std::string(name) + ": " + command_text(error.message());
     }
   }
+  if (!why_not.empty()) line.note(why_not);
   if (line.common().json) {
     write_json_line(line.out(), json);
   } else {

@@ -229,6 +229,7 @@ class Stream {
   void finish();
   void print_summary() const;
   [[nodiscard]] std::string text(std::size_t i) const;
+  [[nodiscard]] std::string acknowledged_before() const;
   [[nodiscard]] std::string input_name() const {
     const std::string name = input_of(line_);
     return name == "-" ? "standard input" : expires_ || name.empty() ? "edges whose time has come" : name;
@@ -453,6 +454,11 @@ void Stream::run_arriving() {
   }
 }
 
+/// For an error that comes after a batch is in the journal as well as before one is: what need not be sent again.
+std::string Stream::acknowledged_before() const {
+  return acknowledged_.requests() == 0 ? "" : "; " + acknowledged_.text(false);
+}
+
 void Stream::run() {
   Request request;
   try {
@@ -473,6 +479,10 @@ void Stream::run() {
     finish();
     print_summary();
     throw DataError(error.message() + "; " + acknowledged_.text(true));
+  } catch (const DataError& error) {
+    throw DataError(error.message() + acknowledged_before());
+  } catch (const ResourceError& error) {
+    throw ResourceError(error.message() + acknowledged_before());
   }
   acknowledged_.finish();
   finish();

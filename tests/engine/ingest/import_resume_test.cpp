@@ -467,6 +467,26 @@ TEST_SUITE("unit") {
     end_import(dir / "s", options, 100'000);
     fs::remove(dir / "s" / "import" / "given.arcs");
     CHECK(finish(true).resumed->edges == 0);
+    // Other things lie in their places.
+    end_import(dir / "s", options, 100'000);
+    fs::remove(dir / "s" / "import" / "given.arcs");
+    fs::create_directories(dir / "s" / "import" / "given.arcs" / "folder");
+    CHECK(has_remark(finish(true), "given.arcs: damaged"));
+    end_import(dir / "s", options, 100'000);
+    fs::rename(dir / "s" / "import" / "given.arcs", dir / "elsewhere");
+    fs::create_symlink(dir / "elsewhere", dir / "s" / "import" / "given.arcs");
+    CHECK(has_remark(finish(true), "given.arcs: damaged"));
+    CHECK(fs::exists(dir / "elsewhere"));
+    end_import(dir / "s", options, 100'000);
+    fs::remove(dir / "s" / "import" / "record.json");
+    fs::create_directory(dir / "s" / "import" / "record.json");
+    CHECK(has_remark(finish(false), "record.json: is not a file"));
+    end_import(dir / "s", options, 100'000);
+    fs::rename(dir / "e.txt", dir / "moved.txt");
+    testing::check_message(testing::message_of<DataError>([&] { run_whole(dir / "s", options); }),
+                           {"e.txt", "No such file"});
+    fs::rename(dir / "moved.txt", dir / "e.txt");
+    CHECK(finish(true).resumed->edges > 0);
     // In the middle of the shards.
     end_import(dir / "s", options, kResumeEdges + 80'000);
     if (fs::exists(dir / "s" / "graph")) damage_first(dir / "s" / "graph");

@@ -64,7 +64,7 @@ TEST_SUITE("unit") {
     const std::string store = (dir / "s").string();
     const std::string edges = testing::write_file(dir / "e.txt", "0 1\n1 x\n").string();
     check_refused(1, {"import", store}, "nothing to import");
-    check_refused(1, {"import", store, "--nodes", "3", "--order", "sideways"}, "there are none, degree");
+    check_refused(1, {"import", store, "--nodes", "3", "--order", "sideways"}, "name one of none, degree");
     check_refused(1, {"import", store, "--nodes", "3", "--columns", "3"}, "--columns");
     check_refused(1, {"import", store, "--features", "indptr=a,indices=b"}, "--columns");
     check_refused(1, {"import", store, "--features", "indptr=a", "--columns", "3"}, "indices=F");

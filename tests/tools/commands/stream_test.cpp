@@ -12,6 +12,7 @@
 
 #include "algorithms/registry/registry.h"
 #include "storage/formats/manifest.h"
+#include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -346,6 +347,25 @@ TEST_SUITE("unit") {
     CHECK(loose.code == 2);
     CHECK(loose.lines().size() == 1);
     CHECK(run({"info", world.store, "--json"}).lines()[0]["acknowledged"] == 3);
+  }
+
+  TEST_CASE("an error that comes after a batch was acknowledged says that it was") {
+    const TempDir dir;
+    const std::string store = (dir / "s").string(), requests = (dir / "requests").string();
+    testing::write_store(store, testing::random_store(5000, 20'000, 8, 9));
+    testing::propagate_store(store, testing::tiny_spec(2, false));
+    for (const auto& file : std::filesystem::directory_iterator(dir / "s" / "state"))
+      if (file.path().filename().string().starts_with("level1-0") && file.path().extension() == ".sums")
+        testing::flip_middle(file.path());
+    REQUIRE(run({"export", store, "--requests", requests, "--draw", "edge", "--count", "400"}).code == 0);
+    const Result result = run({"stream", store, "--requests", requests, "--batch", "200", "--plan", "push"});
+    CHECK(result.code == 2);
+    CAPTURE(result.error);
+    REQUIRE(run({"repair", store}).code == 0);
+    CHECK(run({"info", store, "--json"}).lines().at(0)["acknowledged"] == 200);
+    CHECK(result.error.find("level1") != std::string::npos);
+    CHECK(result.error.find("requests 1 to 200 of") != std::string::npos);
+    CHECK(result.error.find("line 201") != std::string::npos);
   }
 
   TEST_CASE("a batch that cannot be acknowledged is the last one") {
