@@ -1,12 +1,12 @@
-# tests/comments_test.cmake - every source opens with its path and its purpose, and no sentence of a comment begins with "Of", "None" or
-# "The same": such a sentence has no subject, or leans on a line that a reader may not have seen.
+# tests/comments_test.cmake - every source opens with its path and its purpose, and no sentence of a comment begins with "Of", "None",
+# "So far", "That for" or "The same": such a sentence has no subject, or leans on a line that a reader may not have seen.
 #
 #   cmake -D ROOT=<sources> -P tests/comments_test.cmake
 #
 # What stands behind code on its line may begin in lower case; it is held to the rule all the same.
 cmake_minimum_required(VERSION 3.25)
 
-set(words "(Of|None|The same)([^a-zA-Z]|$)")
+set(words "(Of|None|So far|That for|The same)([^a-zA-Z]|$)")
 set(opening "//[/!]?<?[ *-]*[(\"]*${words}")
 set(later "[.:!?][)\"]* +[(\"]*${words}")
 set(behind "//[/!]?<? *(of|none|the same)([^a-zA-Z_(]|$)")

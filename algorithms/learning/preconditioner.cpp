@@ -148,7 +148,8 @@ namespace {
 
 enum class Kind { sampled, spectral, diagonal };
 
-/// Each but the diagonal where it costs less than the Hessian products that it saves.
+/// The preconditioner for these rows. A kind other than the diagonal is chosen where it costs less than the Hessian products
+/// that it saves.
 Kind kind_for(const Rows& rows, std::size_t classes, std::size_t bytes) {
   constexpr double kSavedPasses = 10;
   const std::size_t needed = preconditioner_bytes(rows, classes);

@@ -74,7 +74,7 @@ class Update {
                                     UpdateReport& report) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
-  /// What the last level has to receive of these nodes, which are noted as received.
+  /// The differences between the present rows of these nodes and what the last level has received of them.
   [[nodiscard]] std::vector<PushedRows> differences_from_received(std::span<const NodeId> nodes);
   void run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report);
   [[nodiscard]] std::shared_ptr<PushSpool> make_spool() const;
@@ -84,11 +84,12 @@ class Update {
                                     const Limits& limits, UpdateReport& report);
   void update_row(std::uint32_t level, const PushSources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
-  /// What has been `published` and `delta` are of the node; `difference` tells of the delta what it should be.
+  /// The node had published `published`, and its sums differ from that by `delta`; `difference` has the fingerprint that
+  /// `delta` should have, and its largest value.
   void settle(std::uint32_t level, NodeId node, const std::int32_t* published, const std::int32_t* delta,
               const RowDifference& difference, const Repair& repair, const Limits& limits, PushedRows& next);
-  /// Notes what the last level has received of a row of the level before it, which is about to change, and lies in a
-  /// partition or `before`.
+  /// Notes what the last level has received of a row of the level before it, before the row changes. The row is `before`;
+  /// `space` has room for one value a column.
   void note_received(std::uint32_t level, NodeId node, const StateRow& before, std::int32_t* space);
   void note_received(NodeId node, const std::int32_t* published);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);

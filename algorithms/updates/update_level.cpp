@@ -100,7 +100,7 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   const NodeId node = touched.rows[index];
   const std::size_t changed = repair.index(node);
   const bool last_level = level == embedding_.levels();
-  // Where the last level is put off, nobody asks for normalised sums of the one before it.
+  // While the last level is put off, nobody reads the normalised sums of the level before it: they are formed on delivery.
   const bool put_off = defers(level + 1) && limits.exact && !embedding_.stale(level).contains(node);
   const bool settles = !last_level && !put_off;
   const std::uint32_t degree = settles ? contents_.graph().degree(node) : 0;

@@ -60,7 +60,7 @@ class NodeMap {
     for (Page& page : pages_) page = Page();
     size_ = 0;
   }
-  /// The nodes of node's page that have a value, as bits.
+  /// Which nodes of the page that `node` is in have a value: bit i stands for the i-th node of the page.
   [[nodiscard]] std::uint64_t page_members(NodeId node) const noexcept { return pages_[node / kPageNodes].members; }
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 

@@ -24,7 +24,8 @@ struct RankCalls {
   std::uint64_t received_bytes = 0;  ///< by all ranks, as RankTraffic counts them
 };
 
-/// Is rank `rank` of `size`, and stands for all of them. What a rank gets from others are its own bytes.
+/// This object is rank `rank` of `size`, and stands for all of them. In the place of what others would send, it gets its own
+/// bytes.
 class PlannedRanks final : public Ranks {
  public:
   PlannedRanks(std::size_t size, std::size_t rank) : size_(size), rank_(rank) {}

@@ -35,7 +35,7 @@ void read_ahead_of(const Graph& graph, std::size_t block) {
   if (block % kBlocks == 0) graph.read_ahead(block == 0 ? 0 : block + kBlocks, block + 2 * kBlocks);
 }
 
-/// All nodes have to be asked for.
+/// The rule of NodesAhead by which every node has to be asked for.
 struct AskForAll {
   bool operator()(NodeId /*node*/) const noexcept { return false; }
 };

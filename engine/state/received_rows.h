@@ -32,8 +32,8 @@ class ReceivedRows {
  public:
   ReceivedRows(NodeId nodes, std::uint32_t columns);
 
-  /// The partitions of `level` are those that note_sums() may point to from now on, where nothing is noted yet. Files that
-  /// are replaced meanwhile take room on the disk until clear().
+  /// Where nothing is noted yet, takes the present partitions of `level` as those to which note_sums() may point. They stay
+  /// open until clear(), so that files which are replaced meanwhile take room on the disk as long.
   void begin(const StateLevel& level);
   /// Notes that a node's row was received as its partition has it, with this degree. False, and nothing is noted, where
   /// its row lies elsewhere, or in another partition than begin() has seen.

@@ -29,7 +29,8 @@ constexpr std::size_t kGroupReach = kPackGroup * sizeof(std::uint32_t) + sizeof(
 constexpr unsigned kFastWidth = 27;
 constexpr NodeId kFastNodes = NodeId{1} << 31;
 
-// So far behind a group bytes are asked for. Processors foresee what is read in order, but not beyond a page.
+// While a group is unpacked, the bytes that lie this far behind it are prefetched. Processors do so by themselves for bytes
+// that are read in order, but they stop at the end of a page.
 constexpr std::size_t kReadAhead = 2048;
 
 #if HWY_TARGET == HWY_SCALAR
@@ -66,8 +67,8 @@ HWY_INLINE Vector unpack_words(Lanes16 d, const std::uint8_t* src, Vector word, 
   return hn::And(hn::Or(low, high), mask);
 }
 
-// As many values of the run at `src` as there are lanes, from a bit on at which one begins. From the beginning of that
-// byte on they fill a vector at most.
+// Reads one value for each lane from the run at `src`. The first value begins at bit `first_bit`. All of them lie within one
+// vector that is loaded from the byte of that bit.
 HWY_INLINE Vector unpack_from_bit(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t first_bit) {
   const Vector bit =
       hn::Add(hn::Mul(hn::Iota(d, 0), hn::Set(d, width)), hn::Set(d, static_cast<std::uint32_t>(first_bit % 8)));
@@ -80,7 +81,7 @@ HWY_INLINE Vector unpack_from_bit(Lanes16 d, const std::uint8_t* src, unsigned w
 // Values [from, from + lanes) of the run at `src`; `from` is a multiple of the lanes, which are four at least.
 HWY_INLINE Vector unpack_vector(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t from) {
   if (hn::Lanes(d) < 8) return unpack_from_bit(d, src, width, from * width);
-  // Eight values begin with a byte, as the run does.
+  // Every eighth value begins at the beginning of a byte, so the tables for the beginning of a run hold here, too.
   const RunTables& tables = kRunTables[width];
   return unpack_words(d, src + from * width / 8, hn::LoadU(d, tables.word.data()), hn::LoadU(d, tables.before.data()),
                       hn::LoadU(d, tables.after.data()), hn::LoadU(d, tables.mask.data()));
@@ -114,7 +115,7 @@ class HighBits {
   HWY_INLINE HighBits(const PatchHeader& patch, const std::uint8_t* run, unsigned low)
       : patch_(patch), run_(run), low_(static_cast<int>(low)) {}
 
-  // That for values [i, i + lanes).
+  // What the patch adds to the values [i, i + lanes).
   HWY_INLINE Vector from(Lanes16 d, std::size_t i) const {
     return hn::ShiftLeftSame(expanded(d, i), low_);
   }
@@ -314,7 +315,7 @@ bool unpack_groups(const PackedLists& lists, std::span<const LongList> long_list
   return c.at == groups.size() && *std::max_element(highest_ids.begin(), highest_ids.end()) < lists.num_nodes;
 }
 
-// Bit i: list i is not empty.
+// Bit i tells whether list i has ids.
 std::uint32_t filled_lists(std::span<const std::uint32_t> counts) {
   const Lanes16 d;
   std::uint32_t filled = 0;

@@ -33,7 +33,7 @@ struct RunTables {
   std::array<std::uint32_t, kPackGroup> mask;  ///< as many bits as the values have
 };
 
-/// By the width of the run.
+/// The table at [width] is for runs with so many bits a value.
 alignas(64) inline constexpr auto kRunTables = [] {
   std::array<RunTables, kMaxPackWidth + 1> tables{};
   for (std::uint32_t width = 0; width <= kMaxPackWidth; ++width) {
@@ -47,7 +47,7 @@ alignas(64) inline constexpr auto kRunTables = [] {
   return tables;
 }();
 
-/// By eight bits: how many are set below each of them.
+/// The entry [bits][i] says how many of the lowest i bits of `bits` are set.
 inline constexpr auto kSetBelow = [] {
   std::array<std::array<std::uint8_t, 8>, 256> tables{};
   for (unsigned bits = 0; bits < tables.size(); ++bits)

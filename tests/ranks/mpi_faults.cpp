@@ -59,7 +59,7 @@ Fault& fault() {
   return one;
 }
 
-/// To be written at its end; null where none is asked for.
+/// The file that a variable of the environment names, opened to append to it; null where the variable is not set.
 std::FILE* file_of(const char* variable) {
   const char* const path = std::getenv(variable);
   return path != nullptr && *path != '\0' ? std::fopen(path, "a") : nullptr;

@@ -454,7 +454,8 @@ void Stream::run_arriving() {
   }
 }
 
-/// For an error that comes after a batch is in the journal as well as before one is: what need not be sent again.
+/// What an error has to add where earlier batches are in the journal: that their requests need not be sent again. Empty where
+/// nothing was acknowledged.
 std::string Stream::acknowledged_before() const {
   return acknowledged_.requests() == 0 ? "" : "; " + acknowledged_.text(false);
 }

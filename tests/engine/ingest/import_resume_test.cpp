@@ -467,7 +467,7 @@ TEST_SUITE("unit") {
     end_import(dir / "s", options, 100'000);
     fs::remove(dir / "s" / "import" / "given.arcs");
     CHECK(finish(true).resumed->edges == 0);
-    // Other things lie in their places.
+    // A folder or a link lies in the place of a kept file.
     end_import(dir / "s", options, 100'000);
     fs::remove(dir / "s" / "import" / "given.arcs");
     fs::create_directories(dir / "s" / "import" / "given.arcs" / "folder");
