@@ -16,6 +16,7 @@
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/planned_task.h"
+#include "engine/ranks/planned_ranks.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
@@ -63,7 +64,9 @@ TrainingSizes sizes_of(const LiveStore& store) {
 }
 
 void require_ranks(std::size_t ranks) {
-  if (ranks == 0) throw UsageError(option("ranks") + " must be at least 1");
+  constexpr std::size_t kMostRanks = std::size_t{1} << 20;
+  if (ranks == 0 || ranks > kMostRanks)
+    throw UsageError(option("ranks") + " must be at least 1, and " + std::to_string(kMostRanks) + " at most");
 }
 
 }  // namespace
@@ -141,10 +144,8 @@ RankTrainingForecast forecast_rank_training(const Reader& reader, std::string_vi
   const TrainingSizes sizes = sizes_of(Internals::store(reader));
   RankTrainingForecast forecast;
   forecast.rows = sizes.rows;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const RankShare own = own_rows(sizes.rows, rank, ranks);
-    forecast.most_rows_of_a_rank = std::max(forecast.most_rows_of_a_rank, own.end - own.begin);
-  }
+  PlannedRanks job(ranks, 0);
+  forecast.most_rows_of_a_rank = most_rows_of_a_rank({.count = sizes.rows, .ranks = &job});
   forecast.passes =
       plan_passes(sizes.rows, RowForm(1, options.intercept).features(sizes.width), sizes.classes, options.head, ranks);
   return forecast;

@@ -62,7 +62,7 @@ LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& bu
   if (ranks_ != nullptr && !ranks.first()) ranks.barrier();  // until rank 0 has put the store in order
   open();
   if (ranks_ == nullptr) return;
-  require_same(path_, "requests", moment(), ranks);
+  require_same(path_, "requests", std::to_string(sequence_), ranks);
   meet_after_work();
 }
 

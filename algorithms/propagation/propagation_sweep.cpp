@@ -52,7 +52,8 @@ std::size_t refill_rows(std::size_t width) {
   return std::clamp<std::size_t>(std::bit_floor(kRefillBytes / (width * sizeof(std::int32_t))), kBlockNodes, kFillRows);
 }
 
-/// The sums, and what becomes of them on the way to 16 bits.
+/// Memory of one worker that refills a tile: a piece of sums as it is read, as much again on the way to 16 bits, each with
+/// pages that are read beyond its ends, and the totals of the check.
 std::uint64_t refill_worker_bytes(std::size_t width) {
   return 2 * (refill_rows(width) * width * sizeof(std::int32_t) + 4 * kPage) + ColumnTotals::bytes(width);
 }
@@ -193,7 +194,8 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
   const std::uint64_t slot_bytes =
       options.check == nullptr ? 1 : ColumnTotals::bytes(plan.width) + source.max_decoded_bytes;
-  // Level 0 has all rows and lies in the larger buffer; from then on the two take turns.
+  // Level 0 has all rows and lies in the larger buffer. From then on the two take turns, unless the plan refills: then the
+  // larger one is filled anew.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
   HugeBuffer smaller;
   if (options.hops > 1 && !plan.refills)

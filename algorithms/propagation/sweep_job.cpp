@@ -87,7 +87,7 @@ void share_memory(const Contents& contents, const PropagationOptions& options, s
     plan.write_buffers = ample;
     plan.tiles = tiles;
   } catch (const ResourceError&) {
-    // The small ones it is.
+    // The ample buffers leave no room for a tile, so the small ones stay.
   }
 }
 

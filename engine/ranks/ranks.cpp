@@ -52,7 +52,7 @@ void add_traffic(const RankTraffic& one, RankTraffic& all) noexcept {
 
 RankTraffic traffic_of_all(Ranks& job) {
   RankTraffic all;
-  const RankTraffic mine = job.traffic();  // which goes on while it is sent
+  const RankTraffic mine = job.traffic();  // a copy, since the counts grow while they are sent
   for (const RankTraffic& one : gather_values(mine, job)) add_traffic(one, all);
   return all;
 }

@@ -35,7 +35,7 @@ constexpr std::size_t kReadAhead = 2048;
 
 #if HWY_TARGET == HWY_SCALAR
 
-// Vectors of one lane.
+// On this target a vector has one lane.
 HWY_INLINE Vector unpack_vector(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t from) {
   std::uint64_t bits;
   std::memcpy(&bits, src + from * width / 8, sizeof bits);
@@ -53,7 +53,8 @@ HWY_INLINE Vector broadcast_last(Lanes16, Vector v) {
 
 #else
 
-// Values whose first bits are in the words `word` of the bytes at `src`, after `before` bits; `after` is 31 - before.
+// Extracts one value for each lane from the bytes at `src`. Its first bit is in the 32-bit word `word`, and `before` bits of
+// that word are in front of it; `after` is 31 - before.
 HWY_INLINE Vector unpack_words(Lanes16 d, const std::uint8_t* src, Vector word, Vector before, Vector after,
                                Vector mask) {
   const hn::Repartition<std::uint8_t, Lanes16> d8;

@@ -18,7 +18,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
@@ -59,7 +58,7 @@ def requests(kind, count, edges, shape, rng):
 
 
 def stream(arguments, store, lines, batch, solver, work):
-    """Seconds of every batch, and of the last level at the end."""
+    """Seconds of every batch, seconds of the last level at the end, and how many updates were applied."""
     copy = work / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     subprocess.run(["cp", "-r", "--reflink=auto", str(store), str(copy)], check=True)
@@ -67,15 +66,13 @@ def stream(arguments, store, lines, batch, solver, work):
     words = [arguments.unweave, "stream", copy, "--requests", work / "requests.txt", "--batch", batch, "--json"]
     if solver != "none":
         words += ["--solver", solver, "--evaluate-every", 0]
-    begin = time.monotonic()
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    whole = time.monotonic() - begin
     if done.returncode != 0:
         sys.exit(done.stderr)
     lines_out = [json.loads(line) for line in done.stdout.splitlines()]
     at_the_end = AT_THE_END.search(done.stderr)
     applied = sum(line["applied"] for line in lines_out)
-    return np.array([line["seconds"] for line in lines_out]), float(at_the_end.group(1)) if at_the_end else 0.0, applied, whole
+    return np.array([line["seconds"] for line in lines_out]), float(at_the_end.group(1)) if at_the_end else 0.0, applied
 
 
 def main():
@@ -108,7 +105,7 @@ def main():
                     lines = requests(kind, count, edges, shape, np.random.default_rng(0))
                     rates, wholes, all_seconds = [], [], []
                     for _ in range(arguments.repeat):
-                        seconds, at_the_end, applied, _whole = stream(arguments, store, lines, batch, solver, work)
+                        seconds, at_the_end, applied = stream(arguments, store, lines, batch, solver, work)
                         rates.append(applied / seconds.sum())
                         wholes.append(applied / (seconds.sum() + at_the_end))
                         all_seconds.append(seconds)

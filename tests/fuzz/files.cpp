@@ -48,7 +48,7 @@ void block(std::string_view bytes) {
   for (std::uint32_t& count : counts) arcs += count = taker.take<std::uint8_t>() % 200U;
   const NodeId nodes = 2 + taker.take<std::uint32_t>() % 100000;
   const auto content = raw(taker.rest());
-  // All lists or those of one alone; no value where the block is refused.
+  // Decodes all lists, or one alone; returns nothing where the block is refused.
   const auto decoded = [&](std::uint64_t size, const auto& decode) -> std::optional<std::vector<NodeId>> {
     std::vector<NodeId> targets(size + kDecodeSlack);
     try {

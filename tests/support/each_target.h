@@ -3,6 +3,8 @@
 
 #include <hwy/highway.h>
 
+#include <cstdint>
+
 namespace unweave::testing {
 
 /// Calls body(name of the extension) once for each, then leaves the choice to the machine again.

@@ -3,9 +3,9 @@
 // Every verb begins with one all-reduce of a few words: whether some rank has failed, and that all mean the same verb. So a
 // rank that has thrown meets the others wherever they are, and a program that has come apart says so and does not hang.
 //
-// Waiting is polling with pauses: a rank that waits for a sweep of another one does not take its core. The bytes
-// that follow the all-reduce of a verb go without pauses: every rank is there by then, and a library moves a piece of them
-// only when it is polled.
+// Waiting is polling with pauses: a rank that waits for a sweep of another one does not take its core.
+// The bytes that follow the all-reduce go without pauses: every rank is there by then, and a library moves a piece of them
+// only when it is polled. A sum is the exception, since each rank waits for the work of the one before it.
 #define OMPI_SKIP_MPICXX 1  // the bindings for C are enough
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>

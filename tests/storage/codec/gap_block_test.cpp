@@ -99,7 +99,7 @@ std::vector<Block> families() {
     skewed.lists.push_back(skewed_list(random, random() % 300 * (random() % 8 == 0)));
   blocks.push_back(skewed);
   for (unsigned large = 1; large <= 24; ++large) {
-    // Small gaps with larger ones among them, which go into patches; graphs of more than 2^31 nodes are summed elsewise.
+    // Small gaps with larger ones among them, which go into patches; graphs of more than 2^31 nodes are summed by other code.
     Block block{"outliers of " + std::to_string(large) + " bits", large % 2 == 0 ? kMost : 1U << 31, {}};
     for (int list = 0; list < 32; ++list) {
       Ids ids(1, static_cast<NodeId>(random() % 5000));
