@@ -42,8 +42,30 @@ constexpr double kFillValue = 1e-9;     // rounding a value of the level below
 constexpr double kFileValue = 2.5e-9;   // in addition, where that are features or sums in files
 constexpr double kNewValue = 2.5e-9;    // room for a sum in memory that was never touched, or in a file
 
+constexpr double kPushArcBytes = 24;  // of memory for an arc, as it is sorted to its receiver
+
 double parallel(double seconds, const LevelWork& work) {
   return seconds / static_cast<double>(std::max<std::size_t>(1, work.threads));
+}
+
+/// Seconds of memory that was never touched, for so many values.
+double new_values(const LevelWork& work, double values) {
+  return values * std::max(parallel(kNewValue, work), work.cold.room_seconds * sizeof(std::int32_t));
+}
+
+/// Seconds that the memory of a push takes longer than the costs of rows and arcs say, which know of memory as it mostly
+/// is: for rows that lie in files now, arcs that are sorted, and rows that a delivery forms before it pushes them.
+double push_room(const LevelWork& work, double in_files) {
+  const double rows = in_files + (work.changed == 0 ? static_cast<double>(work.sources) : 0);
+  const double arcs = work.scan_arcs > 0 ? 0 : static_cast<double>(work.arcs);
+  const double values = rows * work.columns + arcs * kPushArcBytes / sizeof(std::int32_t);
+  return new_values(work, values) - values * parallel(kNewValue, work);
+}
+
+/// The part of the seconds of new memory that a level is charged with: half of it for a batch, as later ones find it made;
+/// a delivery or a flush may be the last to use it.
+double charged_room(const LevelWork& work) {
+  return work.changed > 0 ? 0.5 : 1;
 }
 
 /// Pages of the level's file that hold some of `rows` rows, which lie anywhere, and none of those in memory.
@@ -93,9 +115,7 @@ Sweep predict_sweep(const LevelWork& work) {
   const double reads = (cold.graph_bytes * cold.graph + (work.is_below_resident ? 0 : cold.below_bytes * cold.below)) *
                        cold.byte_seconds;
   return {std::max(parallel(tiles * arcs + nodes * work.columns * value, work), reads),
-          work.is_resident
-              ? 0
-              : rows * work.columns * std::max(parallel(kNewValue, work), cold.room_seconds * sizeof(std::int32_t))};
+          work.is_resident ? 0 : new_values(work, rows * work.columns)};
 }
 
 }  // namespace
@@ -150,7 +170,7 @@ double predict_push(const LevelWork& work, const Receivers& receivers) {
                       kInFile.of(receivers.in_files, work.columns) + kFilePage * new_pages(work, receivers.in_files) +
                       kInMemory.of(receivers.in_memory, work.columns),
                   work) +
-         cold_push(work, receivers.in_files);
+         push_room(work, receivers.in_files) + cold_push(work, receivers.in_files);
 }
 
 double predict_recompute(const LevelWork& work) {
@@ -161,12 +181,14 @@ double predict_recompute(const LevelWork& work) {
 LevelChoice choose(const LevelWork& work, const std::function<Receivers()>& count_receivers) {
   const Sweep sweep = predict_sweep(work);
   const LevelChoice anew{true, sweep.sums + sweep.room};
-  // Half of the room is charged to later batches, which find it made; a delivery or a flush may be the last to use it.
-  const double recompute = sweep.sums + (work.changed > 0 ? sweep.room / 2 : sweep.room);
-  if (predict_push(work, {0, static_cast<double>(work.least_receivers)}) >= recompute) return anew;
-  const bool is_clear = predict_push(work, most_receivers(work)) <= recompute;
-  const double push = predict_push(work, is_clear ? scattered_receivers(work) : count_receivers());
-  return push > recompute ? anew : LevelChoice{false, push};
+  const double recompute = sweep.sums + charged_room(work) * sweep.room;
+  const auto charged = [&](const Receivers& receivers) {
+    return predict_push(work, receivers) - (1 - charged_room(work)) * push_room(work, receivers.in_files);
+  };
+  if (charged({0, static_cast<double>(work.least_receivers)}) >= recompute) return anew;
+  const bool is_clear = charged(most_receivers(work)) <= recompute;
+  const Receivers receivers = is_clear ? scattered_receivers(work) : count_receivers();
+  return charged(receivers) > recompute ? anew : LevelChoice{false, predict_push(work, receivers)};
 }
 
 }  // namespace unweave

@@ -111,6 +111,33 @@ TEST_SUITE("unit") {
     CHECK(choose(work, [&] { return receivers; }).recompute);
   }
 
+  TEST_CASE("memory that is slow to come by is charged to both ways") {
+    LevelWork work = million();
+    work.threads = 2;
+    work.arcs = work.graph_arcs * 3 / 4;
+    work.sources = work.nodes / 2;
+    work.least_receivers = work.sources;
+    const Receivers most{0.7 * static_cast<double>(work.rows), 0};
+    const double push = predict_push(work, most), recompute = predict_recompute(work);
+    work.cold.room_seconds = 2e-9;
+    // Rows that change, rows that are pushed and arcs that are sorted take more of it than all rows of the level do.
+    const double row_bytes = sizeof(std::int32_t) * work.columns;
+    CHECK(predict_push(work, most) - push > (most.in_files + static_cast<double>(work.sources)) * row_bytes * 1e-9);
+    CHECK(predict_push(work, most) - push > predict_recompute(work) - recompute);
+    CHECK(choose(work, [&] { return most; }).recompute);
+    LevelWork batch = work;
+    batch.changed = 1;  // whose rows to push there are already
+    CHECK(predict_push(batch, most) < predict_push(work, most));
+    LevelWork scanned = work;
+    scanned.scan_arcs = work.arcs;  // nothing is sorted
+    CHECK(predict_push(scanned, most) < predict_push(work, most) - 1e-9 * 12 * static_cast<double>(work.arcs));
+    const Receivers known{0, most.in_files};
+    batch.cold.room_seconds = 0;
+    const double usual = predict_push(batch, known);
+    batch.cold.room_seconds = 1e-12;  // faster than memory mostly is
+    CHECK(predict_push(batch, known) == usual);
+  }
+
   TEST_CASE("work for a push grows with each of its parts, and with rows that lie in files") {
     LevelWork work = million();
     work.arcs = 50'000;
