@@ -13,10 +13,13 @@
 #include "algorithms/synthetic/sbm.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/feature_builder.h"
+#include "engine/ingest/graph_order.h"
 #include "engine/ingest/shard_builder.h"
+#include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/node_file.h"
+#include "storage/formats/order_file.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -71,14 +74,20 @@ class Generator {
     manifest.features = options_.features;
     if (options_.features > 0) manifest.feature_layout.type = options_.feature_type;
     manifest.classes = options_.classes;
-    if (options_.classes > 0) make_labels();
     const ArcCounts counts = make_graph();
+    if (options_.classes > 0) make_labels();
     if (options_.features > 0) make_features();
     builder_.commit();
-    return build_report(manifest, counts);
+    BuildReport report = build_report(manifest, counts);
+    report.seconds_order = seconds_order_;
+    return report;
   }
 
  private:
+  /// Where a node stands in the store, and who stands there.
+  [[nodiscard]] NodeId position(NodeId node) const noexcept { return positions_.empty() ? node : positions_[node]; }
+  [[nodiscard]] NodeId node_at(NodeId position) const { return order_ ? order_->user(position) : position; }
+
   /// The class that a node's features carry, and its label if it has one.
   [[nodiscard]] std::int32_t class_of(NodeId node) const noexcept {
     if (options_.classes == 0) return kNoLabel;
@@ -95,7 +104,8 @@ class Generator {
     {
       std::vector<std::int32_t> labels(nodes_);
       parallel_ranges(0, nodes_, kNodesATask, [&](std::size_t first, std::size_t last) {
-        for (std::size_t u = first; u < last; ++u) labels[u] = class_of(static_cast<NodeId>(u));
+        for (std::size_t u = first; u < last; ++u)
+          labels[position(static_cast<NodeId>(u))] = class_of(static_cast<NodeId>(u));
         meter_.advance(last - first);
       });
       manifest.labels = write_labels(builder_.path(), labels);
@@ -111,8 +121,9 @@ class Generator {
     std::vector<NodeId> ids;
     for (std::uint64_t u = 0; u < nodes_; ++u) {
       const std::uint64_t percentile = bits_below(random_bits(key, u), 100);
-      if (percentile >= from && percentile < to) ids.push_back(static_cast<NodeId>(u));
+      if (percentile >= from && percentile < to) ids.push_back(position(static_cast<NodeId>(u)));
     }
+    std::sort(ids.begin(), ids.end());
     return write_ids(builder_.path(), name, ids);
   }
 
@@ -121,7 +132,7 @@ class Generator {
     const std::vector<LabelledPaper> labelled = citations_->labelled();
     {
       std::vector<std::int32_t> labels(nodes_, kNoLabel);
-      for (const LabelledPaper& one : labelled) labels[one.node] = static_cast<std::int32_t>(one.subject);
+      for (const LabelledPaper& one : labelled) labels[position(one.node)] = static_cast<std::int32_t>(one.subject);
       manifest.labels = write_labels(builder_.path(), labels);
     }
     meter_.advance(nodes_);
@@ -130,7 +141,7 @@ class Generator {
     };
     const auto split = [&](const char* name, std::size_t first, std::size_t last) {
       std::vector<NodeId> ids;
-      for (std::size_t i = first; i < last; ++i) ids.push_back(labelled[i].node);
+      for (std::size_t i = first; i < last; ++i) ids.push_back(position(labelled[i].node));
       std::sort(ids.begin(), ids.end());
       return write_ids(builder_.path(), name, ids);
     };
@@ -150,8 +161,20 @@ class Generator {
   }
 
   ArcCounts make_graph() {
+    if (options_.order == "none") return build_by_ids(builder_.path(), builder_.manifest());
+    const std::filesystem::path folder = builder_.path() / "graph/by-ids";
+    make_folders(folder);
+    Manifest given;
+    const ArcCounts counts = build_by_ids(folder, given);
+    reorder(folder, given);
+    std::filesystem::remove_all(folder);
+    return counts;
+  }
+
+  /// Shards by id in a folder, named by a manifest.
+  ArcCounts build_by_ids(const std::filesystem::path& folder, Manifest& manifest) {
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-    ArcSorter sorter(builder_.path(), static_cast<std::size_t>(memory.bytes()), nodes_);
+    ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_);
     meter_.start("edges", edges_, "edges");
     const std::uint64_t items = citations_ ? std::uint64_t{nodes_} : edges_;
     const auto step = static_cast<std::uint64_t>(
@@ -167,11 +190,31 @@ class Generator {
     });
     const auto arcs = sorter.finish();
     meter_.start("graph", nodes_, "nodes");
-    Manifest& manifest = builder_.manifest();
-    BuiltShards built = build_shards(builder_.path(), nodes_, 1, *arcs, budget_, meter_);
+    BuiltShards built = build_shards(folder, nodes_, 1, *arcs, budget_, meter_);
+    manifest.nodes = nodes_;
     manifest.shards = std::move(built.files);
     manifest.edges = built.arcs / 2;
     return with_arcs(arcs->counts(), built.arcs);
+  }
+
+  /// The shards of `given`, which lie in a folder, once more in the order that was asked for.
+  void reorder(const std::filesystem::path& folder, const Manifest& given) {
+    Manifest& manifest = builder_.manifest();
+    manifest.edges = given.edges;
+    manifest.order = options_.order;
+    const Clock::time_point start = Clock::now();
+    positions_memory_ = budget_.reserve(std::uint64_t{nodes_} * sizeof(NodeId), "positions of nodes");
+    const Reservation degrees = budget_.reserve(std::uint64_t{nodes_} * sizeof(std::uint32_t), "degrees");
+    const Graph graph(folder, given, Changes());
+    positions_ = compute_order(options_.order, graph, budget_, meter_, nullptr);
+    seconds_order_ = seconds_since(start);
+    {
+      const Reservation inverse = budget_.reserve(std::uint64_t{nodes_} * sizeof(NodeId), "ids of positions");
+      manifest.order_file = write_order(builder_.path(), positions_);
+    }
+    order_.emplace(builder_.path(), *manifest.order_file, nodes_);
+    meter_.start("ordered graph", 2 * std::uint64_t{nodes_}, "nodes");
+    manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
   }
 
   void make_features() {
@@ -181,7 +224,8 @@ class Generator {
     const ClassFeatures features(options_.features, options_.classes, options_.seed);
     builder_.manifest().feature_files = build_computed_features(
         builder_.path(), nodes_, options_.features, options_.feature_type,
-        [&](NodeId node, std::span<double> row) { features.fill(node, class_of(node), row); }, budget_, meter_);
+        [&](NodeId at, std::span<double> row) { features.fill(node_at(at), class_of(node_at(at)), row); }, budget_,
+        meter_);
   }
 
   const GenerateOptions& options_;
@@ -193,6 +237,10 @@ class Generator {
   std::uint64_t label_key_;
   StoreBuilder builder_;
   std::optional<CitationModel> citations_;
+  Reservation positions_memory_;
+  std::vector<NodeId> positions_;   // of the nodes; none where they stand by id
+  std::optional<OrderFile> order_;  // which tells the nodes of positions
+  double seconds_order_ = 0;
 };
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include <set>
 #include <vector>
 
+#include "algorithms/live/digest.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/synthetic/citation.h"
 #include "algorithms/synthetic/class_features.h"
@@ -18,6 +21,7 @@
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/temp_dir.h"
+#include "support/tiny_store.h"
 
 namespace unweave {
 namespace {
@@ -67,6 +71,31 @@ TEST_SUITE("unit") {
       CHECK(first.feature_files[0].root != other.feature_files[0].root);
       CHECK(first.labels->root != other.labels->root);
       CHECK(first.train->root != other.train->root);
+    }
+  }
+
+  TEST_CASE("an order changes where nodes stand and nothing of the contents") {
+    for (const GraphModel model : {GraphModel::kRmat, GraphModel::kCitation}) {
+      const testing::TempDir dir;
+      GenerateOptions options = model == GraphModel::kCitation ? citation_options(3000) : small(model);
+      options.features = 7;
+      generate_to(dir / "ids", options);
+      const auto digest = [&](const char* name) {
+        const LiveStore store(dir / name, Access::read, testing::ample_budget(), release_ledger());
+        return digest_text(content_digest(store));
+      };
+      for (const char* const order : {"degree", "bfs", "community", "auto"}) {
+        options.order = order;
+        const BuildReport report = generate_to(dir / order, options);
+        CHECK(report.order == order);
+        CHECK(report.seconds_order > 0);
+        CHECK(digest(order) == digest("ids"));
+        CHECK(read_manifest(dir / order).shards != read_manifest(dir / "ids").shards);
+        CHECK_FALSE(std::filesystem::exists(dir / order / "graph" / "by-ids"));
+      }
+      options.order = "alphabetical";
+      CHECK_THROWS_AS(generate_to(dir / "none", options), UsageError);
+      CHECK_FALSE(std::filesystem::exists(dir / "none"));
     }
   }
 

@@ -95,6 +95,7 @@ GenerateOptions generate_options(const py::dict& options) {
   out.classes = taken_or(options, "classes", out.classes);
   out.seed = taken_or(options, "seed", out.seed);
   out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
+  out.order = taken_or<std::string>(options, "order", "none");
   return out;
 }
 

@@ -440,11 +440,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
 
 def generate_store(path: Path, *, model: str = "rmat", scale: int | None = None, nodes: int | None = None, edges: int | None = None,
                    edge_factor: int | None = None, features: int | None = None, classes: int | None = None, feature_type: str = "f32",
-                   seed: int = 1, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
+                   order: str = "none", seed: int = 1, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store of a synthetic graph: "rmat", "sbm" or "citation". Equal arguments give equal files."""
     store = Store(path, memory=memory, threads=threads, progress=progress)
     options = {"model": model, "scale": scale, "nodes": nodes, "edges": edges, "edge_factor": edge_factor, "features": features,
-               "classes": classes, "feature_type": feature_type, "seed": seed}
+               "classes": classes, "feature_type": feature_type, "order": order, "seed": seed}
     _native.generate(store._machine, store._watcher(), store.path, options)
     return store
 
