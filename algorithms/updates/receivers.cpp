@@ -77,11 +77,12 @@ ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sour
 
 TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
                          std::span<const NodeId> repaired, const std::function<bool(NodeId)>& stays) {
+  std::size_t keys = 0;
+  for (const SentKeys& one : sent) keys += one[part].size();
   std::vector<std::uint64_t> pairs;
-  for (const SentKeys& one : sent)
-    std::copy_if(one[part].begin(), one[part].end(), std::back_inserter(pairs),
-                 [&](std::uint64_t key) { return stays(static_cast<NodeId>(key >> 32U)); });
-  // Ordered by receiver: every row is then written once.
+  pairs.reserve(keys);
+  for (const SentKeys& one : sent) pairs.insert(pairs.end(), one[part].begin(), one[part].end());
+  // Ordered by receiver: every row is then written once, and asked only once whether it stays.
   hwy::Sorter()(pairs.data(), pairs.size(), hwy::SortAscending());
 
   TouchedRows touched;
@@ -92,14 +93,14 @@ TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeR
   while (at < pairs.size() || next_repaired != end) {
     const NodeId next_pair = at < pairs.size() ? static_cast<NodeId>(pairs[at] >> 32U) : kNoNode;
     const NodeId row = next_repaired != end ? std::min(next_pair, *next_repaired) : next_pair;
-    if (next_repaired != end && *next_repaired == row) {
-      ++next_repaired;
-      if (next_pair != row && !stays(row)) continue;
+    if (next_repaired != end && *next_repaired == row) ++next_repaired;
+    const bool is_kept = stays(row);
+    if (is_kept) {
+      touched.rows.push_back(row);
+      touched.first.push_back(touched.sources.size());
     }
-    touched.rows.push_back(row);
-    touched.first.push_back(touched.sources.size());
     for (; at < pairs.size() && static_cast<NodeId>(pairs[at] >> 32U) == row; ++at)
-      touched.sources.push_back(static_cast<std::uint32_t>(pairs[at]));
+      if (is_kept) touched.sources.push_back(static_cast<std::uint32_t>(pairs[at]));
   }
   touched.first.push_back(touched.sources.size());
   return touched;
