@@ -7,6 +7,7 @@
 #include <bit>
 #include <iterator>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "engine/resources/look_ahead.h"
@@ -106,22 +107,29 @@ TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeR
   return touched;
 }
 
-SourceIndex::SourceIndex(std::span<const NodeId> sources) {
+SourceIndex::SourceIndex(std::span<const NodeId> sources) : sources_(sources.size()) {
   constexpr std::size_t kBitsASource = 32;
   const std::size_t bits = std::bit_ceil(std::max<std::size_t>(64, kBitsASource * sources.size()));
   shift_ = 32 - std::min(32U, static_cast<unsigned>(std::countr_zero(bits)));
   some_.resize((std::size_t{1} << (32 - shift_)) / 64);
-  for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    sources_.emplace_back(sources[i], i);
-    some_[bit_of(sources[i]) / 64] |= std::uint64_t{1} << bit_of(sources[i]) % 64;
+  begins_.resize(some_.size() + 1);
+  for (const NodeId node : sources) {
+    some_[bit_of(node) / 64] |= std::uint64_t{1} << bit_of(node) % 64;
+    ++begins_[bit_of(node) / 64];
   }
-  if (!std::is_sorted(sources_.begin(), sources_.end())) parallel_sort(sources_.begin(), sources_.end(), std::less<>());
+  std::exclusive_scan(begins_.begin(), begins_.end(), begins_.begin(), std::uint32_t{0});
+  for (std::uint32_t i = 0; i < sources.size(); ++i) sources_[begins_[bit_of(sources[i]) / 64]++] = {sources[i], i};
+  // Each beginning has moved to its end, which is where the next one was.
+  std::copy_backward(begins_.begin(), begins_.end() - 1, begins_.end());
+  begins_.front() = 0;
 }
 
 std::uint32_t SourceIndex::find(NodeId node) const noexcept {
-  if ((some_[bit_of(node) / 64] >> bit_of(node) % 64 & 1U) == 0) return kNone;
-  const auto it = std::lower_bound(sources_.begin(), sources_.end(), std::pair(node, std::uint32_t{0}));
-  return it != sources_.end() && it->first == node ? it->second : kNone;
+  const std::size_t word = bit_of(node) / 64;
+  if ((some_[word] >> bit_of(node) % 64 & 1U) == 0) return kNone;
+  for (std::uint32_t i = begins_[word]; i < begins_[word + 1]; ++i)
+    if (sources_[i].first == node) return sources_[i].second;
+  return kNone;
 }
 
 TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, const SourceIndex& sources,

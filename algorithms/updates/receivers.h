@@ -56,8 +56,9 @@ class SourceIndex {
  private:
   [[nodiscard]] std::size_t bit_of(NodeId node) const noexcept { return (node * 0x9E3779B1U) >> shift_; }
   unsigned shift_;
-  std::vector<std::uint64_t> some_;  ///< a bit for each source, which other nodes share: most look-ups end here
-  std::vector<std::pair<NodeId, std::uint32_t>> sources_;  ///< sorted
+  std::vector<std::uint64_t> some_;    ///< a bit for each source, which other nodes share: most look-ups end here
+  std::vector<std::uint32_t> begins_;  ///< where in sources_ those of each word of bits begin, and the end
+  std::vector<std::pair<NodeId, std::uint32_t>> sources_;  ///< by the word of their bit: two or so have one word
 };
 
 /// Finds what touched_rows() would give for the sources' receivers, from the lists of the rows that are to receive:
