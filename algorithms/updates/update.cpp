@@ -11,6 +11,7 @@
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/repair.h"
+#include "engine/graph/node_map.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -68,26 +69,47 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
     }
   }
   if (!options_.defer) report.changed = repair.nodes();
-  const std::uint32_t columns = embedding_.columns();
   std::vector<PushedRows> pushed;
-  if (levels > 0) {
-    PushedRows& rows = pushed.emplace_back(columns, budget_, make_spool());
+  if (levels > 0) pushed = settle_level0(repair, limits);
+  run_levels(repair, limits, std::move(pushed), report);
+  return report;
+}
+
+std::vector<PushedRows> Update::settle_level0(const Repair& repair, const Limits& limits) {
+  constexpr std::size_t kPartNodes = 256;
+  constexpr NodeId kPage = NodeMap<NodeId>::kPageNodes;
+  const std::uint32_t columns = embedding_.columns();
+  const std::vector<NodeId>& nodes = repair.nodes();
+  // Nodes of one page of a NodeMap are for one task.
+  std::vector<std::size_t> bounds{0};
+  for (std::size_t i = kPartNodes; i < nodes.size(); ++i) {
+    if (nodes[i] / kPage == nodes[i - 1] / kPage) continue;
+    bounds.push_back(i);
+    i += kPartNodes - 1;
+  }
+  bounds.push_back(nodes.size());
+  const std::shared_ptr<PushSpool> spool = make_spool();
+  std::vector<PushedRows> parts;
+  parts.reserve(bounds.size() - 1);
+  while (parts.size() + 1 < bounds.size()) parts.emplace_back(columns, budget_, spool);
+  parallel_ranges(0, parts.size(), 1, [&](std::size_t first, std::size_t last) {
     std::vector<std::int32_t> delta(columns);
-    for (std::size_t i = 0; i < repair.nodes().size(); ++i) {
-      const NodeId node = repair.nodes()[i];
-      embedding_.density(0, node, delta.data());
+    for (std::size_t i = bounds[first]; i < bounds[last]; ++i) {
+      if (i == bounds[first + 1]) ++first;
+      const std::int32_t* const captured = repair.captured(0, i);
+      embedding_.density(0, nodes[i], delta.data());
       RowDifference difference;
       difference.fingerprint = key_.modulus().subtract(
           fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)), repair.captured_fingerprint(0, i));
       for (std::uint32_t c = 0; c < columns; ++c) {
-        delta[c] -= repair.captured(0, i)[c];
+        delta[c] -= captured[c];
         difference.largest = std::max(difference.largest, static_cast<std::uint32_t>(std::abs(delta[c])));
       }
-      settle(0, node, repair.captured(0, i), delta.data(), difference, repair, limits, rows);
+      settle(0, nodes[i], captured, delta.data(), difference, repair, limits, parts[first]);
     }
-  }
-  run_levels(repair, limits, std::move(pushed), report);
-  return report;
+  });
+  for (PushedRows& one : parts) one.follow();
+  return parts;
 }
 
 UpdateReport Update::flush(const Threshold& threshold) {

@@ -76,6 +76,8 @@ class Update {
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   /// The differences between the present rows of these nodes and what the last level has received of them.
   [[nodiscard]] std::vector<PushedRows> differences_from_received(std::span<const NodeId> nodes);
+  /// What the nodes of a batch push to level 1: their features and degrees as they are now, less what was captured.
+  [[nodiscard]] std::vector<PushedRows> settle_level0(const Repair& repair, const Limits& limits);
   void run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report);
   [[nodiscard]] std::shared_ptr<PushSpool> make_spool() const;
   [[nodiscard]] std::uint64_t kept_row_bytes(std::uint32_t level, const Limits& limits) const noexcept;
