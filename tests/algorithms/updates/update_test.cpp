@@ -205,6 +205,35 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("a batch of more nodes than a task takes leaves the integers of a fresh run for any number of threads") {
+    constexpr NodeId kNodes = 3000;
+    const Sample original = testing::random_sample(kNodes, 0.0025, 3, 11);
+    const std::vector<Request> requests = mixed_requests(original, 1500, 4);
+    Sample after = original;
+    for (const Request& request : requests) testing::apply_naively(after, request);
+    const testing::AllSums fresh = testing::naive_sums(after, 2, true, 0.5, 24);
+    for (const std::size_t threads : {1U, 2U, 3U}) {
+      for (const bool defer : {false, true}) {
+        CAPTURE(threads);
+        CAPTURE(defer);
+        const ThreadLimit limit(threads);
+        const testing::TempDir folder;
+        testing::build_store(folder / "s", original);
+        testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+        MemoryBudget budget(kMemory);
+        Contents contents(folder / "s", read_manifest(folder / "s"));
+        Embedding embedding(folder / "s", read_manifest(folder / "s"), contents);
+        ChangedRows rows(budget, folder / "s", [&](StateLevel& level) { level.fold(folder / "s"); });
+        Update update(contents, embedding, rows, {folder / "s", Plan::push, defer});
+        const BatchChanges changes = resolve_batch(contents, requests);
+        CHECK(changes.nodes.size() > 1500);
+        update.apply(changes, Threshold(original.columns, 0));
+        update.deliver();
+        CHECK(testing::sums_of(embedding, kNodes) == fresh);
+      }
+    }
+  }
+
   TEST_CASE("the masks of a recomputation are charged before they are made") {
     const Sample sample = testing::random_sample(2000, 0.001, 2, 9);
     const testing::TempDir folder;
