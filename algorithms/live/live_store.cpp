@@ -309,9 +309,10 @@ Threshold LiveStore::threshold(const StreamMode& mode) const {
 
 UpdateOptions LiveStore::update_options(LastLevel last) {
   if (cold_) cold_->look(path_, manifest_);
-  const bool pushes = access_ == Access::read && ranks_ == nullptr;
-  return {own_folder_ ? own_folder_->path() : path_, pushes ? Plan::push : plan_, last == LastLevel::deferred,
-          cold_ ? &*cold_ : nullptr};
+  const ColdFiles* const cold = cold_ ? &*cold_ : nullptr;
+  const bool is_deferred = last == LastLevel::deferred;
+  if (access_ == Access::read && ranks_ == nullptr) return {{}, Plan::push, is_deferred, cold};
+  return {own_folder_ ? own_folder_->path() : path_, plan_, is_deferred, cold};
 }
 
 UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {

@@ -40,9 +40,10 @@ struct TouchedRows;
 using Threshold = std::vector<std::int64_t>;
 
 struct UpdateOptions {
-  std::filesystem::path store;  ///< where a recomputation that does not fit in memory writes partitions
-  Plan plan = Plan::automatic;  ///< push for readers, which must not write
-  bool defer = false;           ///< put the last level off until deliver()
+  /// Where a recomputation that does not fit in memory writes partitions. Empty for readers, which must not write: they push.
+  std::filesystem::path store;
+  Plan plan = Plan::automatic;
+  bool defer = false;  ///< put the last level off until deliver()
   /// What of the store's files has to be read from the disk, for the choice of a plan; null: nothing has.
   const ColdFiles* cold = nullptr;
 };
@@ -52,7 +53,8 @@ class Update {
   Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
   /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node may
-  /// become a target, as its sums would have what is put off.
+  /// become a target, as its sums would have what is put off. Where the threshold is zero and what a push captures first does
+  /// not fit the budget, levels are computed anew in its place, whatever the plan. Throws ResourceError, DataError.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);
