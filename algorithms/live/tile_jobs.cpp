@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <exception>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -94,14 +95,17 @@ std::string options_in(const fs::path& folder, NodeId nodes) {
 }
 
 /// Held by whoever does a job, until its process ends, however it does. Where a file system has no locks, nobody holds any.
+/// Who cannot do the job leaves no file behind.
 class JobLock {
  public:
   explicit JobLock(const fs::path& file)
-      : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+      : file_(file), descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
     is_busy_ = descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
   ~JobLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ < 0) return;
+    if (!is_busy_ && std::uncaught_exceptions() > exceptions_) ::unlink(file_.c_str());
+    ::close(descriptor_);
   }
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
@@ -109,7 +113,9 @@ class JobLock {
   [[nodiscard]] bool is_busy() const noexcept { return is_busy_; }
 
  private:
+  fs::path file_;
   int descriptor_;
+  int exceptions_ = std::uncaught_exceptions();
   bool is_busy_ = false;
 };
 
@@ -250,7 +256,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
                      std::to_string(choice.jobs - 1));
   const TileFolder folder = tile_folder(store, spec);
   require_no_other_tiles(store, folder);
-  folder.prepare();
+  const PreparedTiles prepared(folder);
   const FolderWatch watch(folder.path());
   TileReport report;
   const Clock::time_point start = Clock::now();
