@@ -242,6 +242,19 @@ TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_
   return {begin(index), begin(index + 1) - begin(index)};
 }
 
+TileForm tile_form(const Contents& contents, const PropagationSpec& spec, const SweepJob& job) {
+  return spec.kept.has_sums() ? sums_form(contents, job) : rows_form(contents, spec);
+}
+
+std::uint64_t shared_bytes(const TileForm& form, const PropagationSpec& spec, std::uint32_t columns,
+                           std::uint64_t ranks, const StatePlan& plan) {
+  std::uint64_t bytes = spec.kept.has_sums() ? plan.state_bytes : plan.disk_bytes;
+  for (std::uint64_t rank = 0; rank < ranks; ++rank)
+    for (std::size_t i = 0; i < form.levels.size(); ++i)
+      bytes += form.shape(i, job_columns(columns, rank, ranks, spec.scale_bits)).file_bytes();
+  return bytes;
+}
+
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
                            MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks) {
   check_propagation_spec(store, spec);
@@ -264,7 +277,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   report.cone_seconds = seconds_since(start);
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
   const RowMask* const targets = job.wanted.empty() ? nullptr : &job.wanted.back();
-  const TileForm form = spec.kept.has_sums() ? sums_form(contents, job) : rows_form(contents, spec);
+  const TileForm form = tile_form(contents, spec, job);
   ColumnNorms norms(columns);
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
   job.fill = level0_fill(contents, spec, &norms, plan.state.memory_bytes() + read_bytes > system_memory());
@@ -283,6 +296,13 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
                     "is dropped: run the jobs again");
   };
   require_folder();
+  if (ranks != nullptr) {
+    const std::uint64_t bytes = shared_bytes(form, spec, columns, ranks->size(), plan.state),
+                        there = tile_bytes(store.path());
+    require_disk_room(store.path(), bytes - std::min(there, bytes), "the tiles of all ranks and what is joined of them",
+                      "keep fewer rows (" + option("rows", "labelled") + ")");
+    ranks->barrier();  // what one rank writes would be counted twice by another one that has not looked yet
+  }
   for (std::uint64_t index = first; index < last; ++index) {
     const TileColumns range = job_columns(columns, index, choice.jobs, spec.scale_bits);
     const JobLock lock(

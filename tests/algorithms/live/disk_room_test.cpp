@@ -14,14 +14,19 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/rank_plan.h"
+#include "algorithms/live/rank_propagation.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/recorded_release.h"
+#include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
 #include "support/folder_bytes.h"
+#include "support/kept_store.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
+#include "support/thread_ranks.h"
 #include "support/tiny_store.h"
 
 namespace {
@@ -59,6 +64,23 @@ class FreeDisk {
   FreeDisk& operator=(const FreeDisk&) = delete;
 };
 
+void propagate_by_ranks(const fs::path& path, const PropagationSpec& spec, std::size_t size) {
+  testing::run_ranks(size, [&](Ranks& ranks) {
+    const ThreadLimit one(1);
+    MemoryBudget budget(std::uint64_t{1} << 28);
+    if (!ranks.first()) ranks.barrier();  // until rank 0 has opened the store
+    LiveStore store(path, ranks.first() ? Access::write : Access::read, budget, release_ledger());
+    if (!ranks.first()) return propagate_part(store, spec, budget, RankCut::columns, ranks);
+    ranks.barrier();
+    propagate_over_ranks(store, spec, budget, {}, false, RankCut::columns, ranks);
+  });
+}
+
+std::uint64_t planned_bytes(const fs::path& path, const PropagationSpec& spec, std::size_t size) {
+  const LiveStore store(path, Access::read, ample_budget(), release_ledger());
+  return plan_ranks(store, spec, size, RankCut::columns, ample_budget()).disk_bytes;
+}
+
 void begin_job(const fs::path& path, const PropagationSpec& spec, std::uint64_t index, std::uint64_t jobs) {
   const LiveStore store(path, Access::read, ample_budget(), release_ledger());
   propagate_tiles(store, spec, {index, jobs}, ample_budget(), {});
@@ -73,6 +95,54 @@ std::map<std::string, std::string> stored_bytes(const fs::path& store) {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("ranks that share columns ask for tiles and joined sums together, as their plan says") {
+    constexpr std::size_t kRanks = 2;
+    const TempDir folder;
+    testing::write_store(folder / "s", testing::random_store(5000, 9000, 32, 4));
+    for (const bool keeps_sums : {true, false}) {
+      CAPTURE(keeps_sums);
+      const PropagationSpec spec =
+          keeps_sums ? tiny_spec(2, true) : testing::kept_spec(2, "sgc", {.keep = Keep::embedding});
+      auto copy = [&, made = 0]() mutable {
+        const fs::path to = folder / ((keeps_sums ? "sums" : "rows") + std::to_string(made++));
+        fs::copy(folder / "s", to, fs::copy_options::recursive);
+        return to;
+      };
+      const fs::path one = copy(), refused = copy(), enough = copy(), begun = copy();
+      {
+        LiveStore store(one, Access::write, ample_budget(), release_ledger());
+        propagate(store, spec, ample_budget(), {});
+      }
+      const auto before = stored_bytes(refused);
+      const std::uint64_t bytes = planned_bytes(refused, spec, kRanks);
+      // Tiles and sums have a number a column each; what is beside them is small.
+      const std::uint64_t sums = std::uint64_t{2} * 5000 * 32 * sizeof(std::int32_t);
+      if (keeps_sums) CHECK(bytes > 2 * sums);
+      if (keeps_sums) CHECK(bytes < 2 * sums + sums / 4);
+      {
+        const FreeDisk disk(bytes - kDiskBlock);
+        CHECK_THROWS_WITH_AS(propagate_by_ranks(refused, spec, kRanks),
+                             doctest::Contains("the tiles of all ranks and what is joined of them need"),
+                             ResourceError);
+      }
+      CHECK_FALSE(fs::exists(refused / kTilesFolder));
+      CHECK(stored_bytes(refused) == before);
+      {
+        const FreeDisk disk(bytes + kDiskBlock);
+        propagate_by_ranks(enough, spec, kRanks);
+      }
+      CHECK(stored_bytes(enough) == stored_bytes(one));
+      begin_job(begun, spec, 0, kRanks);
+      const std::uint64_t there = tile_bytes(begun);
+      CHECK(there > bytes / 8);
+      {
+        const FreeDisk disk(bytes - there + kDiskBlock);  // what is there need not be written
+        propagate_by_ranks(begun, spec, kRanks);
+      }
+      CHECK(stored_bytes(begun) == stored_bytes(one));
+    }
+  }
+
   TEST_CASE("a propagation that is refused leaves no folder of tiles, and what others have finished stays") {
     const TempDir folder;
     testing::write_store(folder / "s", testing::random_store(5000, 9000, 32, 4));
