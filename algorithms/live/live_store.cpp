@@ -195,6 +195,7 @@ void LiveStore::replay() {
   // An interrupted append lacks some of its bytes. This record lacks none and may have been acknowledged: nobody cuts
   // it off.
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
+  if (end.tail > 0) unfinished_bytes_ = end.tail;  // a generation that this object makes itself has none
   require_absorbed(absorbed, end.bytes);
   if (!manifest_.journal) return;
   if (ranks_ != nullptr) ranks_->barrier();  // rank 0 may cut off what an append that was ended has left there

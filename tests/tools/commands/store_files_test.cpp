@@ -108,6 +108,28 @@ TEST_SUITE("unit") {
       CHECK(run({"verify", at.store.string()}).code == 0);
     }
   }
+
+  TEST_CASE("an append that was ended is told of once by whoever cuts it off, and whenever by who only reads") {
+    const FiledStore at;
+    const fs::path journal = at.copied("journal/");
+    const std::string torn(37, '\1');
+    std::ofstream(journal, std::ios::app | std::ios::binary) << torn;
+    const std::string bytes = "37 bytes of a batch that";
+    for (int i = 0; i < 2; ++i) {
+      const Result info = run({"info", at.store.string(), "--json"});
+      CHECK(info.code == 0);
+      CHECK(info.error.find("note: the journal ends with " + bytes + " is not acknowledged") == 0);
+      CHECK(info.json()["acknowledged"] == 1);
+    }
+    CHECK(run({"info", at.store.string(), "--quiet"}).error.empty());
+    const Result first = at.stream(at.store), second = at.stream(at.store);
+    CHECK(first.code == 0);
+    CHECK(first.error.find("note: the journal ended with " + bytes +
+                           " was never acknowledged; they are dropped, and no "
+                           "acknowledged request is among them") != std::string::npos);
+    CHECK(first.json()["last_request"] == 2);
+    CHECK(second.error.find("the journal ended") == std::string::npos);
+  }
 }
 
 }  // namespace unweave
