@@ -10,6 +10,7 @@
 #include "algorithms/updates/cone_update.h"
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
+#include "algorithms/updates/receivers.h"
 #include "algorithms/updates/repair.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
@@ -116,10 +117,24 @@ bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const Node
     choice = {false, predict_push(work, scattered_receivers(work))};
   else
     choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
+  if (const std::uint64_t slices = slices_of(work.arcs);
+      plan == Plan::automatic && !choice.recompute && work.scan_arcs == 0 && slices > 1) {
+    // Each slice more goes through the lists of all sources once more, which is about a third of what their arcs cost.
+    LevelWork sliced = work;
+    sliced.arcs += (slices - 1) * work.arcs / 3;
+    choice.seconds = predict_push(sliced, scattered_receivers(work));
+    const double anew = predict_recompute(work);
+    if (choice.seconds > anew) choice = {true, anew};
+  }
   const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
   report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
   report.plan.emplace_back(choice.recompute ? "recompute" : "push");
   return choice.recompute;
+}
+
+std::uint64_t Update::slices_of(std::uint64_t arcs) const noexcept {
+  const std::uint64_t room = std::max<std::uint64_t>(memory_shares::kReceivers.of(budget_), std::uint64_t{1} << 20);
+  return 1 + arcs * kReceiverBytes / room;
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.

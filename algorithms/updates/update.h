@@ -72,8 +72,11 @@ class Update {
     bool exact;
   };
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
-  [[nodiscard]] bool recompute_pays(std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
-                                    UpdateReport& report) const;
+  [[nodiscard]] bool recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources,
+                                    std::uint64_t changed, UpdateReport& report) const;
+  /// How many slices of the nodes a level goes in when so many arcs are pushed to it: the receivers of one slice fit the
+  /// memory that is free at present.
+  [[nodiscard]] std::uint64_t slices_of(std::uint64_t arcs) const noexcept;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   /// The differences between the present rows of these nodes and what the last level has received of them.

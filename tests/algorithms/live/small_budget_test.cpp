@@ -223,6 +223,33 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE(
+      "where receivers of a push fit the memory in many slices alone, each of which reads all lists, a sweep is "
+      "chosen") {
+    constexpr NodeId kMany = 130'000, kSources = 1500, kReceivers = 400;
+    testing::Sample dense;
+    dense.nodes = kMany;
+    for (NodeId source = 0; source < kSources; ++source)
+      for (NodeId receiver = 0; receiver < kReceivers; ++receiver) dense.edges.insert({source, kMany - 1 - receiver});
+    testing::add_features(dense, 64, 3);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", dense);
+    testing::propagate_store(folder / "s", testing::tiny_spec(1, true));
+    std::vector<Request> requests;
+    for (NodeId source = 0; source < kSources; ++source) requests.push_back({RequestKind::remove_feature, source, 0});
+    const ThreadLimit two(2);
+    std::vector<testing::AllSums> sums;
+    for (const auto& [memory, way] : {std::pair(kAmple, "push"), {4 * kSmall, "recompute"}}) {
+      std::filesystem::copy(folder / "s", folder / way, std::filesystem::copy_options::recursive);
+      MemoryBudget budget(memory);
+      LiveStore live(folder / way, Access::write, budget, release_ledger());
+      const UpdateReport report = live.apply(requests, live.resolve(requests), {}, LastLevel::at_once).update;
+      CHECK(report.plan == std::vector<std::string>{way});
+      sums.push_back(testing::sums_of(live.embedding(), kMany));
+    }
+    CHECK(sums[0] == sums[1]);
+  }
+
   TEST_CASE("a store that was streamed with much memory opens and goes on within little") {
     constexpr std::uint32_t kWidth = 160;
     testing::Sample ring;
