@@ -26,11 +26,11 @@ void count_rows(const RowShare& share, const PropagationSpec& spec, std::uint32_
                 PlannedRanks& job) {
   static_cast<void>(share.least(tiles.width));
   const NodeId nodes = share.mask().rows();
-  const std::uint64_t value_bytes = spec.scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t);
   job.count_broadcast(sizeof(std::uint64_t));  // the key of the check: its size, then its bytes
   job.count_broadcast(FingerprintKey::written_bytes(nodes, columns));
   for (std::uint64_t first = 0; first < columns; first += tiles.width) {
-    const std::uint64_t row_bytes = std::min<std::uint64_t>(tiles.width, columns - first) * value_bytes;
+    const std::uint64_t row_bytes =
+        std::min<std::uint64_t>(tiles.width, columns - first) * value_bytes(spec.scale_bits);
     for (std::uint32_t level = 0; level < spec.levels; ++level) {
       for (std::size_t rank = 0; rank < job.size(); ++rank)
         job.count_broadcast(row_bytes * nodes_of(share_of(num_spans(nodes), rank, job.size()), nodes).size());

@@ -24,6 +24,7 @@
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
+#include "engine/sweep/gather.h"
 #include "engine/sweep/sum_check.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
@@ -233,8 +234,7 @@ std::vector<KeptPart> check_tiles(const fs::path& store, NodeId nodes) {
 }
 
 TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs, std::uint32_t scale_bits) {
-  const std::uint64_t step =
-      kLineBytes / (scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t));
+  const std::uint64_t step = kLineBytes / value_bytes(scale_bits);
   const std::uint64_t lines = (columns + step - 1) / step;
   const auto begin = [&](std::uint64_t job) {
     return jobs <= lines ? std::min<std::uint64_t>(columns, job * lines / jobs * step) : job * columns / jobs;
