@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
   TEST_CASE("an append that was ended is told of once by whoever cuts it off, and whenever by who only reads") {
     const FiledStore at;
     const fs::path journal = at.copied("journal/");
-    const std::string torn(37, '\1');
+    const std::string torn(37, '\0');  // the file had grown, and nothing of the record was written
     std::ofstream(journal, std::ios::app | std::ios::binary) << torn;
     const std::string bytes = "37 bytes of a batch that";
     for (int i = 0; i < 2; ++i) {
