@@ -70,8 +70,8 @@ struct TileReport {
 
 /// The form of the tiles of a propagation, whose job is `job`.
 [[nodiscard]] TileForm tile_form(const Contents& contents, const PropagationSpec& spec, const SweepJob& job);
-/// Bytes that the tiles of all ranks take, one each, with what is joined of them: tiles stay until everything is joined.
-/// `plan`: that of all columns.
+/// Bytes that the tiles of all ranks take, one each, with what is joined of them: tiles stay until everything is
+/// joined. `plan`: that of all columns.
 [[nodiscard]] std::uint64_t shared_bytes(const TileForm& form, const PropagationSpec& spec, std::uint32_t columns,
                                          std::uint64_t ranks, const StatePlan& plan);
 

@@ -1,9 +1,10 @@
-// algorithms/propagation/sweep_job.h - what a propagation has to sum, how that is cut into tiles which fit the memory, and the
-// sweep that computes the sums and hands them over to whoever keeps them.
+// algorithms/propagation/sweep_job.h - what a propagation has to sum, how that is cut into tiles which fit the memory,
+// and the sweep that computes the sums and hands them over to whoever keeps them.
 //
-// A job names levels, columns and rows. A plan cuts the columns into tiles: a tile has the normalised sums of all nodes for
-// some columns, lies in memory, and goes through all levels before the next one begins. A sweep carries a plan out. It keeps no sums
-// itself: rows go to a sink as soon as they are summed, which puts them into partitions, tiles or memory.
+// A job names levels, columns and rows. A plan cuts the columns into tiles: a tile has the normalised sums of all nodes
+// for some columns, lies in memory, and goes through all levels before the next one begins. A sweep carries a plan out.
+// It keeps no sums itself: rows go to a sink as soon as they are summed, which puts them into partitions, tiles or
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +32,8 @@ struct SweepJob {
   const RowShare* share = nullptr;          ///< as PropagationOptions has it; `wanted` is empty where there is one
   /// The most columns that a tile may have, so that the ranks of a share cut tiles alike; 0: as many as fit the memory.
   std::size_t most_columns = 0;
-  /// Is told how many rows were summed since its last call, and how many tiles there are; a row counts once in each tile. It may
-  /// be empty. Any thread may call it, one call at a time.
+  /// Is told how many rows were summed since its last call, and how many tiles there are; a row counts once in each
+  /// tile. It may be empty. Any thread may call it, one call at a time.
   std::function<void(std::uint64_t rows, std::uint64_t tiles)> progress;
 
   [[nodiscard]] std::size_t levels() const noexcept { return last_level - first_level + std::size_t{1}; }
@@ -46,8 +47,8 @@ struct SweepJob {
 
 /// What a sweep has done.
 struct SweepResult {
-  /// The files that were written, as [level - first_level][span]. Where ranks share the rows, each knows only its own files, and the
-  /// other entries mean nothing.
+  /// The files that were written, as [level - first_level][span]. Where ranks share the rows, each knows only its own
+  /// files, and the other entries mean nothing.
   std::vector<std::vector<FileEntry>> partitions;
   std::uint64_t rows = 0;      ///< rows summed, over all levels
   std::uint64_t tiles = 0;     ///< tiles that the columns were cut into
@@ -67,13 +68,13 @@ struct SweepResult {
   bool has_norms = true;
 };
 
-/// Plans the tiles of build_state_in_memory(), with the memory that they take beside the rows. Throws ResourceError when a single
-/// column does not fit `available` bytes. `job.fill` may be empty.
+/// Plans the tiles of build_state_in_memory(), with the memory that they take beside the rows. Throws ResourceError
+/// when a single column does not fit `available` bytes. `job.fill` may be empty.
 [[nodiscard]] TilePlan plan_in_memory(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
-/// Plans tiles in whichever of two ways moves fewer bytes: with two buffers, of which one is summed into while the other is
-/// read; or with one, which leaves room for wider tiles and is filled anew for each level from the files of the sums of the
-/// level before. Throws ResourceError when a single column does not fit `available` bytes.
+/// Plans tiles in whichever of two ways moves fewer bytes: with two buffers, of which one is summed into while the
+/// other is read; or with one, which leaves room for wider tiles and is filled anew for each level from the files of
+/// the sums of the level before. Throws ResourceError when a single column does not fit `available` bytes.
 [[nodiscard]] TilePlan plan_sum_tiles(const Contents& contents, const PropagationOptions& options,
                                       std::uint64_t available);
 
@@ -96,18 +97,18 @@ struct StatePlan {
 /// `job.fill` may be empty.
 [[nodiscard]] StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
-/// Plans the widest tiles of a job that fit `available` bytes of memory. Throws ResourceError when a single column does not.
-/// `job.fill` may be empty.
+/// Plans the widest tiles of a job that fit `available` bytes of memory. Throws ResourceError when a single column does
+/// not. `job.fill` may be empty.
 [[nodiscard]] TilePlan plan_tiles_of(const Contents& contents, const SweepJob& job, std::uint64_t available);
 
-/// The check that proves the sums of a sweep with these options. `first_level`: the number of the sweep's first level, for
-/// the messages.
+/// The check that proves the sums of a sweep with these options. `first_level`: the number of the sweep's first level,
+/// for the messages.
 [[nodiscard]] SumCheck check_of(const Contents& contents, const SweepJob& job, const PropagationOptions& options,
                                 std::uint32_t first_level, MemoryBudget& budget);
 
-/// Runs a sweep and measures its time, in which the filling of the first tile does not count. `meter_tiles`: the number of tiles
-/// that progress is told. `finish` ends what the sink has begun, and its time counts. The result names no partitions, since
-/// only the sink knows of files. Throws ResourceError, DataError, and what sink and `finish` throw.
+/// Runs a sweep and measures its time, in which the filling of the first tile does not count. `meter_tiles`: the number
+/// of tiles that progress is told. `finish` ends what the sink has begun, and its time counts. The result names no
+/// partitions, since only the sink knows of files. Throws ResourceError, DataError, and what sink and `finish` throw.
 [[nodiscard]] SweepResult run_sweep(const Contents& contents, const SweepJob& job, PropagationOptions options,
                                     SumCheck& check, const TilePlan& plan, MemoryBudget& budget, const TileFill& fill,
                                     std::uint64_t meter_tiles, const LevelSink& sink,
@@ -130,10 +131,10 @@ struct TileRun {
 /// (PropagationOptions::refill).
 using TileRefill = std::function<TileFill(int level, TileColumns columns)>;
 
-/// Sums some columns of a job and hands them over, as sweep_levels() does with all of them. `done` is told when a level of a tile is
-/// summed (PropagationOptions::level_done), and gets the check, too. `refill` may be empty where the plan refills nothing.
-/// Sink, `done` and `refill` count levels from the job's first one, which is 1. `all_tiles`: the number of tiles that progress
-/// is told.
+/// Sums some columns of a job and hands them over, as sweep_levels() does with all of them. `done` is told when a level
+/// of a tile is summed (PropagationOptions::level_done), and gets the check, too. `refill` may be empty where the plan
+/// refills nothing. Sink, `done` and `refill` count levels from the job's first one, which is 1. `all_tiles`: the
+/// number of tiles that progress is told.
 [[nodiscard]] SweepResult sweep_columns(const Contents& contents, const SweepJob& job, const TileRun& run,
                                         std::uint64_t all_tiles, MemoryBudget& budget, const LevelSink& sink,
                                         const std::function<void(int level, TileColumns, SumCheck&)>& done,

@@ -72,8 +72,8 @@ class TileFolder {
   bool kept_;
 };
 
-/// A folder of tiles made ready. Where nothing lies there at the end, because the propagation was refused, it goes again, and so
-/// does the folder of all tiles.
+/// A folder of tiles made ready. Where nothing lies there at the end, because the propagation was refused, it goes
+/// again, and so does the folder of all tiles.
 class PreparedTiles {
  public:
   explicit PreparedTiles(const TileFolder& folder) : folder_(folder) { folder_.prepare(); }

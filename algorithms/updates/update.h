@@ -40,7 +40,8 @@ struct TouchedRows;
 using Threshold = std::vector<std::int64_t>;
 
 struct UpdateOptions {
-  /// Where a recomputation that does not fit in memory writes partitions. Empty for readers, which must not write: they push.
+  /// Where a recomputation that does not fit in memory writes partitions. Empty for readers, which must not write: they
+  /// push.
   std::filesystem::path store;
   Plan plan = Plan::automatic;
   bool defer = false;  ///< put the last level off until deliver()
@@ -52,9 +53,10 @@ class Update {
  public:
   Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
-  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node may
-  /// become a target, as its sums would have what is put off. Where the threshold is zero and what a push captures first does
-  /// not fit the budget, levels are computed anew in its place, whatever the plan. Throws ResourceError, DataError.
+  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node
+  /// may become a target, as its sums would have what is put off. Where the threshold is zero and what a push captures
+  /// first does not fit the budget, levels are computed anew in its place, whatever the plan. Throws ResourceError,
+  /// DataError.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);
@@ -74,8 +76,8 @@ class Update {
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
   [[nodiscard]] bool recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources,
                                     std::uint64_t changed, UpdateReport& report) const;
-  /// How many slices of the nodes a level goes in when so many arcs are pushed to it: the receivers of one slice fit the
-  /// memory that is free at present.
+  /// How many slices of the nodes a level goes in when so many arcs are pushed to it: the receivers of one slice fit
+  /// the memory that is free at present.
   [[nodiscard]] std::uint64_t slices_of(std::uint64_t arcs) const noexcept;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);

@@ -67,9 +67,9 @@ class StateLevel {
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
   /// What spill() would give back of it.
   [[nodiscard]] std::uint64_t spillable_bytes() const noexcept { return resident_ ? 0 : narrow_.bytes(); }
-  /// Puts the rows of 32 bits that differ and lie in memory into a file without a name in `folder`, at times with those of
-  /// earlier files; where they lie stays in memory. Throws ResourceError, DataError, std::bad_alloc; the rows are then as
-  /// before. Rows that are read from there later are compared with what was written: row() throws DataError.
+  /// Puts the rows of 32 bits that differ and lie in memory into a file without a name in `folder`, at times with those
+  /// of earlier files; where they lie stays in memory. Throws ResourceError, DataError, std::bad_alloc; the rows are
+  /// then as before. Rows that are read from there later are compared with what was written: row() throws DataError.
   void spill(const std::filesystem::path& folder);
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;

@@ -260,8 +260,8 @@ std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
   return packed_bytes(kPackGroup, 1) * sum - missing;
 }
 
-// Where the groups of lists of `counts` ids end, which begin at `at` and whose shapes `shapes` begins with. Patches are looked
-// for first, since lengths without them take no look at the groups.
+// Where the groups of lists of `counts` ids end, which begin at `at` and whose shapes `shapes` begins with. Patches are
+// looked for first, since lengths without them take no look at the groups.
 std::size_t end_of_groups(Bytes body, std::size_t at, Counts counts, Bytes shapes) {
   if (const std::optional<std::size_t> bytes = unpatched_bytes(counts, shapes)) {
     if (*bytes > body.size() - at) throw BlockError{kGapsMisfit};

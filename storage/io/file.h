@@ -31,8 +31,8 @@ class File {
   static File open_read(const std::filesystem::path& path);
   /// Opens a file of a store as open_read() does; the errors say how a store gets it back.
   static File open_stored(const std::filesystem::path& path);
-  /// Likewise for a file that the store adds to or replaces. Throws DataError for a link, too: the folder that is synced
-  /// would not be that of the file, and a new version would replace the link.
+  /// Likewise for a file that the store adds to or replaces. Throws DataError for a link, too: the folder that is
+  /// synced would not be that of the file, and a new version would replace the link.
   static File open_own(const std::filesystem::path& path);
   /// Creates a new file, readable and writable; throws when it exists. `mode`: who may do what, as for open(2).
   static File create(const std::filesystem::path& path, unsigned mode = 0644);

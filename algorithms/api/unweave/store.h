@@ -169,7 +169,8 @@ class Writer {
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
-  /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end; 0 where there were none.
+  /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end; 0 where there were
+  /// none.
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept;
   /// What users call the nodes; until the next change of the store.
   [[nodiscard]] const NodeNames& names() const noexcept;

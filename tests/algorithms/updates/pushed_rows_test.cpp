@@ -44,8 +44,8 @@ void build_star(const std::filesystem::path& store, NodeId leaves, std::uint32_t
   testing::propagate_store(store, testing::tiny_spec(2, true));
 }
 
-/// Pushes through all levels what the removal of the star's hub changes, as a reader does; returns the bytes that were charged
-/// at most.
+/// Pushes through all levels what the removal of the star's hub changes, as a reader does; returns the bytes that were
+/// charged at most.
 std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t columns, std::uint64_t memory,
                            testing::AllSums* sums = nullptr, const std::function<void()>& folding = {}) {
   MemoryBudget budget(memory);
