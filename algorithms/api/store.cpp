@@ -147,6 +147,7 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
   info.expiries = store.contents().expiries().size();
   info.next_expiry = store.contents().expiries().next();
   info.acknowledged = store.sequence();
+  info.unfinished_bytes = store.unfinished_bytes();
   info.pending_purge = purge_state(path) != PurgeState::none;
   info.labelled = contents.num_labelled();
   info.train = contents.train().size();
@@ -222,6 +223,9 @@ std::uint64_t Writer::nodes() const noexcept {
 }
 bool Writer::has_labels() const noexcept {
   return state_->store.contents().has_labels();
+}
+std::uint64_t Writer::dropped_bytes() const noexcept {
+  return state_->store.unfinished_bytes();
 }
 std::uint64_t Writer::acknowledged() const noexcept {
   return state_->store.sequence();

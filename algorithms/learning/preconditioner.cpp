@@ -57,17 +57,15 @@ Vector mean_curvature(const HessianOperator& hessian, const RowSample& sample) {
 
 class SpectralPreconditioner final : public Preconditioner {
  public:
-  explicit SpectralPreconditioner(const HessianOperator& hessian) : mu_(hessian.objective().mu) {
-    const RowSample sample(hessian.objective().rows, kSampledRows);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(gram_of(sample));
+  explicit SpectralPreconditioner(const HessianOperator& hessian)
+      : mu_(hessian.objective().mu), sample_(hessian.objective().rows, kSampledRows) {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(gram_of(sample_));
     basis_ = eigen.eigenvectors();
     values_ = eigen.eigenvalues().cwiseMax(0.0);
-    curvature_ = mean_curvature(hessian, sample);
+    curvature_ = mean_curvature(hessian, sample_);
   }
 
-  void refresh(const HessianOperator& hessian) override {
-    curvature_ = mean_curvature(hessian, RowSample(hessian.objective().rows, kSampledRows));
-  }
+  void refresh(const HessianOperator& hessian) override { curvature_ = mean_curvature(hessian, sample_); }
 
   Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
     Matrix coefficients(residual.rows(), residual.cols()), out(residual.rows(), residual.cols());
@@ -82,6 +80,7 @@ class SpectralPreconditioner final : public Preconditioner {
 
  private:
   double mu_;
+  RowSample sample_;  // where ranks share the rows, those of others are sent once
   Matrix basis_;
   Vector values_, curvature_;
 };
@@ -178,17 +177,13 @@ std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator&
 }  // namespace
 
 void count_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
-  const auto count_sum = [&](std::size_t bytes) {
-    std::vector<double> words((bytes + sizeof(double) - 1) / sizeof(double));
-    job.sum_in_order(words, [] {});
-  };
   switch (kind_for(rows, classes, std::numeric_limits<std::size_t>::max())) {
     case Kind::sampled:
       return count_sampled_refresh(rows, classes, job);
     case Kind::spectral:
-      return count_sum((classes + 1) * sizeof(double));
+      return job.count_sum((classes + 1) * sizeof(double));
     case Kind::diagonal:
-      return count_sum(rows.features * classes * sizeof(float));
+      return job.count_sum(rows.features * classes * sizeof(float));
   }
 }
 

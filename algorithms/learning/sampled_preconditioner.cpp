@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "algorithms/learning/preconditioner.h"
 #include "algorithms/learning/rank_passes.h"
@@ -69,21 +70,21 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
   void refresh(const HessianOperator& hessian) override {
-    const RowSample sample(hessian.objective().rows, kPickedFrom);
+    if (!sample_) sample_.emplace(hessian.objective().rows, kPickedFrom);
     FloatMatrix made;
-    if (!sample.over_ranks())
-      made = coordinates_of(sample);
+    if (!sample_->over_ranks())
+      made = coordinates_of(*sample_);
     else if (shared_coordinates_.size() == 0)
-      shared_coordinates_ = coordinates_of(sample);
-    const FloatMatrix& coordinates = sample.over_ranks() ? shared_coordinates_ : made;
+      shared_coordinates_ = coordinates_of(*sample_);
+    const FloatMatrix& coordinates = sample_->over_ranks() ? shared_coordinates_ : made;
     std::vector<float> curvatures;
     for (std::size_t first = 0; first < factors_.size(); first += kClassesAtOnce) {
       std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
       std::iota(classes.begin(), classes.end(), first);
-      fill_curvatures(hessian, sample, classes, curvatures);
+      fill_curvatures(hessian, *sample_, classes, curvatures);
       parallel_ranges(0, classes.size(), 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t j = begin; j < end; ++j)
-          invert(sample, coordinates, curvatures.data() + j, classes.size(), hessian.objective().mu, first + j);
+          invert(*sample_, coordinates, curvatures.data() + j, classes.size(), hessian.objective().mu, first + j);
       });
     }
   }
@@ -237,9 +238,10 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
   std::size_t picks_;
-  Matrix basis_;                    // F x directions; empty: the axes
-  Eigen::MatrixXd gram_;            // Z^T Z, its lower triangle; empty beside a basis
-  FloatMatrix shared_coordinates_;  // where ranks share the rows: not sent again for other weights
+  std::optional<RowSample> sample_;  // of which each class picks; where ranks share the rows, copies are sent once
+  Matrix basis_;                     // F x directions; empty: the axes
+  Eigen::MatrixXd gram_;             // Z^T Z, its lower triangle; empty beside a basis
+  FloatMatrix shared_coordinates_;   // where ranks share the rows: not sent again for other weights
   std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;
   Vector beside_;
 };

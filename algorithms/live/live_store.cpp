@@ -195,6 +195,7 @@ void LiveStore::replay() {
   // An interrupted append lacks some of its bytes. This record lacks none and may have been acknowledged: nobody cuts
   // it off.
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
+  if (end.tail > 0) unfinished_bytes_ = end.tail;  // a generation that this object makes itself has none
   require_absorbed(absorbed, end.bytes);
   if (!manifest_.journal) return;
   if (ranks_ != nullptr) ranks_->barrier();  // rank 0 may cut off what an append that was ended has left there
@@ -309,9 +310,10 @@ Threshold LiveStore::threshold(const StreamMode& mode) const {
 
 UpdateOptions LiveStore::update_options(LastLevel last) {
   if (cold_) cold_->look(path_, manifest_);
-  const bool pushes = access_ == Access::read && ranks_ == nullptr;
-  return {own_folder_ ? own_folder_->path() : path_, pushes ? Plan::push : plan_, last == LastLevel::deferred,
-          cold_ ? &*cold_ : nullptr};
+  const ColdFiles* const cold = cold_ ? &*cold_ : nullptr;
+  const bool is_deferred = last == LastLevel::deferred;
+  if (access_ == Access::read && ranks_ == nullptr) return {{}, Plan::push, is_deferred, cold};
+  return {own_folder_ ? own_folder_->path() : path_, plan_, is_deferred, cold};
 }
 
 UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {

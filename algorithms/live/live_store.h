@@ -84,6 +84,9 @@ class LiveStore {
   std::uint64_t forget_requests(Millis before);
   /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and `after` when it is.
   void watch_appends(std::function<void()> before, std::function<void()> after);
+  /// Bytes behind the last whole record of the journal when this object read it: an append that was ended, or that
+  /// another process had under way. None of their requests was acknowledged by then. A writer has cut them off.
+  [[nodiscard]] std::uint64_t unfinished_bytes() const noexcept { return unfinished_bytes_; }
   /// Requests that no checkpoint holds yet.
   [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }
 
@@ -251,6 +254,7 @@ class LiveStore {
   mutable std::optional<RequestRegister> register_;  ///< ids of all requests, once one has an id
   std::vector<RequestStatus> replayed_;              ///< statuses of the requests after replayed_after_
   std::uint64_t replayed_after_ = 0;
+  std::uint64_t unfinished_bytes_ = 0;
   Reservation replayed_memory_;
   std::function<void()> before_append_, after_append_;
   std::optional<StreamMode> last_mode_;

@@ -109,9 +109,10 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   if (folder != nullptr && !parts.how.assemble && !cuts && !std::filesystem::exists(folder->path()) &&
       !(spec.kept.has_sums() && plan.state.state_bytes >= parts.how.least_kept_bytes))
     folder = nullptr;
+  std::optional<PreparedTiles> prepared;
   std::optional<TemporaryTiles> own;
   if (folder != nullptr)
-    folder->prepare();
+    prepared.emplace(*folder);
   else if (cuts && !spec.kept.has_sums())
     folder = &own.emplace(store, contents.num_nodes()).folder();
   const TileUse use = parts.how.assemble ? TileUse::join : TileUse::sum;

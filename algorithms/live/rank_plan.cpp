@@ -26,11 +26,11 @@ void count_rows(const RowShare& share, const PropagationSpec& spec, std::uint32_
                 PlannedRanks& job) {
   static_cast<void>(share.least(tiles.width));
   const NodeId nodes = share.mask().rows();
-  const std::uint64_t value_bytes = spec.scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t);
   job.count_broadcast(sizeof(std::uint64_t));  // the key of the check: its size, then its bytes
   job.count_broadcast(FingerprintKey::written_bytes(nodes, columns));
   for (std::uint64_t first = 0; first < columns; first += tiles.width) {
-    const std::uint64_t row_bytes = std::min<std::uint64_t>(tiles.width, columns - first) * value_bytes;
+    const std::uint64_t row_bytes =
+        std::min<std::uint64_t>(tiles.width, columns - first) * value_bytes(spec.scale_bits);
     for (std::uint32_t level = 0; level < spec.levels; ++level) {
       for (std::size_t rank = 0; rank < job.size(); ++rank)
         job.count_broadcast(row_bytes * nodes_of(share_of(num_spans(nodes), rank, job.size()), nodes).size());
@@ -62,15 +62,16 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
     std::size_t widest = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank)
       widest = std::max(widest, job_columns(sweep.columns, rank, ranks, spec.scale_bits).count);
+    plan.disk_bytes = shared_bytes(tile_form(contents, spec, sweep), spec, sweep.columns, ranks, whole.state);
     sweep.columns = static_cast<std::uint32_t>(widest);
     const StatePlan state = plan_state(contents, sweep, budget.available());
     plan.tiles = state.tiles.tiles;
     plan.tile_columns = state.tiles.width;
     plan.memory_bytes = state.memory_bytes();
     plan.graph_bytes = plan.tiles * levels * contents.graph().file_bytes();
-    plan.disk_bytes = 2 * whole.state.state_bytes;  // tiles, and the partitions that are joined of them
-    job.barrier();                                  // when all have their tiles
-    job.barrier();                                  // when all are joined
+    job.barrier();  // when all have looked whether the disk has the room
+    job.barrier();  // when all have their tiles
+    job.barrier();  // when all are joined
     plan.calls = job.calls();
     return plan;
   }

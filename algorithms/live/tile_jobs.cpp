@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <exception>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
+#include "engine/sweep/gather.h"
 #include "engine/sweep/sum_check.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
@@ -94,14 +96,17 @@ std::string options_in(const fs::path& folder, NodeId nodes) {
 }
 
 /// Held by whoever does a job, until its process ends, however it does. Where a file system has no locks, nobody holds any.
+/// Who cannot do the job leaves no file behind.
 class JobLock {
  public:
   explicit JobLock(const fs::path& file)
-      : descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+      : file_(file), descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
     is_busy_ = descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
   ~JobLock() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ < 0) return;
+    if (!is_busy_ && std::uncaught_exceptions() > exceptions_) ::unlink(file_.c_str());
+    ::close(descriptor_);
   }
   JobLock(const JobLock&) = delete;
   JobLock& operator=(const JobLock&) = delete;
@@ -109,7 +114,9 @@ class JobLock {
   [[nodiscard]] bool is_busy() const noexcept { return is_busy_; }
 
  private:
+  fs::path file_;
   int descriptor_;
+  int exceptions_ = std::uncaught_exceptions();
   bool is_busy_ = false;
 };
 
@@ -227,13 +234,25 @@ std::vector<KeptPart> check_tiles(const fs::path& store, NodeId nodes) {
 }
 
 TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs, std::uint32_t scale_bits) {
-  const std::uint64_t step =
-      kLineBytes / (scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t));
+  const std::uint64_t step = kLineBytes / value_bytes(scale_bits);
   const std::uint64_t lines = (columns + step - 1) / step;
   const auto begin = [&](std::uint64_t job) {
     return jobs <= lines ? std::min<std::uint64_t>(columns, job * lines / jobs * step) : job * columns / jobs;
   };
   return {begin(index), begin(index + 1) - begin(index)};
+}
+
+TileForm tile_form(const Contents& contents, const PropagationSpec& spec, const SweepJob& job) {
+  return spec.kept.has_sums() ? sums_form(contents, job) : rows_form(contents, spec);
+}
+
+std::uint64_t shared_bytes(const TileForm& form, const PropagationSpec& spec, std::uint32_t columns,
+                           std::uint64_t ranks, const StatePlan& plan) {
+  std::uint64_t bytes = spec.kept.has_sums() ? plan.state_bytes : plan.disk_bytes;
+  for (std::uint64_t rank = 0; rank < ranks; ++rank)
+    for (std::size_t i = 0; i < form.levels.size(); ++i)
+      bytes += form.shape(i, job_columns(columns, rank, ranks, spec.scale_bits)).file_bytes();
+  return bytes;
 }
 
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
@@ -250,7 +269,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
                      std::to_string(choice.jobs - 1));
   const TileFolder folder = tile_folder(store, spec);
   require_no_other_tiles(store, folder);
-  folder.prepare();
+  const PreparedTiles prepared(folder);
   const FolderWatch watch(folder.path());
   TileReport report;
   const Clock::time_point start = Clock::now();
@@ -258,7 +277,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   report.cone_seconds = seconds_since(start);
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
   const RowMask* const targets = job.wanted.empty() ? nullptr : &job.wanted.back();
-  const TileForm form = spec.kept.has_sums() ? sums_form(contents, job) : rows_form(contents, spec);
+  const TileForm form = tile_form(contents, spec, job);
   ColumnNorms norms(columns);
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
   job.fill = level0_fill(contents, spec, &norms, plan.state.memory_bytes() + read_bytes > system_memory());
@@ -277,6 +296,13 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
                     "is dropped: run the jobs again");
   };
   require_folder();
+  if (ranks != nullptr) {
+    const std::uint64_t bytes = shared_bytes(form, spec, columns, ranks->size(), plan.state),
+                        there = tile_bytes(store.path());
+    require_disk_room(store.path(), bytes - std::min(there, bytes), "the tiles of all ranks and what is joined of them",
+                      "keep fewer rows (" + option("rows", "labelled") + ")");
+    ranks->barrier();  // what one rank writes would be counted twice by another one that has not looked yet
+  }
   for (std::uint64_t index = first; index < last; ++index) {
     const TileColumns range = job_columns(columns, index, choice.jobs, spec.scale_bits);
     const JobLock lock(

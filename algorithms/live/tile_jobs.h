@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/live/propagate.h"
+#include "algorithms/propagation/sweep_job.h"
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
@@ -66,6 +67,13 @@ struct TileReport {
 /// The columns of one of `jobs` jobs, which are all about as wide; where there are enough of them, whole cache lines.
 [[nodiscard]] TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs,
                                       std::uint32_t scale_bits);
+
+/// The form of the tiles of a propagation, whose job is `job`.
+[[nodiscard]] TileForm tile_form(const Contents& contents, const PropagationSpec& spec, const SweepJob& job);
+/// Bytes that the tiles of all ranks take, one each, with what is joined of them: tiles stay until everything is
+/// joined. `plan`: that of all columns.
+[[nodiscard]] std::uint64_t shared_bytes(const TileForm& form, const PropagationSpec& spec, std::uint32_t columns,
+                                         std::uint64_t ranks, const StatePlan& plan);
 
 /// Sums columns of a store that is open for reading, and writes their tiles, durable. Any number of processes may do so at a
 /// time, also for the same columns, and each may be killed and begun again. Throws UsageError (options; more jobs than

@@ -13,6 +13,7 @@
 #include "engine/resources/machine.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/residency.h"
+#include "engine/sweep/gather.h"
 
 namespace unweave {
 namespace {
@@ -204,7 +205,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
   work.nodes = graph.num_nodes();
   work.terms = static_cast<double>(graph.num_terms());
   work.columns = contents.features().columns();
-  work.value_bytes = static_cast<int>(spec.scale_bits) <= 14 ? sizeof(std::int16_t) : sizeof(std::int32_t);
+  work.value_bytes = static_cast<double>(value_bytes(spec.scale_bits));
   work.graph_bytes = static_cast<double>(bytes_of(manifest.shards));
   work.feature_bytes = static_cast<double>(bytes_of(manifest.feature_files));
   work.graph_resident = resident_share(store, manifest.shards);

@@ -22,21 +22,13 @@ constexpr std::size_t kCheckedBytes = std::size_t{128} << 10;  // rows of level 
 constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
-bool is_short(const PropagationOptions& options) {
-  return options.scale_bits <= kMaxShortScaleBits;
-}
-
-std::size_t element_bytes(const PropagationOptions& options) {
-  return is_short(options) ? sizeof(std::int16_t) : sizeof(std::int32_t);
-}
-
 /// Columns in a cache line.
 std::size_t tile_step(const PropagationOptions& options) {
-  return kCacheLine / element_bytes(options);
+  return kCacheLine / value_bytes(options.scale_bits);
 }
 
 std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const PropagationOptions& options) {
-  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * element_bytes(options);
+  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * value_bytes(options.scale_bits);
 }
 
 /// Rows of the tile that levels 1, 3, .. leave to the next: no level above the first wants more.
@@ -298,8 +290,9 @@ double propagation_sweep(const BlockSource& source, const PropagationOptions& op
   check_options(source, options);
   if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return 0;
   if (plan.refills && !options.refill) throw UsageError("nobody fills tiles anew");
-  return is_short(options) ? sweep_tiles<std::int16_t>(source, options, plan, budget, fill, sink)
-                           : sweep_tiles<std::int32_t>(source, options, plan, budget, fill, sink);
+  return value_bytes(options.scale_bits) == sizeof(std::int16_t)
+             ? sweep_tiles<std::int16_t>(source, options, plan, budget, fill, sink)
+             : sweep_tiles<std::int32_t>(source, options, plan, budget, fill, sink);
 }
 
 }  // namespace unweave

@@ -9,6 +9,7 @@
 #include "algorithms/propagation/row_share.h"
 #include "engine/resources/clock.h"
 #include "engine/state/level_image.h"
+#include "engine/sweep/gather.h"
 #include "engine/sweep/graph_stream.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
@@ -59,8 +60,7 @@ std::uint64_t partition_bytes(NodeId nodes, std::uint32_t columns, const RowMask
 double moved_bytes(const Contents& contents, const PropagationOptions& options, const TilePlan& plan) {
   constexpr double kMemoryRate = 10;
   constexpr std::size_t kCacheLine = 64;
-  const std::size_t row_bytes =
-      plan.width * (options.scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t));
+  const std::size_t row_bytes = plan.width * value_bytes(options.scale_bits);
   const std::size_t fetched = (row_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   const double pass = static_cast<double>(contents.graph().file_bytes()) +
                       static_cast<double>(contents.graph().num_terms() * fetched) / kMemoryRate;

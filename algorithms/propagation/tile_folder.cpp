@@ -108,6 +108,11 @@ std::vector<FileEntry> TileFolder::partitions(std::uint32_t level, std::uint32_t
   return entries;
 }
 
+PreparedTiles::~PreparedTiles() {
+  std::error_code not_empty;
+  if (folder_.kept() && fs::remove(folder_.path(), not_empty)) fs::remove(folder_.path().parent_path(), not_empty);
+}
+
 TemporaryTiles::TemporaryTiles(const fs::path& store, NodeId nodes)
     : folder_(store / "state" / (".tiles-" + process_word()), "", nodes, false) {
   make_folders(folder_.path());

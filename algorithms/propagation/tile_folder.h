@@ -72,6 +72,19 @@ class TileFolder {
   bool kept_;
 };
 
+/// A folder of tiles made ready. Where nothing lies there at the end, because the propagation was refused, it goes
+/// again, and so does the folder of all tiles.
+class PreparedTiles {
+ public:
+  explicit PreparedTiles(const TileFolder& folder) : folder_(folder) { folder_.prepare(); }
+  ~PreparedTiles();
+  PreparedTiles(const PreparedTiles&) = delete;
+  PreparedTiles& operator=(const PreparedTiles&) = delete;
+
+ private:
+  const TileFolder& folder_;
+};
+
 /// A folder for tiles that nobody goes on with: where a process is killed, the next one that writes the store removes it.
 class TemporaryTiles {
  public:

@@ -33,33 +33,39 @@ void ChangedRows::charge(const Embedding& embedding) {
 
 void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
   bool freed = false;
-  while (embedding.has_sums() && budget_.available() < bytes) {
-    std::uint64_t most = 0;
-    StateLevel* level = nullptr;
-    StaleRows* stale = nullptr;
-    for (std::uint32_t l = 1; l <= embedding.levels(); ++l) {
-      if (embedding.level(l).overlay_bytes() <= most) continue;
-      level = &embedding.level(l);
-      most = level->overlay_bytes();
-    }
-    for (std::uint32_t l = 0; l < embedding.levels(); ++l) {
-      if (embedding.stale(l).bytes_in_memory() <= most) continue;
-      stale = &embedding.stale(l);
-      most = stale->bytes_in_memory();
-    }
-    ReceivedRows& received = embedding.deferred().rows;
-    const bool spills_received = received.bytes_in_memory() > most;
-    if (std::max(most, received.bytes_in_memory()) < kLeastGain) break;
-    if (spills_received)
-      received.spill(spools_);
-    else if (stale != nullptr)
-      stale->spill(spools_);
-    else
-      fold_(*level);
+  // A fold writes whole partitions anew, however few of their rows have changed.
+  while (embedding.has_sums() && budget_.available() < bytes && (spill_most(embedding) || fold_most(embedding))) {
     charge(embedding);
     freed = true;
   }
   if (freed) malloc_trim(0);  // what is free between blocks that are not is the process's memory all the same
+}
+
+bool ChangedRows::spill_most(Embedding& embedding) {
+  ReceivedRows& received = embedding.deferred().rows;
+  std::uint64_t most = received.bytes_in_memory();
+  std::function<void()> spill = [&] { received.spill(spools_); };
+  const auto consider = [&](std::uint64_t bytes, auto& rows) {
+    if (bytes <= most) return;
+    most = bytes;
+    spill = [this, &rows] { rows.spill(spools_); };
+  };
+  for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
+    consider(embedding.level(l).spillable_bytes(), embedding.level(l));
+  for (std::uint32_t l = 0; l < embedding.levels(); ++l)
+    consider(embedding.stale(l).bytes_in_memory(), embedding.stale(l));
+  if (most < kLeastGain) return false;
+  spill();
+  return true;
+}
+
+bool ChangedRows::fold_most(Embedding& embedding) {
+  StateLevel* most = nullptr;
+  for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
+    if (most == nullptr || embedding.level(l).overlay_bytes() > most->overlay_bytes()) most = &embedding.level(l);
+  if (most == nullptr || most->overlay_bytes() < kLeastGain) return false;
+  fold_(*most);
+  return true;
 }
 
 void ChangedRows::release() noexcept {

@@ -1,8 +1,9 @@
 // algorithms/updates/changed_rows.h - the memory of what an embedding has changed and no manifest names yet: sums that differ from
 // their partitions, stale rows, rows that the last level has not been told of.
 //
-// It is charged to the budget as it grows. When the budget gets short, sums become new partitions and other rows go to
-// files without names; what they hold stays the same, so that no result depends on the budget.
+// It is charged to the budget as it grows. When the budget gets short, rows go to files without names; when it is still
+// short, because it takes memory to know where so many rows lie, sums become new partitions. What they hold stays the
+// same, so that no result depends on the budget.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,10 @@ class ChangedRows {
   void release() noexcept;
 
  private:
+  /// Each moves what gives back the most, and returns whether that is worth it.
+  bool spill_most(Embedding& embedding);
+  bool fold_most(Embedding& embedding);
+
   MemoryBudget& budget_;
   std::filesystem::path spools_;
   std::function<void(StateLevel&)> fold_;

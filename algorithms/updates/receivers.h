@@ -21,6 +21,10 @@ struct TouchedRows {
   std::vector<std::uint32_t> sources;  ///< indices of the pushed rows
 };
 
+/// Memory that an arc of a push takes on the way to its receiver: a key, room to grow, what it grew out of, and the key
+/// in its part.
+inline constexpr std::uint64_t kReceiverBytes = 3 * 8 + 8;
+
 /// Receivers of a push, by part of the nodes: keys of a receiver and a source, in no order.
 using SentKeys = std::vector<std::vector<std::uint64_t>>;
 

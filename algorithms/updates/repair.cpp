@@ -21,11 +21,14 @@ Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&ch
   cone.entered.resize(levels + std::size_t{1});
 }
 
+std::uint64_t Repair::capture_bytes(std::uint32_t columns) const noexcept {
+  const std::uint64_t row_bytes = columns * sizeof(std::int32_t) + sizeof(std::uint64_t);
+  return (levels_ + std::uint64_t{1}) * nodes_.size() * row_bytes;
+}
+
 void Repair::capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget) {
   columns_ = embedding.columns();
-  const std::uint64_t row_bytes = columns_ * sizeof(std::int32_t) + sizeof(std::uint64_t);
-  memory_ = budget.reserve((levels_ + std::uint64_t{1}) * nodes_.size() * row_bytes,
-                           "rows that change (a smaller " + option("batch") + " has fewer)");
+  memory_ = budget.reserve(capture_bytes(columns_), "rows that change (a smaller " + option("batch") + " has fewer)");
   for (std::uint32_t level = 0; level < levels_; ++level) {
     auto& rows = captured_.emplace_back(nodes_.size() * columns_);
     auto& fingerprints = fingerprints_.emplace_back(nodes_.size());

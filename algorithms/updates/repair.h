@@ -20,6 +20,8 @@ class Repair {
 
   /// `changes` must outlive this object.
   explicit Repair(const BatchChanges& changes, std::uint32_t levels);
+  /// What capture() charges for rows of so many columns.
+  [[nodiscard]] std::uint64_t capture_bytes(std::uint32_t columns) const noexcept;
   /// Keeps what the changed nodes have published at levels 0 .. L-1, and its fingerprints for one factor a column. Before the
   /// changes are applied. Throws ResourceError.
   void capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget);

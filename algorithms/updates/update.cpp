@@ -10,6 +10,7 @@
 #include "algorithms/updates/cone_update.h"
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
+#include "algorithms/updates/receivers.h"
 #include "algorithms/updates/repair.h"
 #include "engine/graph/node_map.h"
 #include "engine/resources/look_ahead.h"
@@ -45,12 +46,19 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   Repair repair(changes, levels);
   const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
-                    recompute_pays(1, repair.nodes(), repair.nodes().size(), report);
+  bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
+              recompute_pays(options_.plan, 1, repair.nodes(), repair.nodes().size(), report);
   if (!anew) {
-    const std::uint64_t row_bytes = embedding_.columns() * sizeof(std::int32_t);
-    memory_.make_room(embedding_, 2 * (std::uint64_t{levels} + 1) * repair.nodes().size() * row_bytes);
-    repair.capture(embedding_, key_.columns(0), budget_);
+    const std::uint64_t captured = repair.capture_bytes(embedding_.columns());
+    memory_.make_room(embedding_, 2 * captured);
+    // The batch is acknowledged by now: what it captures may lack the room, but the sums must follow.
+    anew = limits.exact && levels > 0 && !options_.store.empty() && budget_.available() < captured;
+    if (anew) {
+      report = {};
+      static_cast<void>(recompute_pays(Plan::recompute, 1, repair.nodes(), repair.nodes().size(), report));
+    } else {
+      repair.capture(embedding_, key_.columns(0), budget_);
+    }
   }
 
   MovedTargets targets = moved_targets(contents_, changes);
@@ -120,21 +128,35 @@ UpdateReport Update::flush(const Threshold& threshold) {
   return report;
 }
 
-bool Update::recompute_pays(std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
+bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
                             UpdateReport& report) const {
   const LevelWork work = level_work(contents_, embedding_, level, sources, changed, options_.cold);
   const bool is_void = level == embedding_.levels() && embedding_.deferred().is_void;  // nobody knows what to push
   LevelChoice choice;
-  if (is_void || options_.plan == Plan::recompute)
+  if (is_void || plan == Plan::recompute)
     choice = {true, predict_recompute(work)};
-  else if (options_.plan == Plan::push)
+  else if (plan == Plan::push)
     choice = {false, predict_push(work, scattered_receivers(work))};
   else
     choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
+  if (const std::uint64_t slices = slices_of(work.arcs);
+      plan == Plan::automatic && !choice.recompute && work.scan_arcs == 0 && slices > 1) {
+    // Each slice more goes through the lists of all sources once more, which is about a third of what their arcs cost.
+    LevelWork sliced = work;
+    sliced.arcs += (slices - 1) * work.arcs / 3;
+    choice.seconds = predict_push(sliced, scattered_receivers(work));
+    const double anew = predict_recompute(work);
+    if (choice.seconds > anew) choice = {true, anew};
+  }
   const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
   report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
   report.plan.emplace_back(choice.recompute ? "recompute" : "push");
   return choice.recompute;
+}
+
+std::uint64_t Update::slices_of(std::uint64_t arcs) const noexcept {
+  const std::uint64_t room = std::max<std::uint64_t>(memory_shares::kReceivers.of(budget_), std::uint64_t{1} << 20);
+  return 1 + arcs * kReceiverBytes / room;
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.
@@ -147,7 +169,7 @@ void Update::recompute(std::uint32_t level, UpdateReport& report) {
     embedding_.deferred().rows.clear();
     embedding_.deferred().is_void = true;
   }
-  sweep_levels(level, last, report);
+  if (level <= last) sweep_levels(level, last, report);
   report.plan.resize(last, "recompute");
   if (!options_.defer) return;
   report.plan.emplace_back("defer");
@@ -180,7 +202,7 @@ UpdateReport Update::deliver() {
   const std::uint32_t level = embedding_.levels();
   if (deferred.empty()) return report;
   std::vector<NodeId> nodes = deferred.rows.nodes();
-  if (recompute_pays(level, nodes, 0, report)) {
+  if (recompute_pays(options_.plan, level, nodes, 0, report)) {
     nodes = {};
     deferred.rows.clear();
     sweep_levels(level, level, report);
@@ -253,7 +275,7 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
       report.plan.emplace_back("defer");
       if (embedding_.deferred().is_void) return;
     } else if (!capture_only && limits.exact && !sources.nodes().empty()) {
-      if (recompute_pays(level, sources.nodes(), repair.nodes().size(), report)) {
+      if (recompute_pays(options_.plan, level, sources.nodes(), repair.nodes().size(), report)) {
         sources = {};
         recompute(level, report);
         return;

@@ -40,9 +40,11 @@ struct TouchedRows;
 using Threshold = std::vector<std::int64_t>;
 
 struct UpdateOptions {
-  std::filesystem::path store;  ///< where a recomputation that does not fit in memory writes partitions
-  Plan plan = Plan::automatic;  ///< push for readers, which must not write
-  bool defer = false;           ///< put the last level off until deliver()
+  /// Where a recomputation that does not fit in memory writes partitions. Empty for readers, which must not write: they
+  /// push.
+  std::filesystem::path store;
+  Plan plan = Plan::automatic;
+  bool defer = false;  ///< put the last level off until deliver()
   /// What of the store's files has to be read from the disk, for the choice of a plan; null: nothing has.
   const ColdFiles* cold = nullptr;
 };
@@ -51,8 +53,10 @@ class Update {
  public:
   Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
-  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node may
-  /// become a target, as its sums would have what is put off.
+  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node
+  /// may become a target, as its sums would have what is put off. Where the threshold is zero and what a push captures
+  /// first does not fit the budget, levels are computed anew in its place, whatever the plan. Throws ResourceError,
+  /// DataError.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);
@@ -70,8 +74,11 @@ class Update {
     bool exact;
   };
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
-  [[nodiscard]] bool recompute_pays(std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
-                                    UpdateReport& report) const;
+  [[nodiscard]] bool recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources,
+                                    std::uint64_t changed, UpdateReport& report) const;
+  /// How many slices of the nodes a level goes in when so many arcs are pushed to it: the receivers of one slice fit
+  /// the memory that is free at present.
+  [[nodiscard]] std::uint64_t slices_of(std::uint64_t arcs) const noexcept;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   /// The differences between the present rows of these nodes and what the last level has received of them.

@@ -23,11 +23,10 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kAhead = 12;                 // rows fetched before their turn
-constexpr std::uint64_t kPartArcs = 256;           // the least work of a task
-constexpr std::uint64_t kRepairArcs = 16;          // that take as long as a row to repair
-constexpr std::uint64_t kPartsPerThread = 16;      // to even out parts of unequal work
-constexpr std::uint64_t kBytesPerArc = 3 * 8 + 8;  // a key, room to grow, what it grew out of, and the key in its part
+constexpr std::size_t kAhead = 12;             // rows fetched before their turn
+constexpr std::uint64_t kPartArcs = 256;       // the least work of a task
+constexpr std::uint64_t kRepairArcs = 16;      // that take as long as a row to repair
+constexpr std::uint64_t kPartsPerThread = 16;  // to even out parts of unequal work
 
 bool holds(const std::vector<NodeId>& sorted, NodeId node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
@@ -169,12 +168,11 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   report.arcs_visited += arcs;
 
   // Receivers are cut into slices where they would take too much memory, slices into one part a task.
-  memory_.make_room(embedding_, std::clamp(2 * arcs * kBytesPerArc, memory_shares::kLeastUpdateRoom.of(budget_),
+  memory_.make_room(embedding_, std::clamp(2 * arcs * kReceiverBytes, memory_shares::kLeastUpdateRoom.of(budget_),
                                            memory_shares::kMostUpdateRoom.of(budget_)));
   const std::uint64_t nodes = contents_.num_nodes();
-  const std::uint64_t room = std::max<std::uint64_t>(memory_shares::kReceivers.of(budget_), std::uint64_t{1} << 20);
-  const std::uint64_t slices = targets != nullptr ? 1 : 1 + arcs * kBytesPerArc / room;
-  const std::uint64_t key_bytes = targets != nullptr ? 0 : arcs * kBytesPerArc / slices;
+  const std::uint64_t slices = targets != nullptr ? 1 : slices_of(arcs);
+  const std::uint64_t key_bytes = targets != nullptr ? 0 : arcs * kReceiverBytes / slices;
   const Reservation keys = budget_.reserve(std::min(key_bytes, budget_.available()), "receivers");
   const std::vector<NodeId> bounds = cut_by_degree(contents_.graph(), slices);
   const std::uint64_t effort = arcs + kRepairArcs * repair.nodes().size();

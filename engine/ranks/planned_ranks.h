@@ -1,8 +1,9 @@
-// engine/ranks/planned_ranks.h - a job of ranks that is only planned: its verbs say nothing, and count what they would
-// take.
+// engine/ranks/planned_ranks.h - a job of ranks that does not exist yet: its verbs send nothing and count what they
+// would send.
 //
-// Code that meets other ranks can be called with such a job, so that a plan counts what that code does, or the verbs be
-// counted by their sizes alone.
+// A plan gets its figures in one of two ways. It calls the code that a real job would run, with a PlannedRanks in the
+// place of the job's ranks; then the figures follow whatever that code does. Or, where that code needs data that a plan
+// does not have, it names each verb with the bytes that would be sent, by the functions whose names begin with count_.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +16,18 @@
 
 namespace unweave {
 
-/// What ranks say to each other.
+/// What the ranks of a job say to each other, as far as it can be known before the job begins: how often, and how much.
 struct RankCalls {
-  std::uint64_t verbs = 0;  ///< calls in which a rank meets the others
-  /// Calls of MPI that wait for each other, on the longest way through all ranks: each takes the latency of the network
-  /// at least once.
+  std::uint64_t verbs = 0;  ///< calls of the verbs of ranks.h; all ranks call each one together
+  /// How many calls of MPI come one after another because each waits for the one before it, counted along the longest
+  /// chain through all ranks. Times the latency of the network, this is the least that the verbs take.
   std::uint64_t rounds = 0;
-  std::uint64_t received_bytes = 0;  ///< by all ranks, as RankTraffic counts them
+  std::uint64_t received_bytes = 0;  ///< by all ranks together, counted as RankTraffic counts them
 };
 
-/// This object is rank `rank` of `size`, and stands for all of them. In the place of what others would send, it gets its own
-/// bytes.
+/// One object stands for all `size` ranks: the code that is called with it does the part of the rank `rank`, and what
+/// is counted is what all ranks together would say. Verbs that bring bytes of other ranks bring copies of this rank's
+/// own bytes, so that their number is right and their values mean nothing.
 class PlannedRanks final : public Ranks {
  public:
   PlannedRanks(std::size_t size, std::size_t rank) : size_(size), rank_(rank) {}
@@ -40,18 +42,26 @@ class PlannedRanks final : public Ranks {
     count_gather(bytes.size());
     return {size_, {bytes.begin(), bytes.end()}};
   }
-  /// Rank after rank adds, and the last one tells all whether that went well, and the sum.
+  /// The sum passes from rank to rank, each of which adds to it. The last rank then tells all others whether that went
+  /// well, and the sum.
   void sum_in_order(std::span<double> total, const std::function<void()>& add_own) override {
     add_own();
-    add(size_ + 2, others() * (2 * total.size_bytes() + sizeof(std::uint64_t)));
+    count_sum(total.size_bytes());
   }
   [[nodiscard]] std::uint64_t greatest(std::uint64_t number) override {
     add(2, size_ * sizeof number);
     return number;
   }
 
+  /// Counts a sum in order of so many bytes, which fill whole numbers of 64 bits.
+  void count_sum(std::uint64_t bytes) {
+    const std::uint64_t whole = (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    add(size_ + 2, others() * (2 * whole + sizeof(std::uint64_t)));
+  }
+  /// Counts a broadcast of so many bytes, of which nobody has the values yet.
   void count_broadcast(std::uint64_t bytes) { add(bytes > 0 ? 2 : 1, others() * bytes); }
-  /// Rank 0 gets the sizes of the others one by one, then their bytes; `bytes`: from each.
+  /// Counts a gather to which each rank gives `bytes` bytes. Rank 0 first receives the size of what each other rank
+  /// gives, one rank after another, and then the bytes themselves.
   void count_gather(std::uint64_t bytes) { add(2 * size_, others() * (sizeof bytes + bytes)); }
 
  private:

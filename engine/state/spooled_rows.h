@@ -1,9 +1,11 @@
 // engine/state/spooled_rows.h - values of rows for which memory had no room, in files without names.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,8 +37,16 @@ class SpooledRows {
       if (piece.size() >= kPieceBytes) flush();
     });
     flush();
-    files_.push_back(std::move(file));
-    return files_.back().as<std::byte>();
+    files_.push_back({std::move(file), bytes});
+    return files_.back().file.as<std::byte>();
+  }
+  /// Whether a row lies in one of the files.
+  [[nodiscard]] bool holds(const void* row) const noexcept {
+    return std::any_of(files_.begin(), files_.end(), [&](const Piece& one) {
+      const std::byte* const first = one.file.as<std::byte>();
+      return !std::less<>()(row, static_cast<const void*>(first)) &&
+             std::less<>()(row, static_cast<const void*>(first + one.bytes));
+    });
   }
   /// Forgets all files but the newest one, which has their rows.
   void keep_newest() { files_.erase(files_.begin(), files_.end() - 1); }
@@ -45,7 +55,11 @@ class SpooledRows {
  private:
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
   static constexpr std::size_t kMostFiles = 16;
-  std::vector<MappedSpool> files_;
+  struct Piece {
+    MappedSpool file;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Piece> files_;
 };
 
 }  // namespace unweave

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/formats/store_layout.h"
+#include "storage/io/checksum.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -51,7 +52,18 @@ bool StateLevel::contains(NodeId node) const noexcept {
 StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_]->row(node) : StateRow{dirty->narrow, dirty->wide};
+  if (dirty == nullptr) return partitions_[node / span_]->row(node);
+  if (dirty->narrow != nullptr && spools_.holds(dirty->narrow)) check_spooled(node, dirty->narrow);
+  return {dirty->narrow, dirty->wide};
+}
+
+void StateLevel::check_spooled(NodeId node, const std::int32_t* row) const {
+  std::uint64_t written = 0;
+  std::memcpy(&written, row + columns_, sizeof written);
+  if (checksum64(std::as_bytes(std::span(row, columns_))) != written)
+    throw DataError("level " + std::to_string(level_) + ": the row of the node at position " + std::to_string(node) +
+                    ", which lay in a temporary file, is not what was written there; look after the disk and run the "
+                    "command again");
 }
 
 void StateLevel::read_ahead(NodeRange nodes) const noexcept {
@@ -67,7 +79,8 @@ void StateLevel::read_ahead(NodeRange nodes) const noexcept {
 
 void StateLevel::prefetch(NodeId node) const {
   constexpr std::uint32_t kLine = 64 / sizeof(std::int32_t);
-  const std::int32_t* at = row(node).narrow;
+  const DirtyRow* const dirty = resident_ ? nullptr : dirty_.find(node);
+  const std::int32_t* const at = dirty != nullptr ? dirty->narrow : row(node).narrow;
   if (at == nullptr) return;
   for (std::uint32_t c = 0; c < columns_; c += kLine) __builtin_prefetch(at + c, 1);
 }
@@ -87,7 +100,7 @@ void StateLevel::store(NodeId node, const std::int32_t* sums) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (dirty.narrow == nullptr || is_of_run(dirty.narrow)) {
+  if (!is_in_arena(dirty.narrow)) {
     auto* const row = reinterpret_cast<std::int32_t*>(narrow_.take());
     give_back(dirty);
     dirty.narrow = row;
@@ -121,7 +134,7 @@ bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
 }
 
 void StateLevel::give_back(DirtyRow& row) {
-  if (row.narrow != nullptr && !is_of_run(row.narrow)) narrow_.give(reinterpret_cast<std::byte*>(row.narrow));
+  if (is_in_arena(row.narrow)) narrow_.give(reinterpret_cast<std::byte*>(row.narrow));
   if (row.wide != nullptr) wide_.give(reinterpret_cast<std::byte*>(row.wide));
   row = DirtyRow();
 }
@@ -150,11 +163,41 @@ void StateLevel::forget_overlay() {
   dirty_.clear();
   narrow_.clear();
   wide_.clear();
+  spools_.clear();
   run_ = {};
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
   return resident_ ? 0 : narrow_.bytes() + wide_.bytes() + NodeMap<DirtyRow>::bytes(dirty_.size());
+}
+
+void StateLevel::spill(const std::filesystem::path& folder) {
+  const bool all = spools_.has_many();
+  const auto moves = [&](const DirtyRow& row) {
+    return is_in_arena(row.narrow) || (all && row.narrow != nullptr && spools_.holds(row.narrow));
+  };
+  const std::uint64_t row_bytes = columns_ * sizeof(std::int32_t) + sizeof(std::uint64_t);
+  std::uint64_t rows = 0;
+  dirty_.for_each({0, nodes_}, [&](NodeId, const DirtyRow& row) { rows += moves(row) ? 1 : 0; });
+  if (rows > 0) {
+    const std::byte* at = spools_.write(folder, rows * row_bytes, [&](const auto& add) {
+      dirty_.for_each({0, nodes_}, [&](NodeId node, const DirtyRow& row) {
+        if (!moves(row)) return;
+        if (!is_in_arena(row.narrow)) check_spooled(node, row.narrow);
+        const auto values = std::as_bytes(std::span(row.narrow, columns_));
+        const std::uint64_t checksum = checksum64(values);
+        add(values);
+        add(std::as_bytes(std::span(&checksum, 1)));
+      });
+    });
+    dirty_.change_each([&](DirtyRow& row) {
+      if (!moves(row)) return;
+      row.narrow = reinterpret_cast<std::int32_t*>(const_cast<std::byte*>(at));
+      at += row_bytes;
+    });
+    if (all) spools_.keep_newest();
+  }
+  narrow_.clear();
 }
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {

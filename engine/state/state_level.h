@@ -17,6 +17,7 @@
 #include "engine/graph/resident_rows.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/row_arena.h"
+#include "engine/state/spooled_rows.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/state_file.h"
@@ -64,6 +65,12 @@ class StateLevel {
   }
   /// Memory of the rows that differ at present; 0 when all rows lie in memory.
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
+  /// What spill() would give back of it.
+  [[nodiscard]] std::uint64_t spillable_bytes() const noexcept { return resident_ ? 0 : narrow_.bytes(); }
+  /// Puts the rows of 32 bits that differ and lie in memory into a file without a name in `folder`, at times with those
+  /// of earlier files; where they lie stays in memory. Throws ResourceError, DataError, std::bad_alloc; the rows are
+  /// then as before. Rows that are read from there later are compared with what was written: row() throws DataError.
+  void spill(const std::filesystem::path& folder);
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;
   /// Sets the bit of every node of `range` whose row may differ from that of a level which lies in these partitions and
@@ -106,10 +113,15 @@ class StateLevel {
  private:
   /// A dirty row. Neither pointer is set where the row left the receptive field.
   struct DirtyRow {
-    std::int32_t* narrow = nullptr;  ///< row of narrow_, or of the run's file and never written
+    std::int32_t* narrow = nullptr;  ///< row of narrow_, or of the run's file or a spooled one and never written
     std::int64_t* wide = nullptr;    ///< row of wide_, where it does not fit 32 bits
   };
   [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
+  /// Whether a row lies in memory of narrow_, where it may be written.
+  [[nodiscard]] bool is_in_arena(const std::int32_t* row) const noexcept {
+    return row != nullptr && !is_of_run(row) && !spools_.holds(row);
+  }
+  void check_spooled(NodeId node, const std::int32_t* row) const;
   void give_back(DirtyRow& row);
   void open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions, std::uint32_t columns,
             ColumnRange part);
@@ -125,6 +137,7 @@ class StateLevel {
   StoredRun run_;                           ///< that some dirty rows may lie in
   NodeMap<DirtyRow> dirty_;                 ///< rows that differ from the partitions
   RowArena narrow_, wide_;
+  SpooledRows spools_;  ///< rows of dirty_ that had no room in narrow_, each with a checksum behind it
 };
 
 }  // namespace unweave

@@ -22,6 +22,10 @@ namespace unweave {
 inline constexpr std::size_t kTilePadding = 16;  ///< elements
 inline constexpr int kMaxScaleBits = 30;
 inline constexpr int kMaxShortScaleBits = 14;  ///< 2^14 fits 16 bits; 2^15, which stands for a feature of 1, does not
+/// Bytes of a value of a tile of so many scale bits.
+[[nodiscard]] constexpr std::size_t value_bytes(std::int64_t scale_bits) noexcept {
+  return scale_bits <= kMaxShortScaleBits ? sizeof(std::int16_t) : sizeof(std::int32_t);
+}
 /// Degrees stay below this: then a quotient that is no tie lies at least half a unit in the last place of its float64
 /// away from one, and rounding the float64 quotient is rounding the true one.
 inline constexpr std::uint32_t kMaxDegree = std::uint32_t{1} << 29;

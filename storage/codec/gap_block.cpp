@@ -232,26 +232,9 @@ void unpack_checked(const PackedLists& lists, NodeId* targets) {
   if (!unpack_lists(lists, targets)) throw BlockError{"the gaps do not make lists of nodes that fill the block"};
 }
 
-// Moves `at` over the groups of a list of `count` ids, which have `shapes`.
-void skip_list(Bytes body, std::size_t& at, std::uint32_t count, Bytes shapes) {
-  if (shapes.empty()) return;
-  std::size_t sum = 0;
-  unsigned all = 0;
-  for (const std::byte shape : shapes.first(shapes.size() - 1)) {
-    sum += std::to_integer<unsigned>(shape);
-    all |= std::to_integer<unsigned>(shape);
-  }
-  bool valid = true;
-  if ((all & kPatched) == 0) {
-    const std::size_t size = packed_bytes(kPackGroup, 1) * sum;
-    valid = size <= body.size() - at;
-    at += size;
-  } else {
-    for (const std::byte shape : shapes.first(shapes.size() - 1))
-      valid = valid && skip_group(body, at, kPackGroup, std::to_integer<unsigned>(shape));
-  }
-  const std::size_t in_last = count - 1 - (shapes.size() - 1) * kPackGroup;
-  if (!valid || !skip_group(body, at, in_last, std::to_integer<unsigned>(shapes.back()))) throw BlockError{kGapsMisfit};
+// Gaps in the last group of a list of `count` ids; those of a whole one where it has no group.
+std::size_t gaps_in_last(std::uint32_t count) {
+  return count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
 }
 
 // Bytes of the groups of lists of `counts` ids, whose shapes `shapes` begins with; nothing if one of them has a patch.
@@ -271,31 +254,44 @@ std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
   std::size_t end = 0;      // groups up to that one
   for (const std::uint32_t count : counts) {
     end += gap_groups(count);
-    const std::size_t in_last = count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
     const auto width = std::to_integer<unsigned>(shapes[std::max<std::size_t>(end, 1) - 1]);
-    missing += packed_bytes(kPackGroup, width) - packed_bytes(in_last, width);
+    missing += packed_bytes(kPackGroup, width) - packed_bytes(gaps_in_last(count), width);
   }
   return packed_bytes(kPackGroup, 1) * sum - missing;
+}
+
+// Where the groups of lists of `counts` ids end, which begin at `at` and whose shapes `shapes` begins with. Patches are
+// looked for first, since lengths without them take no look at the groups.
+std::size_t end_of_groups(Bytes body, std::size_t at, Counts counts, Bytes shapes) {
+  if (const std::optional<std::size_t> bytes = unpatched_bytes(counts, shapes)) {
+    if (*bytes > body.size() - at) throw BlockError{kGapsMisfit};
+    return at + *bytes;
+  }
+  for (const std::uint32_t& count : counts) {
+    const std::size_t groups = gap_groups(count);
+    if (counts.size() > 1) at = end_of_groups(body, at, Counts(&count, 1), shapes);
+    for (std::size_t group = 0; counts.size() == 1 && group < groups; ++group) {
+      const std::size_t gaps = group + 1 < groups ? kPackGroup : gaps_in_last(count);
+      if (!skip_group(body, at, gaps, std::to_integer<unsigned>(shapes[group]))) throw BlockError{kGapsMisfit};
+    }
+    shapes = shapes.subspan(groups);
+  }
+  return at;
 }
 
 void decode_packed_list(Bytes body, Counts counts, std::size_t index, NodeId base, NodeId num_nodes, NodeId* targets) {
   PackedLists one = packed_lists(body, counts, base, num_nodes);
   const Bytes firsts = body.subspan(one.firsts_at, one.shapes_at - one.firsts_at);
   const Bytes shapes = body.subspan(one.shapes_at, one.groups_at - one.shapes_at);
-  const Counts before = counts.first(index);
-  const std::optional<std::size_t> skipped = unpatched_bytes(before, shapes);
-  if (skipped && *skipped > body.size() - one.groups_at) throw BlockError{kGapsMisfit};
-  if (skipped) one.groups_at += *skipped;
-  for (const std::uint32_t count : before) {
-    const std::size_t groups = gap_groups(count);
-    if (!skipped) skip_list(body, one.groups_at, count, body.subspan(one.shapes_at, groups));
-    one.shapes_at += groups;
-  }
-  one.groups_end = one.groups_at;
-  skip_list(body, one.groups_end, counts[index], body.subspan(one.shapes_at, gap_groups(counts[index])));
+  const Counts before = counts.first(index), own = counts.subspan(index, 1);
+  std::size_t groups = 0;
+  for (const std::uint32_t count : before) groups += gap_groups(count);
+  one.shapes_at += groups;
+  one.groups_at = end_of_groups(body, one.groups_at, before, shapes);
+  one.groups_end = end_of_groups(body, one.groups_at, own, shapes.subspan(groups));
   one.base = checked_first(base, unpack_one(firsts, one.first_width, non_empty(before)), num_nodes);
   one.first_width = 0;
-  one.counts = counts.subspan(index, 1);
+  one.counts = own;
   unpack_checked(one, targets);
 }
 

@@ -334,7 +334,7 @@ std::string remedy_of(const std::filesystem::path& store) {
 JournalEnd read_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
   const std::filesystem::path path = store / entry.path;
-  const File file = File::open_read(path);
+  const File file = File::open_own(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
   if (size < sizeof header)
@@ -403,7 +403,7 @@ JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& ent
   const std::filesystem::path path = store / entry.path;
   // What is missing is told before anything is used; otherwise the records tell more of the place.
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored) || File::open_read(path).size() < entry.bytes)
+  if (!std::filesystem::exists(path, ignored) || File::open_own(path).size() < entry.bytes)
     require_as_recorded(store, entry, remedy_of(store));
   const JournalEnd end = read_records(store, entry, sequence, use);
   check_records(store, entry, end.bytes);
@@ -436,7 +436,7 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   } catch (const RecordError& found) {
     damage.text = found.fault;
   }
-  const File file = File::open_read(path);
+  const File file = File::open_own(path);
   FileHeader header{};
   if (file.size() >= sizeof header) file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   if (header.checksum != header_checksum(header, path.filename().string()) || header.sequence != sequence)
@@ -456,7 +456,7 @@ bool restore_journal_header(const std::filesystem::path& store, const FileEntry&
   const FileHeader right = header_of(path.filename().string(), sequence);
   FileHeader found{};
   {
-    const File file = File::open_read(path);
+    const File file = File::open_own(path);
     if (file.size() < sizeof found) return false;
     file.read_at(0, std::as_writable_bytes(std::span(&found, 1)));
   }

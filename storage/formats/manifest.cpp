@@ -353,6 +353,7 @@ std::string text_of_store(const std::filesystem::path& store) {
   if (!std::filesystem::exists(path, unseen))
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
                     operation("import " + store.string() + ' ' + option("edges", "FILE")));
+  static_cast<void>(File::open_own(path));  // throws for what no commit could replace
   return read_text_file(path, kManifestLimit);
 }
 

@@ -165,7 +165,7 @@ void sync_files(const std::filesystem::path& store, std::span<const FileEntry> f
 
 SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entry, std::string_view kind)
     : path_(store / entry.path) {
-  const File file = File::open_read(path_);
+  const File file = File::open_stored(path_);
   const std::uint64_t bytes = file.size();
   const auto expect = [&](bool ok, std::size_t at, std::string_view what) {
     if (!ok) throw FormatError(path_, "byte " + std::to_string(at), what);

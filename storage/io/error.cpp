@@ -25,6 +25,8 @@ void throw_system_error(std::string_view action, const std::filesystem::path& fi
       throw ResourceError(message + "; raise the limit of open files (ulimit -n)");
     case ENOMEM:
       throw ResourceError(message + "; lower " + option("memory") + " or free some memory");
+    case ELOOP:
+      throw DataError(message + "; it is a link: put the file that it leads to in its place");
     case ENOENT:
       if (std::error_code unknown;
           file.has_parent_path() && !std::filesystem::exists(file.parent_path(), unknown) && !unknown)

@@ -24,15 +24,50 @@ bool has_unwritten_sector(std::span<const std::byte> bytes, std::uint64_t offset
   return false;
 }
 
-File File::open_read(const std::filesystem::path& path) {
+namespace {
+
+/// Throws for a file of a store that is not there, or is no file.
+[[noreturn]] void throw_lost(const std::filesystem::path& path, const std::string& what) {
+  throw DataError(path.string() + ": " + what + "; " + operation("repair") +
+                  " makes anew what follows from other files; else restore the file from a copy");
+}
+
+bool is_link(const std::filesystem::path& path) {
+  std::error_code unknown;
+  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, unknown));
+}
+
+}  // namespace
+
+File File::open_to_read(const std::filesystem::path& path, Owner owner) {
   // A pipe without a writer would keep us waiting.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && errno == ENOENT && owner == Owner::store)
+    throw_lost(path, is_link(path) ? "it is a link to a file that is not there" : "it is missing");
   if (fd < 0) throw_system_error("open", path, errno);
   File file(fd, path);
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw_system_error("examine", path, errno);
-  if (!S_ISREG(status.st_mode)) throw DataError(path.string() + ": not a regular file; name a file");
-  return file;
+  if (S_ISREG(status.st_mode)) return file;
+  if (owner == Owner::user) throw DataError(path.string() + ": not a regular file; name a file");
+  throw_lost(path, S_ISDIR(status.st_mode) ? "it is a folder in the place of a file" : "it is not a regular file");
+}
+
+File File::open_read(const std::filesystem::path& path) {
+  return open_to_read(path, Owner::user);
+}
+
+File File::open_stored(const std::filesystem::path& path) {
+  return open_to_read(path, Owner::store);
+}
+
+File File::open_own(const std::filesystem::path& path) {
+  if (is_link(path))
+    throw DataError(
+        path.string() +
+        ": it is a link, and a store writes into its own folder alone; put the file that it leads to in its "
+        "place");
+  return open_stored(path);
 }
 
 File File::create(const std::filesystem::path& path, unsigned mode) {

@@ -29,6 +29,11 @@ class File {
   File() = default;
   /// Throws DataError when it is missing, unreadable or not a regular file.
   static File open_read(const std::filesystem::path& path);
+  /// Opens a file of a store as open_read() does; the errors say how a store gets it back.
+  static File open_stored(const std::filesystem::path& path);
+  /// Likewise for a file that the store adds to or replaces. Throws DataError for a link, too: the folder that is
+  /// synced would not be that of the file, and a new version would replace the link.
+  static File open_own(const std::filesystem::path& path);
   /// Creates a new file, readable and writable; throws when it exists. `mode`: who may do what, as for open(2).
   static File create(const std::filesystem::path& path, unsigned mode = 0644);
   /// Opens an existing file for reads and writes; throws DataError where it is a link to one.
@@ -61,6 +66,8 @@ class File {
   void sync() const;
 
  private:
+  enum class Owner { user, store };
+  static File open_to_read(const std::filesystem::path& path, Owner owner);
   File(int fd, std::filesystem::path path) noexcept : fd_(fd), path_(std::move(path)) {}
   int fd_ = -1;
   std::filesystem::path path_;

@@ -158,7 +158,11 @@ void run_info(CommandLine& line) {
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const bool with_digest = line.common().json || line.get<bool>("digest");
-  const Json info = fields_of(describe_store(line.positional(0), resources, with_digest));
+  const StoreInfo store = describe_store(line.positional(0), resources, with_digest);
+  if (store.unfinished_bytes > 0)
+    line.note("the journal ends with " + counted(store.unfinished_bytes, "byte") +
+              " of a batch that is not acknowledged: an append was ended there, or is under way");
+  const Json info = fields_of(store);
   if (line.common().json)
     write_json_line(line.out(), info);
   else

@@ -267,6 +267,9 @@ Stream::Stream(CommandLine& line)
              line.get<bool>("measure-limit")
                  ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
                  : std::nullopt) {
+  if (writer_.dropped_bytes() > 0)
+    line.note("the journal ended with " + counted(writer_.dropped_bytes(), "byte") +
+              " of a batch that was never acknowledged; they are dropped, and no acknowledged request is among them");
   if (line.has("every") || line.get<bool>("follow"))
     arriving_.emplace(line, id_reader(writer_));
   else if (line.has("requests"))

@@ -73,6 +73,8 @@ struct StoreInfo {
   std::uint64_t expiries = 0;           ///< edges that are to be removed at a given time
   std::optional<Millis> next_expiry{};  ///< when the first one is
   std::uint64_t acknowledged = 0;       ///< requests
+  /// Bytes at the journal's end of a batch that is not acknowledged: an append was ended there, or is under way.
+  std::uint64_t unfinished_bytes = 0;
   bool pending_purge = false;
   std::uint64_t labelled = 0, train = 0, valid = 0, test = 0;  ///< nodes
   bool standardized = false;
@@ -167,6 +169,9 @@ class Writer {
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
+  /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end; 0 where there were
+  /// none.
+  [[nodiscard]] std::uint64_t dropped_bytes() const noexcept;
   /// What users call the nodes; until the next change of the store.
   [[nodiscard]] const NodeNames& names() const noexcept;
 

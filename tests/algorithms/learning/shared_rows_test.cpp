@@ -13,6 +13,7 @@
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/objective.h"
 #include "algorithms/learning/preconditioner.h"
+#include "algorithms/learning/rank_passes.h"
 #include "algorithms/learning/row_sample.h"
 #include "algorithms/learning/spectral_norm.h"
 #include "algorithms/learning/working_memory.h"
@@ -146,6 +147,39 @@ TEST_SUITE("unit") {
         return bits.add(make_diagonal_preconditioner(hessian)->apply(residual, classes))
             .add(make_spectral_preconditioner(hessian)->apply(residual, classes));
       });
+    }
+  }
+
+  TEST_CASE("a refresh sends the rows of a sample no second time, and what a plan says") {
+    // More rows than a sample has, on ranks that lack some of its rows at both ends of their lanes.
+    const TrainingSet whole = random_rows(33 * 4096, 3, 2, 17);
+    const Matrix weights = random_matrix(3, 2, 15);
+    for (const bool sampled : {true, false}) {
+      CAPTURE(sampled);
+      PlannedRanks plan(3, 0);
+      if (sampled)
+        count_sampled_refresh(whole.rows(), 2, plan);
+      else
+        plan.count_sum((2 + 1) * sizeof(double));
+      std::vector<RankTraffic> made(3), refreshed(3);
+      run_ranks(3, [&](Ranks& ranks) {
+        const TrainingSet set = shared_among(ranks, whole);
+        const HessianOperator hessian(objective_of(set, 1e-3), weights);
+        ranks.count_from_here();
+        const auto preconditioner =
+            sampled ? make_sampled_preconditioner(hessian, 300, 3) : make_spectral_preconditioner(hessian);
+        made[ranks.rank()] = ranks.traffic();
+        ranks.count_from_here();
+        preconditioner->refresh(hessian);
+        refreshed[ranks.rank()] = ranks.traffic();
+      });
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        CHECK(refreshed[rank].verbs == plan.calls().verbs);
+        CHECK(refreshed[rank].verbs < made[rank].verbs);
+      }
+      std::uint64_t bytes = 0;
+      for (const RankTraffic& one : refreshed) bytes += one.received_bytes;
+      if (sampled) CHECK(bytes == plan.calls().received_bytes);  // threads do not count what sums take
     }
   }
 

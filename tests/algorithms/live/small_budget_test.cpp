@@ -169,6 +169,87 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("an exact batch whose rows have no room to be captured is computed anew; a lazy one names what helps") {
+    constexpr std::uint32_t kWidth = 160;
+    constexpr std::uint64_t kCaptured = std::uint64_t{2} * kNodes * kWidth * sizeof(std::int32_t);  // with one level
+    testing::Sample star;
+    star.nodes = kNodes;
+    for (NodeId leaf = 1; leaf < kNodes; ++leaf) star.edges.insert({0, leaf});
+    testing::add_features(star, kWidth, 3);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", star);
+    const std::vector<Request> requests{{RequestKind::remove_node, 0, 0}};
+    const auto stream_into = [&](const std::filesystem::path& path, std::uint64_t memory, double r_max,
+                                 LastLevel last) {
+      MemoryBudget budget(memory);
+      LiveStore live(path, Access::write, budget, release_ledger());
+      live.set_plan(Plan::push);
+      const UpdateReport report =
+          live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute}, last).update;
+      static_cast<void>(live.deliver());
+      CHECK(budget.peak() <= memory);
+      return std::pair(report.plan, testing::sums_of(live.embedding(), kNodes));
+    };
+    using Plans = std::vector<std::string>;
+    const ThreadLimit two(2);  // more threads need more memory
+    for (const std::uint32_t levels : {1U, 2U}) {
+      CAPTURE(levels);
+      const auto path = folder / std::to_string(levels);
+      std::filesystem::copy(folder / "s", path, std::filesystem::copy_options::recursive);
+      testing::propagate_store(path, testing::tiny_spec(levels, true));
+      int copies = 0;
+      const auto copy = [&] {
+        const auto to = folder / (std::to_string(levels) + "-" + std::to_string(copies++));
+        std::filesystem::copy(path, to, std::filesystem::copy_options::recursive);
+        return to;
+      };
+      for (const LastLevel last : {LastLevel::at_once, LastLevel::deferred}) {
+        const auto put_off = [&](Plans plan) {
+          if (last == LastLevel::deferred) plan.back() = "defer";
+          return plan;
+        };
+        const auto ample = stream_into(copy(), kAmple, 0, last);
+        CHECK(ample.first == put_off(Plans(levels, "push")));
+        const auto small = copy();
+        const auto [plan, sums] = stream_into(small, kCaptured - kCaptured / 4, 0, last);
+        CHECK(plan == put_off(Plans(levels, "recompute")));
+        CHECK(sums == ample.second);
+        CHECK(rows_of(small, Access::read, kAmple).sums == ample.second);
+      }
+      const auto lazy = copy();
+      CHECK_THROWS_WITH_AS(stream_into(lazy, kCaptured - kCaptured / 4, 1e-2, LastLevel::at_once),
+                           doctest::Contains("rows that change"), ResourceError);
+      CHECK_NOTHROW(rows_of(lazy, Access::write, kAmple));
+    }
+  }
+
+  TEST_CASE(
+      "where receivers of a push fit the memory in many slices alone, each of which reads all lists, a sweep is "
+      "chosen") {
+    constexpr NodeId kMany = 130'000, kSources = 1500, kReceivers = 400;
+    testing::Sample dense;
+    dense.nodes = kMany;
+    for (NodeId source = 0; source < kSources; ++source)
+      for (NodeId receiver = 0; receiver < kReceivers; ++receiver) dense.edges.insert({source, kMany - 1 - receiver});
+    testing::add_features(dense, 64, 3);
+    const testing::TempDir folder;
+    testing::build_store(folder / "s", dense);
+    testing::propagate_store(folder / "s", testing::tiny_spec(1, true));
+    std::vector<Request> requests;
+    for (NodeId source = 0; source < kSources; ++source) requests.push_back({RequestKind::remove_feature, source, 0});
+    const ThreadLimit two(2);
+    std::vector<testing::AllSums> sums;
+    for (const auto& [memory, way] : {std::pair(kAmple, "push"), {4 * kSmall, "recompute"}}) {
+      std::filesystem::copy(folder / "s", folder / way, std::filesystem::copy_options::recursive);
+      MemoryBudget budget(memory);
+      LiveStore live(folder / way, Access::write, budget, release_ledger());
+      const UpdateReport report = live.apply(requests, live.resolve(requests), {}, LastLevel::at_once).update;
+      CHECK(report.plan == std::vector<std::string>{way});
+      sums.push_back(testing::sums_of(live.embedding(), kMany));
+    }
+    CHECK(sums[0] == sums[1]);
+  }
+
   TEST_CASE("a store that was streamed with much memory opens and goes on within little") {
     constexpr std::uint32_t kWidth = 160;
     testing::Sample ring;

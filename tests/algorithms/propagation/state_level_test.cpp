@@ -3,8 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
 #include <vector>
 
+#include "storage/io/error.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -59,6 +64,84 @@ TEST_SUITE("unit") {
     for (NodeId node = 0; node < kLevelNodes; ++node) level.drop(node);
     CHECK_FALSE(level.contains(7));
     store_all(true);
+  }
+
+  TEST_CASE("rows that go to files read as before, may change again, count as changed and become partitions") {
+    const testing::TempDir dir;
+    testing::write_store(dir / "s", testing::random_store(kLevelNodes, 4000, kLevelColumns, 3));
+    testing::propagate_store(dir / "s", testing::tiny_spec(1));
+    const Manifest manifest = read_manifest(dir / "s");
+    StateLevel level(dir / "s", manifest, 1, StoredRun());
+    const std::string first = level.entries()[0].path;
+    std::vector<std::vector<std::int64_t>> expected(kLevelNodes, std::vector<std::int64_t>(kLevelColumns));
+    for (NodeId node = 0; node < kLevelNodes; ++node) REQUIRE(level.load(node, expected[node].data()));
+    const auto check = [&] {
+      std::vector<std::int64_t> sums(kLevelColumns);
+      for (NodeId node = 0; node < kLevelNodes; ++node) {
+        CAPTURE(node);
+        REQUIRE(level.load(node, sums.data()) == !expected[node].empty());
+        if (!expected[node].empty()) REQUIRE(sums == expected[node]);
+      }
+    };
+    std::mt19937 random(5);
+    std::vector<bool> changed(kLevelNodes);
+    for (int round = 0; round < 40; ++round) {  // more files than are kept apart
+      CAPTURE(round);
+      for (int i = 0; i < 60; ++i) {
+        const auto node = static_cast<NodeId>(random() % kLevelNodes);
+        changed[node] = true;
+        if (random() % 8 == 0) {
+          level.drop(node);
+          expected[node].clear();
+          continue;
+        }
+        expected[node] = row_of(static_cast<NodeId>(random() % kLevelNodes), random() % 4 == 0);
+        level.store(node, expected[node].data());
+      }
+      check();
+      const std::uint64_t before = level.overlay_bytes(), gain = level.spillable_bytes();
+      CHECK(gain > 0);
+      level.spill(dir.path());
+      CHECK(level.spillable_bytes() == 0);
+      CHECK(level.overlay_bytes() == before - gain);
+      check();
+    }
+    CHECK(level.entries()[0].path == first);  // no partition was written
+    std::vector<std::uint64_t> words(kLevelNodes / 64 + 1);
+    level.mark_changed({0, kLevelNodes}, manifest.levels[1].partitions, words);
+    for (NodeId node = 0; node < kLevelNodes; ++node)
+      CHECK(((words[node / 64] >> node % 64 & 1) != 0) == changed[node]);
+    level.fold(dir / "s");
+    CHECK(level.overlay_bytes() == 0);
+    check();
+  }
+
+  TEST_CASE("a bit that flips in a row that went to a file is noticed when the row is read") {
+    const testing::TempDir dir;
+    testing::write_store(dir / "s", testing::random_store(kLevelNodes, 4000, kLevelColumns, 3));
+    testing::propagate_store(dir / "s", testing::tiny_spec(1));
+    StateLevel level(dir / "s", read_manifest(dir / "s"), 1, StoredRun());
+    for (const NodeId node : {3U, 17U, 900U}) level.store(node, row_of(node, false).data());
+    level.spill(dir.path());
+    const std::uint64_t stride = kLevelColumns * sizeof(std::int32_t) + sizeof(std::uint64_t);
+    int flipped = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (std::filesystem::read_symlink(entry.path(), gone).string().find(dir.path().string() + "/unweave-spool-") != 0)
+        continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      const auto place = static_cast<std::streamoff>(stride + 5);  // of the second row
+      char byte = 0;
+      REQUIRE(file.seekg(place).get(byte));
+      file.seekp(place).put(static_cast<char>(byte ^ 4));
+      ++flipped;
+    }
+    REQUIRE(flipped == 1);
+    CHECK_NOTHROW(static_cast<void>(level.row(3)));
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(level.row(17)),
+        doctest::Contains("level 1: the row of the node at position 17, which lay in a temporary file"), DataError);
+    CHECK_THROWS_AS(level.fold(dir / "s"), DataError);
   }
 }
 

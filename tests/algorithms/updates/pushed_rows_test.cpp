@@ -44,7 +44,8 @@ void build_star(const std::filesystem::path& store, NodeId leaves, std::uint32_t
   testing::propagate_store(store, testing::tiny_spec(2, true));
 }
 
-/// Pushes through all levels what the removal of the star's hub changes; returns the bytes that were charged at most.
+/// Pushes through all levels what the removal of the star's hub changes, as a reader does; returns the bytes that were
+/// charged at most.
 std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t columns, std::uint64_t memory,
                            testing::AllSums* sums = nullptr, const std::function<void()>& folding = {}) {
   MemoryBudget budget(memory);
@@ -57,7 +58,7 @@ std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t col
       if (folding) folding();
       level.fold(store);
     });
-    Update update(contents, embedding, rows, {store, Plan::push, false});
+    Update update(contents, embedding, rows, {{}, Plan::push, false});
     update.apply(resolve_batch(contents, {&removal, 1}), Threshold(columns, 0));
     if (sums != nullptr) *sums = testing::sums_of(embedding, contents.num_nodes());
   } catch (const ResourceError&) {
