@@ -266,6 +266,8 @@ struct ArcSample {
       for (; first < last; ++first) {
         graph.decode(first * stride, buffer, block);
         const NodeId* target = block.targets;
+        const std::size_t ends = std::accumulate(block.counts, block.counts + block.nodes, std::size_t{0});
+        for (std::size_t i = 0; i < ends; ++i) __builtin_prefetch(cluster_of + target[i]);
         for (std::uint32_t i = 0; i < block.nodes; target += block.counts[i++]) {
           const std::uint32_t one = cluster_of[block.first + i];
           if (one >= clusters) continue;
@@ -436,9 +438,15 @@ std::vector<NodeId> positions_by(const Graph& graph, const std::uint32_t* cluste
   std::vector<NodeId> order(graph.num_nodes());
   for (NodeId node = 0; node < graph.num_nodes(); ++node) order[starts[place(cluster_of[node])]++] = node;
   parallel_ranges(0, sizes.size(), kBlocksATask, [&](std::size_t first, std::size_t last) {
-    for (; first < last; ++first)
-      std::stable_sort(order.begin() + (first == 0 ? 0 : starts[first - 1]), order.begin() + starts[first],
-                       [&](NodeId a, NodeId b) { return graph.degree(a) > graph.degree(b); });
+    std::vector<std::uint64_t> keys;
+    for (; first < last; ++first) {
+      const std::span<NodeId> members(order.begin() + (first == 0 ? 0 : starts[first - 1]),
+                                      order.begin() + starts[first]);
+      keys.clear();
+      for (const NodeId node : members) keys.push_back(std::uint64_t{~graph.degree(node)} << 32 | node);
+      std::sort(keys.begin(), keys.end());
+      std::transform(keys.begin(), keys.end(), members.begin(), [](std::uint64_t key) { return NodeId(key); });
+    }
   });
   return positions_of(order);
 }
