@@ -79,11 +79,18 @@ class Search {
     }
     Graph::BlockBuffer buffer;
     DecodedBlock block;
+    std::vector<std::span<const NodeId>> lists;  // those of the nodes of the level in a block
     for (std::size_t i = 0; i < level.size();) {
       graph_.decode(level[i] / kBlockNodes, buffer, block);
+      lists.clear();
       const NodeId* targets = block.targets;
-      for (std::uint32_t k = 0; k < block.nodes && i < level.size(); targets += block.counts[k++])
-        if (level[i] == block.first + k) see(level[i++], {targets, block.counts[k]}, found);
+      for (std::uint32_t k = 0; k < block.nodes && i + lists.size() < level.size(); targets += block.counts[k++]) {
+        if (level[i + lists.size()] != block.first + k) continue;
+        lists.emplace_back(targets, block.counts[k]);
+        // Positions lie anywhere: they are all asked for before the first is looked at.
+        for (const NodeId other : lists.back()) __builtin_prefetch(&positions_[other]);
+      }
+      for (const std::span<const NodeId> list : lists) see(level[i++], list, found);
     }
   }
 

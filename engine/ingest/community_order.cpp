@@ -2,7 +2,9 @@
 #include "engine/ingest/community_order.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -23,7 +25,6 @@ constexpr std::size_t kSteps = 64;  // in a pass: labels change between two of t
 constexpr std::size_t kMostStepBlocks = 4096;
 constexpr std::size_t kBlocksATask = 128;
 constexpr std::uint32_t kMostCounted = 4096;  // neighbours of one node, evenly from its list
-constexpr unsigned kMostCompared = 8;         // labels that are equally frequent
 constexpr std::uint64_t kLeastSample = std::uint64_t{1} << 22;
 constexpr std::size_t kNodesATurn = std::size_t{1} << 14;
 
@@ -34,67 +35,64 @@ std::uint32_t tie(std::uint32_t label, unsigned pass) noexcept {
   return static_cast<std::uint32_t>(x >> 32);
 }
 
+/// The labels that occur most often in a list, and those that come next.
+struct Leaders {
+  static constexpr std::uint32_t kMost = 8;  // labels that are equally frequent
+  std::array<std::uint32_t, kMost + 1> most, next;
+  std::uint32_t num_most = 0, num_next = 0;
+};
+
 /// How often labels occur, in a table that fits the nearest cache.
 class LabelCounts {
  public:
-  void count(std::span<const std::uint32_t> labels) {
-    for (; used_ > 0; --used_) slots_[places_[used_ - 1]].label = kNoNode;
-    most_ = 0;
-    std::size_t slots = kLeastSlots;
-    while (slots < 2 * labels.size()) slots *= 2;
+  /// Labels that are equally frequent come as they are met first. Whether a label is new cannot be foretold, so that no
+  /// jump depends on it.
+  void count(std::span<const std::uint32_t> labels, Leaders& leaders) {
+    const std::size_t slots = std::bit_ceil(std::max(kLeastSlots, 4 * labels.size()));
     if (slots > slots_.size()) {
       slots_.assign(slots, {});
       places_.resize(slots);
     }
+    Slot* const table = slots_.data();
+    std::uint32_t* const places = places_.data();
+    const int shift = 32 - std::countr_zero(slots);
+    std::size_t used = 0;
+    std::uint32_t most = 0, next = 0;
     for (const std::uint32_t label : labels) {
-      std::size_t at = (label * 0x9E37'79B1U >> 7) & (slots - 1);
-      while (slots_[at].label != label && slots_[at].label != kNoNode) at = (at + 1) & (slots - 1);
-      if (slots_[at].label == kNoNode) {
-        slots_[at] = {label, 0};
-        places_[used_++] = static_cast<std::uint32_t>(at);
-      }
-      most_ = std::max(most_, ++slots_[at].count);
+      std::size_t at = label * 0x9E37'79B1U >> shift;
+      while ((table[at].count != 0) & (table[at].label != label)) at = (at + 1) & (slots - 1);
+      const std::uint32_t count = table[at].count + 1;
+      places[used] = static_cast<std::uint32_t>(at);
+      used += count == 1 ? 1 : 0;
+      table[at] = {label, count};
+      most = std::max(most, count);
     }
-  }
-
-  /// The label that occurs most often among those for which size(label) is below `limit`, where the second most
-  /// frequent ones are the last that are looked at; among equals the one of least size, and then of the largest hash.
-  /// `own` where there is none.
-  template <class Size>
-  [[nodiscard]] std::uint32_t best(std::uint32_t own, unsigned pass, std::uint32_t limit, const Size& size) const {
-    std::uint32_t count = most_;
-    for (unsigned turn = 0; turn < 2 && count > 0; ++turn) {
-      std::uint32_t found = kNoNode, least = limit, hash = 0, next = 0;
-      unsigned compared = 0;
-      for (std::size_t i = 0; i < used_; ++i) {
-        const Slot& slot = slots_[places_[i]];
-        if (slot.count < count) next = std::max(next, slot.count);
-        if (slot.count != count || compared == kMostCompared) continue;
-        ++compared;
-        const std::uint32_t members = size(slot.label);
-        if (members > least || members == limit) continue;
-        const std::uint32_t own_hash = tie(slot.label, pass);
-        if (members == least && own_hash < hash) continue;
-        found = slot.label;
-        least = members;
-        hash = own_hash;
-      }
-      if (found != kNoNode) return found;
-      count = next;
+    const auto note = [](std::uint32_t label, bool leads, std::array<std::uint32_t, Leaders::kMost + 1>& to,
+                         std::uint32_t& found) {
+      to[found] = label;
+      found += leads && found < Leaders::kMost ? 1 : 0;
+    };
+    leaders.num_most = leaders.num_next = 0;
+    for (std::size_t i = 0; i < used; ++i) {
+      const Slot& slot = table[places[i]];
+      note(slot.label, slot.count == most, leaders.most, leaders.num_most);
+      next = std::max(next, slot.count == most ? 0 : slot.count);
     }
-    return own;
+    for (std::size_t i = 0; i < used; ++i) {
+      Slot& slot = table[places[i]];
+      note(slot.label, slot.count == next, leaders.next, leaders.num_next);
+      slot.count = 0;
+    }
   }
 
  private:
-  static constexpr std::size_t kLeastSlots = 64;
+  static constexpr std::size_t kLeastSlots = 512;
   struct Slot {
     std::uint32_t label = kNoNode;
     std::uint32_t count = 0;
   };
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;            // counts of 0 between two lists
   std::vector<std::uint32_t> places_;  // where in slots_ the labels are, as they came
-  std::size_t used_ = 0;
-  std::uint32_t most_ = 0;
 };
 
 /// Label propagation over the lists.
@@ -108,6 +106,12 @@ class Communities {
         sizes_[node] = 1;
       }
     });
+  }
+
+  /// Memory of one thread: the lists of two blocks, the neighbours that are taken from them, and the labels of one.
+  [[nodiscard]] static std::uint64_t thread_bytes(const Graph& graph) noexcept {
+    const std::uint64_t taken = std::uint64_t{kBlockNodes} * kMostCounted * sizeof(NodeId) * 5 / 4;
+    return 2 * graph.max_decoded_bytes() + 3 * std::min(graph.max_decoded_bytes(), taken);
   }
 
   [[nodiscard]] static std::size_t step_blocks(std::size_t blocks) noexcept {
@@ -129,14 +133,13 @@ class Communities {
     const auto first = static_cast<NodeId>(first_block * kBlockNodes);
     const auto last = static_cast<NodeId>(std::min<std::size_t>(graph_.num_nodes(), last_block * kBlockNodes));
     parallel_ranges(first_block, last_block, kBlocksATask, [&](std::size_t begin, std::size_t end) {
-      Graph::BlockBuffer buffer;
-      DecodedBlock block;
-      LabelCounts counts;
+      std::array<Neighbours, 2> lists;
       std::vector<std::uint32_t> values;
+      LabelCounts counts;
+      ask(pass, first, begin, lists[begin % 2]);
       for (; begin < end; ++begin) {
-        read_ahead_of(graph_, begin);
-        graph_.decode(begin, buffer, block);
-        choose(pass, first, block, counts, values);
+        if (begin + 1 < end) ask(pass, first, begin + 1, lists[(begin + 1) % 2]);
+        choose(pass, first, lists[begin % 2], values, counts);
       }
     });
     parallel_ranges(first, last, kNodesATurn, [&](std::size_t begin, std::size_t end) {
@@ -151,33 +154,80 @@ class Communities {
     meter_.advance(last - first);
   }
 
-  /// In the first pass the nodes from `first` on have labels of their own still, which say nothing.
-  void choose(unsigned pass, NodeId first, const DecodedBlock& block, LabelCounts& counts,
-              std::vector<std::uint32_t>& values) {
-    std::uint32_t taken[kBlockNodes];
-    values.clear();
+  /// The neighbours that the nodes of a block look at.
+  struct Neighbours {
+    NodeId first = 0;
+    std::uint32_t nodes = 0;
+    std::array<std::uint32_t, kBlockNodes> counts;
+    std::vector<NodeId> targets;
+    std::uint32_t all = 0;
+    Graph::BlockBuffer buffer;
+  };
+
+  /// Finds the neighbours and fetches their labels, which lie anywhere, while those of another block are counted. In the
+  /// first pass the nodes from `first` on have labels of their own still, which say nothing.
+  void ask(unsigned pass, NodeId first, std::size_t number, Neighbours& lists) const {
+    DecodedBlock block;
+    read_ahead_of(graph_, number);
+    graph_.decode(number, lists.buffer, block);
+    const std::size_t most =
+        std::accumulate(block.counts, block.counts + block.nodes, std::size_t{0},
+                        [](std::size_t sum, std::uint32_t count) { return sum + std::min(count, kMostCounted); });
+    if (most > lists.targets.size()) lists.targets.resize(most * 5 / 4);
+    lists.first = block.first;
+    lists.nodes = block.nodes;
+    NodeId* to = lists.targets.data();
+    const auto take = [&](NodeId node) {
+      *to++ = node;
+      __builtin_prefetch(labels_ + node);
+    };
     const NodeId* target = block.targets;
     for (std::uint32_t i = 0; i < block.nodes; target += block.counts[i++]) {
       std::span<const NodeId> list(target, block.counts[i]);
       if (pass == 0)
         list = list.first(static_cast<std::size_t>(std::lower_bound(list.begin(), list.end(), first) - list.begin()));
-      taken[i] = static_cast<std::uint32_t>(std::min<std::size_t>(list.size(), kMostCounted));
-      if (taken[i] == list.size())
-        for (const NodeId other : list) values.push_back(labels_[other]);
+      lists.counts[i] = static_cast<std::uint32_t>(std::min<std::size_t>(list.size(), kMostCounted));
+      if (lists.counts[i] == list.size())
+        for (const NodeId node : list) take(node);
       else
-        for (std::uint64_t k = 0; k < kMostCounted; ++k)
-          values.push_back(labels_[list[k * list.size() / kMostCounted]]);
+        for (std::uint64_t k = 0; k < kMostCounted; ++k) take(list[k * list.size() / kMostCounted]);
     }
+    lists.all = static_cast<std::uint32_t>(to - lists.targets.data());
+  }
+
+  void choose(unsigned pass, NodeId first, const Neighbours& lists, std::vector<std::uint32_t>& values,
+              LabelCounts& counts) {
+    if (lists.all > values.size()) values.resize(std::size_t{lists.all} * 5 / 4);
+    for (std::size_t i = 0; i < lists.all; ++i) values[i] = labels_[lists.targets[i]];
+    std::array<Leaders, kBlockNodes> leaders;
     const std::uint32_t* value = values.data();
-    for (std::uint32_t i = 0; i < block.nodes; value += taken[i++]) {
-      const std::uint32_t own = labels_[block.first + i];
-      std::uint32_t& label = next_[block.first + i - first];
-      label = own;
-      if (taken[i] == 0) continue;
-      counts.count({value, taken[i]});
-      label =
-          counts.best(own, pass, kMostMembers, [&](std::uint32_t one) { return sizes_[one] - (one == own ? 1 : 0); });
+    for (std::uint32_t i = 0; i < lists.nodes; value += lists.counts[i++]) {
+      counts.count({value, lists.counts[i]}, leaders[i]);
+      for (std::uint32_t k = 0; k < leaders[i].num_most; ++k) __builtin_prefetch(sizes_ + leaders[i].most[k]);
     }
+    for (std::uint32_t i = 0; i < lists.nodes; ++i) {
+      const NodeId node = lists.first + i;
+      const std::uint32_t own = labels_[node];
+      std::uint32_t best = best_of({leaders[i].most.data(), leaders[i].num_most}, own, pass);
+      if (best == kNoNode) best = best_of({leaders[i].next.data(), leaders[i].num_next}, own, pass);
+      next_[node - first] = best == kNoNode ? own : best;
+    }
+  }
+
+  /// The label whose community is the smallest besides the node itself, and then the one of the largest hash; kNoNode
+  /// where no community has room.
+  [[nodiscard]] std::uint32_t best_of(std::span<const std::uint32_t> labels, std::uint32_t own, unsigned pass) const {
+    std::uint32_t found = kNoNode, least = kMostMembers, hash = 0;
+    for (const std::uint32_t label : labels) {
+      const std::uint32_t members = sizes_[label] - (label == own ? 1 : 0);
+      if (members > least || members == kMostMembers) continue;
+      const std::uint32_t own_hash = tie(label, pass);
+      if (members == least && own_hash < hash) continue;
+      found = label;
+      least = members;
+      hash = own_hash;
+    }
+    return found;
   }
 
   const Graph& graph_;
@@ -216,6 +266,8 @@ struct ArcSample {
       for (; first < last; ++first) {
         graph.decode(first * stride, buffer, block);
         const NodeId* target = block.targets;
+        const std::size_t ends = std::accumulate(block.counts, block.counts + block.nodes, std::size_t{0});
+        for (std::size_t i = 0; i < ends; ++i) __builtin_prefetch(cluster_of + target[i]);
         for (std::uint32_t i = 0; i < block.nodes; target += block.counts[i++]) {
           const std::uint32_t one = cluster_of[block.first + i];
           if (one >= clusters) continue;
@@ -386,9 +438,15 @@ std::vector<NodeId> positions_by(const Graph& graph, const std::uint32_t* cluste
   std::vector<NodeId> order(graph.num_nodes());
   for (NodeId node = 0; node < graph.num_nodes(); ++node) order[starts[place(cluster_of[node])]++] = node;
   parallel_ranges(0, sizes.size(), kBlocksATask, [&](std::size_t first, std::size_t last) {
-    for (; first < last; ++first)
-      std::stable_sort(order.begin() + (first == 0 ? 0 : starts[first - 1]), order.begin() + starts[first],
-                       [&](NodeId a, NodeId b) { return graph.degree(a) > graph.degree(b); });
+    std::vector<std::uint64_t> keys;
+    for (; first < last; ++first) {
+      const std::span<NodeId> members(order.begin() + (first == 0 ? 0 : starts[first - 1]),
+                                      order.begin() + starts[first]);
+      keys.clear();
+      for (const NodeId node : members) keys.push_back(std::uint64_t{~graph.degree(node)} << 32 | node);
+      std::sort(keys.begin(), keys.end());
+      std::transform(keys.begin(), keys.end(), members.begin(), [](std::uint64_t key) { return NodeId(key); });
+    }
   });
   return positions_of(order);
 }
@@ -410,10 +468,10 @@ std::vector<NodeId> community_order(const Graph& graph, MemoryBudget& budget, Wo
   // A block that has many arcs may bring more of them than are wanted.
   const std::uint64_t more = sample.arcs - std::min(sample.arcs, ArcSample::wanted(nodes));
   const std::uint64_t step = std::uint64_t{Communities::step_blocks(graph.num_blocks())} * kBlockNodes;
-  const Reservation memory =
-      budget.reserve(community_order_bytes(nodes, graph.num_arcs()) - 2 * table +
-                         sizeof(std::uint32_t) * (2 * more + step) + active_threads() * graph.max_decoded_bytes(),
-                     "communities of nodes");
+  const Reservation memory = budget.reserve(community_order_bytes(nodes, graph.num_arcs()) - 2 * table +
+                                                sizeof(std::uint32_t) * (2 * more + step) +
+                                                active_threads() * Communities::thread_bytes(graph),
+                                            "communities of nodes");
   const HugeBuffer labels(table, budget, "communities of nodes");
   HugeBuffer sizes(table, budget, "communities of nodes");
   labels.commit();

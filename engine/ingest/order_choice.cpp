@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <iomanip>
+#include <mutex>
 #include <numeric>
 #include <sstream>
 #include <utility>
 
 #include "engine/ingest/graph_order.h"
+#include "engine/resources/parallel.h"
 #include "storage/formats/shard.h"
 
 namespace unweave {
@@ -18,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kStratumBlocks = 128;  // in the sample, at least, of those with about as many arcs
 constexpr std::size_t kStrata = 65;
+constexpr std::size_t kNodesAPart = std::size_t{1} << 16;
 
 /// Blocks whose arcs have as many binary digits, of which every one of `stride` is in the sample.
 struct Stratum {
@@ -77,8 +81,11 @@ double sampled_bits_per_arc(const Graph& graph, std::span<const NodeId> position
   const auto position = [&](NodeId node) { return positions.empty() ? node : positions[node]; };
   Blocks blocks;
   blocks.arcs.resize(graph.num_blocks());
-  for (NodeId node = 0; node < graph.num_nodes(); ++node)
-    blocks.arcs[position(node) / kBlockNodes] += graph.degree(node) - 1;  // the self loop is in no list
+  parallel_ranges(0, graph.num_nodes(), kNodesAPart, [&](std::size_t first, std::size_t last) {
+    for (auto node = static_cast<NodeId>(first); node < last; ++node)  // the self loop is in no list
+      std::atomic_ref(blocks.arcs[position(node) / kBlockNodes])
+          .fetch_add(graph.degree(node) - 1, std::memory_order_relaxed);
+  });
   for (std::size_t block = 0; block < blocks.arcs.size(); ++block) {
     ++blocks.stratum(block).blocks;
     blocks.stratum(block).arcs += blocks.arcs[block];
@@ -91,8 +98,14 @@ double sampled_bits_per_arc(const Graph& graph, std::span<const NodeId> position
     taken[block] = digits > 0 && passed[digits]++ % blocks.strata[digits].stride == 0;
   }
   std::vector<PlacedNode> sample;
-  for (NodeId node = 0; node < graph.num_nodes(); ++node)
-    if (taken[position(node) / kBlockNodes]) sample.push_back({position(node), node});
+  std::mutex mutex;
+  parallel_ranges(0, graph.num_nodes(), kNodesAPart, [&](std::size_t first, std::size_t last) {
+    std::vector<PlacedNode> part;
+    for (auto node = static_cast<NodeId>(first); node < last; ++node)
+      if (taken[position(node) / kBlockNodes]) part.push_back({position(node), node});
+    const std::scoped_lock lock(mutex);
+    sample.insert(sample.end(), part.begin(), part.end());
+  });
   std::sort(sample.begin(), sample.end(),
             [](const PlacedNode& a, const PlacedNode& b) { return a.position < b.position; });
   encode_sample(graph, positions, sample, blocks);
