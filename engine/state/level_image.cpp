@@ -21,7 +21,7 @@ std::uint64_t least_segments() {
 }
 
 std::uint64_t segment_bytes(std::uint64_t bytes) {
-  return std::clamp(bytes / (2 * least_segments()) / kLeastSegment * kLeastSegment, kLeastSegment, kMostSegment);
+  return std::clamp(bytes / least_segments() / kLeastSegment * kLeastSegment, kLeastSegment, kMostSegment);
 }
 
 /// Memory for chunks that come in parts.

@@ -1,6 +1,8 @@
 // storage/io/scattered_writer.cpp - gathers the bytes of many threads in segments and hands over full ones.
 #include "storage/io/scattered_writer.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 
 #include "storage/io/stream_copy.h"
@@ -13,7 +15,11 @@ constexpr std::uint64_t kLeastDirect = std::uint64_t{2} << 20;
 std::shared_ptr<const File> direct_file(const std::filesystem::path& path, std::uint64_t expected_bytes) {
   if (expected_bytes < kLeastDirect) return nullptr;
   File file = File::open_direct(path);
-  return file.is_open() ? std::make_shared<const File>(std::move(file)) : nullptr;
+  if (!file.is_open()) return nullptr;
+  // Writes that make a file longer, or that need room for it, wait for each other; those to room that it has do not. A file
+  // system that cannot give room ahead, or has none left, tells of it with the writes.
+  (void)::fallocate(file.descriptor(), 0, 0, static_cast<off_t>(expected_bytes));
+  return std::make_shared<const File>(std::move(file));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "storage/formats/sealed_image.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -95,6 +97,29 @@ TEST_SUITE("unit") {
         CHECK(image.publish() == expected);
         CHECK(testing::folder_bytes(scattered.path()) == testing::folder_bytes(front.path()));
       }
+    }
+  }
+
+  TEST_CASE("a large image has its room on the disk before its first bytes come, and a small one has not") {
+    const testing::TempDir dir(testing::Where::disk);
+    if (const File probe = File::create(dir / "probe");
+        !File::open_direct(dir / "probe").is_open() || ::fallocate(probe.descriptor(), 0, 0, 4096) != 0) {
+      MESSAGE("this file system writes through the page cache, or gives no room ahead");
+      return;
+    }
+    const Memory memory(4);
+    WriteBehind queue(memory.span(), kSegment);
+    for (const std::size_t size : {std::size_t{5'000'000}, std::size_t{500'000}}) {
+      CAPTURE(size);
+      const SealedImage image({dir.path(), "f", "stem", "ext", "kind"}, size, queue);
+      std::vector<std::filesystem::path> files;
+      for (const auto& item : std::filesystem::directory_iterator(dir / "f")) files.push_back(item.path());
+      REQUIRE(files.size() == 1);
+      struct stat status {};
+      REQUIRE(::stat(files.front().c_str(), &status) == 0);
+      const bool is_large = size > 2'000'000;
+      CHECK(status.st_size == (is_large ? static_cast<off_t>(size) : 0));
+      CHECK((static_cast<std::size_t>(status.st_blocks) * 512 >= size) == is_large);
     }
   }
 
