@@ -164,8 +164,8 @@ class Communities {
     Graph::BlockBuffer buffer;
   };
 
-  /// Finds the neighbours and fetches their labels, which lie anywhere, while those of another block are counted. In the
-  /// first pass the nodes from `first` on have labels of their own still, which say nothing.
+  /// Finds the neighbours and fetches their labels, which lie anywhere, while those of another block are counted. In
+  /// the first pass the nodes from `first` on have labels of their own still, which say nothing.
   void ask(unsigned pass, NodeId first, std::size_t number, Neighbours& lists) const {
     DecodedBlock block;
     read_ahead_of(graph_, number);
