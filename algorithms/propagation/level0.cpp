@@ -136,16 +136,20 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
   norms.finish(spec);
 }
 
-TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms) {
-  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits, norms](TileColumns tile, NodeRange rows,
-                                                                                   std::int32_t* out) {
+bool fill_waits(const Contents& contents, bool once) {
+  return once && contents.features().can_pass_cache();
+}
+
+TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, PageCache cache) {
+  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits, norms, cache](
+             TileColumns tile, NodeRange rows, std::int32_t* out) {
     const auto most = static_cast<NodeId>(std::clamp<std::size_t>(
         kLevel0Values / tile.count, 1, std::min<std::size_t>(rows.size(), ColumnNorms::kMostRows)));
     std::vector<float> x(std::size_t{most} * tile.count);
     for (NodeId first = rows.first; first < rows.last;) {
       const NodeRange some{first, first + std::min(most, rows.last - first)};
       contents.features().read(some, static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count),
-                               x.data());
+                               x.data(), cache);
       if (norms != nullptr) norms->add(contents, tile, some, x.data());
       const float* row = x.data();
       for (; first < some.last; ++first, row += tile.count, out += tile.count)
@@ -155,6 +159,7 @@ TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, Colu
 }
 
 TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, bool once) {
+  if (fill_waits(contents, once)) return level0_rows(contents, spec, norms, PageCache::passed);
   return [&contents, fill = level0_rows(contents, spec, norms), once](TileColumns tile, NodeRange rows,
                                                                       std::int32_t* out) {
     // Fills come in ascending order: at the beginning of a piece, a later one is asked for.

@@ -21,7 +21,8 @@ struct SweepJob {
   std::uint32_t scale_bits = 24;
   std::vector<RowMask> wanted;              ///< one mask a level first..last, or empty for all rows
   TileFill fill;                            ///< normalised sums of level first_level - 1
-  const BlockSource* last_lists = nullptr;  ///< see PropagationOptions
+  bool fill_waits = false;                  ///< see PropagationOptions
+  const BlockSource* last_lists = nullptr;  ///< likewise
   const RowShare* share = nullptr;          ///< likewise; then nobody is in `wanted`
   std::size_t most_columns = 0;             ///< a tile has no more, on all ranks of a share; 0: as many as fit
   /// Rows summed since the last call, each counted once a tile, and the number of tiles; may be empty. Called from any
