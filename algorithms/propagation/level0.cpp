@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
 constexpr std::uint64_t kAhead = 3;                          // so many pieces of them before their turn
+constexpr NodeId kPastRows =
+    1024;                      // fewer would be small reads, as those for many columns are, or for values of 16 bits
 constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
 /// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
@@ -159,9 +161,10 @@ TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, Colu
 }
 
 TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, bool once) {
-  if (fill_waits(contents, once)) return level0_rows(contents, spec, norms, PageCache::passed);
-  return [&contents, fill = level0_rows(contents, spec, norms), once](TileColumns tile, NodeRange rows,
-                                                                      std::int32_t* out) {
+  const TileFill past = fill_waits(contents, once) ? level0_rows(contents, spec, norms, PageCache::passed) : nullptr;
+  return [&contents, fill = level0_rows(contents, spec, norms), past, once](TileColumns tile, NodeRange rows,
+                                                                            std::int32_t* out) {
+    if (past && rows.size() >= kPastRows) return past(tile, rows, out);
     // Fills come in ascending order: at the beginning of a piece, a later one is asked for.
     if (rows.first % kReadRows < rows.size()) {
       const std::uint64_t piece = rows.first / kReadRows;

@@ -11,6 +11,7 @@
 #include "algorithms/propagation/row_share.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/feature_file.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -199,9 +200,8 @@ void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns co
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
-  const std::uint64_t slot_bytes =
-      (options.check == nullptr ? 1 : ColumnTotals::bytes(plan.width) + source.max_decoded_bytes) +
-      (options.fill_waits ? kDirectBytes : 0);
+  const std::uint64_t list_bytes =
+      options.check == nullptr ? 1 : ColumnTotals::bytes(plan.width) + source.max_decoded_bytes;
   // Level 0 has all rows and lies in the larger buffer. From then on the two take turns, unless the plan refills: then the
   // larger one is filled anew.
   HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
@@ -237,9 +237,12 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       return options.check == nullptr ? LevelCheck{} : options.check->level(static_cast<std::uint32_t>(level), first);
     };
     const LevelCheck fill_check = check_of(0);
-    const std::size_t most_workers = options.fill_waits ? waiting_threads() : active_threads();
+    // A fill's own buffers are charged to nobody, but there are no more of them than there is room for.
+    const bool waits = options.fill_waits && columns.count <= kTileColumns && std::is_same_v<T, std::int32_t>;
+    const std::uint64_t slot_bytes = list_bytes + (waits ? kDirectBytes : 0);
+    const std::size_t most_workers = waits ? waiting_threads() : active_threads();
     const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, most_workers);
-    Reservation lists = budget.reserve(workers * slot_bytes, "lists of the check");
+    Reservation lists = budget.reserve(workers * list_bytes, "lists of the check");
     if (options.check != nullptr) source.make_slots(workers);
     const auto fill_item = [&](std::size_t item, std::size_t worker) {
       const std::size_t begin = filled.first + item * kFillRows;
@@ -254,7 +257,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
         fill_checked(source, fill, columns, rows, out, worker, fill_check);
     };
     const std::size_t items = (filled.size() + kFillRows - 1) / kFillRows;
-    if (!options.fill_waits) {
+    if (!waits) {
       run_items(items, workers, fill_item);
     } else {
       std::atomic<std::size_t> next_worker = 0;
