@@ -96,7 +96,9 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
   job.last_lists = lists.source();
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
-  job.fill = level0_fill(contents, spec, norms, plan.state.memory_bytes() + read_bytes > system_memory());
+  const bool once = plan.state.memory_bytes() + read_bytes > system_memory();
+  job.fill = level0_fill(contents, spec, norms, once);
+  job.fill_waits = fill_waits(contents, once);
   const std::uint64_t rows_in_all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
   const std::uint64_t arcs_in_all = std::accumulate(plan.arcs.begin(), plan.arcs.end(), std::uint64_t{0});
   std::uint64_t done = 0;

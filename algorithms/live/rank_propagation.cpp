@@ -48,7 +48,9 @@ SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, Memory
   sweep.most_columns = share.least(plan_state(contents, sweep, budget.available()).tiles.width);
   const StatePlan plan = plan_state(contents, sweep, budget.available());
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
-  sweep.fill = level0_fill(contents, spec, &norms, plan.memory_bytes() + read_bytes > system_memory());
+  const bool once = plan.memory_bytes() + read_bytes > system_memory();
+  sweep.fill = level0_fill(contents, spec, &norms, once);
+  sweep.fill_waits = fill_waits(contents, once);
   const std::uint64_t rows = share.own().size() * std::uint64_t{spec.levels};
   std::uint64_t done = 0;
   if (progress)

@@ -280,7 +280,9 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   const TileForm form = tile_form(contents, spec, job);
   ColumnNorms norms(columns);
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
-  job.fill = level0_fill(contents, spec, &norms, plan.state.memory_bytes() + read_bytes > system_memory());
+  const bool once = plan.state.memory_bytes() + read_bytes > system_memory();
+  job.fill = level0_fill(contents, spec, &norms, once);
+  job.fill_waits = fill_waits(contents, once);
   const std::uint64_t all_rows = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
   const std::uint64_t all_arcs = std::accumulate(plan.arcs.begin(), plan.arcs.end(), std::uint64_t{0});
   std::uint64_t done = 0;

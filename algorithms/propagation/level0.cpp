@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
 constexpr std::uint64_t kAhead = 3;                          // so many pieces of them before their turn
+constexpr NodeId kPastRows =
+    1024;                      // fewer would be small reads, as those for many columns are, or for values of 16 bits
 constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
 /// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
@@ -136,16 +138,20 @@ void measure_columns(const Contents& contents, PropagationSpec& spec) {
   norms.finish(spec);
 }
 
-TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms) {
-  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits, norms](TileColumns tile, NodeRange rows,
-                                                                                   std::int32_t* out) {
+bool fill_waits(const Contents& contents, bool once) {
+  return once && contents.features().can_pass_cache();
+}
+
+TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, PageCache cache) {
+  return [&contents, power = DegreePower(spec.rho), bits = spec.scale_bits, norms, cache](
+             TileColumns tile, NodeRange rows, std::int32_t* out) {
     const auto most = static_cast<NodeId>(std::clamp<std::size_t>(
         kLevel0Values / tile.count, 1, std::min<std::size_t>(rows.size(), ColumnNorms::kMostRows)));
     std::vector<float> x(std::size_t{most} * tile.count);
     for (NodeId first = rows.first; first < rows.last;) {
       const NodeRange some{first, first + std::min(most, rows.last - first)};
       contents.features().read(some, static_cast<std::uint32_t>(tile.first), static_cast<std::uint32_t>(tile.count),
-                               x.data());
+                               x.data(), cache);
       if (norms != nullptr) norms->add(contents, tile, some, x.data());
       const float* row = x.data();
       for (; first < some.last; ++first, row += tile.count, out += tile.count)
@@ -155,8 +161,10 @@ TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, Colu
 }
 
 TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms, bool once) {
-  return [&contents, fill = level0_rows(contents, spec, norms), once](TileColumns tile, NodeRange rows,
-                                                                      std::int32_t* out) {
+  const TileFill past = fill_waits(contents, once) ? level0_rows(contents, spec, norms, PageCache::passed) : nullptr;
+  return [&contents, fill = level0_rows(contents, spec, norms), past, once](TileColumns tile, NodeRange rows,
+                                                                            std::int32_t* out) {
+    if (past && rows.size() >= kPastRows) return past(tile, rows, out);
     // Fills come in ascending order: at the beginning of a piece, a later one is asked for.
     if (rows.first % kReadRows < rows.size()) {
       const std::uint64_t piece = rows.first / kReadRows;

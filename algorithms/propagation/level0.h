@@ -53,10 +53,13 @@ inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< feature
 
 /// t^0 of the present features under spec.rho and spec.scale_bits, for rows in any order. `contents` must outlive it. Takes
 /// 4 bytes for each of kLevel0Values on every thread. `norms` gets what is read and may be null; it must outlive the fill.
-[[nodiscard]] TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr);
+[[nodiscard]] TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr,
+                                   PageCache cache = PageCache::used);
 /// Fills as level0_rows() does, and asks the disk for rows long before their turn. `once`: no other tile and nobody after it will
-/// soon read what it has read, or memory has no room for it.
+/// soon read what it has read, or memory has no room for it: then dense features come past the page cache.
 [[nodiscard]] TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr,
                                    bool once = false);
+/// Whether each call of such a fill waits for the disk: see PropagationOptions.
+[[nodiscard]] bool fill_waits(const Contents& contents, bool once);
 
 }  // namespace unweave

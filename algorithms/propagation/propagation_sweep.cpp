@@ -2,6 +2,7 @@
 #include "algorithms/propagation/propagation_sweep.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <string>
 #include <type_traits>
@@ -10,6 +11,7 @@
 #include "algorithms/propagation/row_share.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/feature_file.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -19,6 +21,8 @@ constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kFillRows = 4096;
 constexpr std::size_t kCheckedBytes = std::size_t{128} << 10;  // rows of level 0 that are checked from a cache
+constexpr std::size_t kDirectBytes =
+    (std::size_t{512} << 10) + 4 * kPage;  // that a waiting fill holds, at most as it should
 constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
@@ -36,6 +40,11 @@ NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
   if (options.hops == 1) return 0;
   if (options.share != nullptr) return static_cast<NodeId>(options.share->own().size());
   return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
+}
+
+/// Threads that wait for a disk: more than there are processors keep it busy.
+std::size_t waiting_threads() {
+  return 2 * active_threads() + 2;
 }
 
 /// Rows that are read back at a time: about as many as a disk wants, and whole blocks of one partition.
@@ -155,12 +164,11 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
 }
 
 /// Fills all rows of a tile anew, from files for which each worker waits, and adds them to the check of the next level.
-/// More workers than there are processors keep the disk busy.
 template <class T>
 void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns columns, T* tile, const LevelCheck* check,
                  MemoryBudget& budget) {
   const std::uint64_t worker_bytes = refill_worker_bytes(columns.count);
-  const std::size_t workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, 2 * active_threads() + 2);
+  const std::size_t workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, waiting_threads());
   const Reservation memory = budget.reserve(workers * worker_bytes, "sums read back");
   const std::size_t step = refill_rows(columns.count), items = (source.num_nodes + step - 1) / step;
   run_waiting_items(items, workers, [&](auto&& next_item) {
@@ -184,7 +192,7 @@ void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns co
 template <class T>
 double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
                    MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
-  const std::uint64_t slot_bytes =
+  const std::uint64_t list_bytes =
       options.check == nullptr ? 1 : ColumnTotals::bytes(plan.width) + source.max_decoded_bytes;
   // Level 0 has all rows and lies in the larger buffer. From then on the two take turns, unless the plan refills: then the
   // larger one is filled anew.
@@ -221,10 +229,14 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       return options.check == nullptr ? LevelCheck{} : options.check->level(static_cast<std::uint32_t>(level), first);
     };
     const LevelCheck fill_check = check_of(0);
-    const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, active_threads());
-    Reservation lists = budget.reserve(workers * slot_bytes, "lists of the check");
+    // A fill's own buffers are charged to nobody, but there are no more of them than there is room for.
+    const bool waits = options.fill_waits && columns.count <= kTileColumns && std::is_same_v<T, std::int32_t>;
+    const std::uint64_t slot_bytes = list_bytes + (waits ? kDirectBytes : 0);
+    const std::size_t most_workers = waits ? waiting_threads() : active_threads();
+    const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, most_workers);
+    Reservation lists = budget.reserve(workers * list_bytes, "lists of the check");
     if (options.check != nullptr) source.make_slots(workers);
-    run_items((filled.size() + kFillRows - 1) / kFillRows, workers, [&](std::size_t item, std::size_t worker) {
+    const auto fill_item = [&](std::size_t item, std::size_t worker) {
       const std::size_t begin = filled.first + item * kFillRows;
       const NodeRange rows{static_cast<NodeId>(begin),
                            static_cast<NodeId>(std::min<std::size_t>(filled.last, begin + kFillRows))};
@@ -235,7 +247,17 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
         fill_rows(fill, columns, rows, out);
       else
         fill_checked(source, fill, columns, rows, out, worker, fill_check);
-    });
+    };
+    const std::size_t items = (filled.size() + kFillRows - 1) / kFillRows;
+    if (!waits) {
+      run_items(items, workers, fill_item);
+    } else {
+      std::atomic<std::size_t> next_worker = 0;
+      run_waiting_items(items, workers, [&](auto&& next_item) {
+        const std::size_t worker = next_worker++;
+        for (std::size_t item = next_item(); item < items; item = next_item()) fill_item(item, worker);
+      });
+    }
     lists.release();
     if (share != nullptr) share->exchange(reinterpret_cast<std::byte*>(larger.as<T>()), columns.count * sizeof(T));
     filling += Clock::now() - begin_fill;

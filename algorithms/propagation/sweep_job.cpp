@@ -123,6 +123,7 @@ PropagationOptions SweepJob::options(std::size_t skip) const {
   all.scale_bits = static_cast<int>(scale_bits);
   all.wanted = std::span(wanted);
   if (!wanted.empty()) all.wanted = all.wanted.subspan(skip);
+  all.fill_waits = fill_waits;
   all.last_lists = last_lists;
   all.share = share;
   all.most_columns = most_columns;

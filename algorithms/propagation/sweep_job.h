@@ -26,8 +26,9 @@ struct SweepJob {
   std::uint32_t columns = 0;      ///< columns of the features
   std::uint32_t scale_bits = 24;  ///< a normalised sum is an integer in units of 2^-scale_bits
   std::vector<RowMask>
-      wanted;     ///< which rows are kept: one mask a level, from the first on; empty: all rows of all levels
-  TileFill fill;  ///< gives the normalised sums of level first_level - 1, which the sweep begins with
+      wanted;               ///< which rows are kept: one mask a level, from the first on; empty: all rows of all levels
+  TileFill fill;            ///< gives the normalised sums of level first_level - 1, which the sweep begins with
+  bool fill_waits = false;  ///< as PropagationOptions has it
   const BlockSource* last_lists = nullptr;  ///< as PropagationOptions has it
   const RowShare* share = nullptr;          ///< as PropagationOptions has it; `wanted` is empty where there is one
   /// The most columns that a tile may have, so that the ranks of a share cut tiles alike; 0: as many as fit the memory.

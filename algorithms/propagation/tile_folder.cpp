@@ -165,7 +165,7 @@ TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const Ro
   return [&tile, &contents, wanted, ranks, cache](TileColumns columns, NodeRange rows, std::int32_t* out) {
     const std::size_t width = tile.shape().columns, skip = columns.first - tile.shape().first_column;
     const std::uint64_t first = ranks->before(rows.first), last = ranks->before(rows.last);
-    std::optional<TilePiece> piece;
+    std::optional<DirectPiece> piece;
     if (cache == PageCache::passed)
       piece.emplace((last - first) * tile.shape().row_bytes());
     else

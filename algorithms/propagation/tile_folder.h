@@ -104,9 +104,6 @@ class TemporaryTiles {
 /// leaves off.
 [[nodiscard]] std::vector<TileColumns> missing_columns(std::span<const FinishedTile> tiles, TileColumns range);
 
-/// Whether rows of a tile are read through the page cache, or past it, which takes pieces that are not small.
-enum class PageCache { used, passed };
-
 /// The normalised sums of a level from its tile, for columns within that one's. `wanted`: rows of the level, or null for
 /// all; others get zeros. References must outlive it.
 [[nodiscard]] TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted,

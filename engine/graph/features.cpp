@@ -24,13 +24,15 @@ Features::Features(const std::filesystem::path& store, const Manifest& manifest,
     files_.emplace_back(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
 }
 
-void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
+void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
+                    PageCache cache) const {
   if (width == 0) return;  // a store without features has no files
   const NodeId span = span_nodes(nodes_);
   for (NodeId first = range.first; first < range.last;) {
     const NodeId last =
         static_cast<NodeId>(std::min<std::uint64_t>(range.last, (std::uint64_t{first} / span + 1) * span));
-    files_[first / span].read({first, last}, first_column, width, out + std::size_t{first - range.first} * width);
+    float* const rows = out + std::size_t{first - range.first} * width;
+    files_[first / span].read({first, last}, first_column, width, rows, cache);
     first = last;
   }
   if (cleared_.size() == 0 && set_.size() == 0) return;

@@ -52,7 +52,10 @@ class Features {
   [[nodiscard]] NodeId nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   /// Columns [first_column, first_column + width) of a range of rows, row-major.
-  void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
+            PageCache cache = PageCache::used) const;
+  /// Whether read() goes past the page cache where it is asked to: see FeatureFile.
+  [[nodiscard]] bool can_pass_cache() const { return !files_.empty() && files_.front().can_pass_cache(); }
   /// Asks the disk for what read() will soon want; rows past the last one are left out.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
   /// What read() will not soon want again.

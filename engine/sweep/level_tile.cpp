@@ -104,7 +104,7 @@ struct SumJoin::Buffers {
   }
   static std::uint64_t bytes(std::size_t most, std::span<const Tile> tiles, std::size_t columns) {
     std::uint64_t bytes = most * (sizeof(NodeId) + sizeof(const std::int32_t*) + (columns + 1) * sizeof(std::int32_t)) +
-                          TilePiece::memory_bytes(most * widest(tiles));
+                          DirectPiece::memory_bytes(most * widest(tiles));
     for (const Tile& tile : tiles) bytes += sizeof(ColumnTotals) + ColumnTotals::bytes(tile.file->shape().columns);
     return bytes;
   }
@@ -121,7 +121,7 @@ struct SumJoin::Buffers {
   std::vector<const std::int32_t*> starts;
   std::vector<ColumnTotals> sums;
   std::unique_ptr<std::int32_t[]> rows;
-  TilePiece piece;
+  DirectPiece piece;
 };
 
 SumJoin::SumJoin(std::span<const TileFile* const> tiles, NodeId nodes, const RowMask* wanted, MemoryBudget& budget)
@@ -237,7 +237,7 @@ void join_rows(std::span<const TileFile* const> tiles, NodeId nodes, const RowMa
   struct Buffers {
     std::vector<NodeId> ids;
     std::vector<std::byte> rows;
-    TilePiece piece;
+    DirectPiece piece;
   };
   const std::size_t blocks = tiles.front()->shape().blocks, value_bytes = tiles.front()->shape().value_bytes;
   std::size_t columns = 0, widest = 0;
@@ -247,14 +247,14 @@ void join_rows(std::span<const TileFile* const> tiles, NodeId nodes, const RowMa
   }
   const std::size_t row_bytes = blocks * columns * value_bytes;
   const std::size_t step = range_nodes(row_bytes);
-  const std::uint64_t worker_bytes = step * (sizeof(NodeId) + row_bytes) + TilePiece::memory_bytes(step * widest);
+  const std::uint64_t worker_bytes = step * (sizeof(NodeId) + row_bytes) + DirectPiece::memory_bytes(step * widest);
   const auto workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, active_threads());
   const Reservation reservation = budget.reserve(workers * worker_bytes, "rows being put together");
   const WantedRanks ranks(nodes, wanted);
   run_ranges(
       {0, nodes}, step, workers,
       [&] {
-        return Buffers{std::vector<NodeId>(step), std::vector<std::byte>(step * row_bytes), TilePiece(step * widest)};
+        return Buffers{std::vector<NodeId>(step), std::vector<std::byte>(step * row_bytes), DirectPiece(step * widest)};
       },
       [&](NodeRange range, Buffers& buffers) {
         const std::size_t count = wanted_nodes(range, wanted, buffers.ids);

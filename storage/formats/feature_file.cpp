@@ -80,17 +80,45 @@ FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& en
   values_at_ = 8 * (rows + 1) + 4 * nonzeros;
 }
 
-void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const {
+bool FeatureFile::can_pass_cache() const {
+  return !layout_.sparse && File::open_direct_to_read(file_.path()).is_open();
+}
+
+void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
+                       PageCache cache) const {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
+  if (cache == PageCache::passed && !layout_.sparse) {
+    const File direct = File::open_direct_to_read(file_.path());
+    if (direct.is_open()) return read_past(direct, local, first_column, width, out);
+  }
   const bool is_short = layout_.type == FeatureType::f16;
   if (layout_.sparse && is_short)
     read_sparse<Half>(local, first_column, width, out);
   else if (layout_.sparse)
     read_sparse<float>(local, first_column, width, out);
   else if (is_short)
-    read_dense<Half>(local, first_column, width, out);
+    read_dense<Half>(local, first_column, width, out,
+                     [this](std::uint64_t at, std::uint64_t count) { return file_.values<Half>(at, count); });
   else
-    read_dense<float>(local, first_column, width, out);
+    read_dense<float>(local, first_column, width, out,
+                      [this](std::uint64_t at, std::uint64_t count) { return file_.values<float>(at, count); });
+}
+
+void FeatureFile::read_past(const File& direct, NodeRange local, std::uint32_t first_column, std::uint32_t width,
+                            float* out) const {
+  const std::size_t bytes = value_bytes(layout_.type);
+  DirectPiece piece(std::size_t{local.size()} * std::min(columns_, kTileColumns) * bytes);
+  const auto read = [&](std::uint64_t offset, std::uint64_t count) {
+    return file_.read_past(direct, offset, count * bytes, piece).data();
+  };
+  if (layout_.type == FeatureType::f16)
+    read_dense<Half>(local, first_column, width, out, [&](std::uint64_t offset, std::uint64_t count) {
+      return std::span(reinterpret_cast<const Half*>(read(offset, count)), count);
+    });
+  else
+    read_dense<float>(local, first_column, width, out, [&](std::uint64_t offset, std::uint64_t count) {
+      return std::span(reinterpret_cast<const float*>(read(offset, count)), count);
+    });
 }
 
 template <class Use>
@@ -122,15 +150,16 @@ void FeatureFile::forget(NodeRange range, std::uint32_t first_column, std::uint3
             [this](std::uint64_t offset, std::uint64_t length) { file_.forget(offset, length); });
 }
 
-template <class Value>
-void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const {
+template <class Value, class Rows>
+void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out,
+                             const Rows& rows_at) const {
   const std::uint32_t end = first_column + width;
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < end; tile += kTileColumns) {
     const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
     const std::uint32_t from = std::max(tile, first_column);
     const std::uint32_t to = std::min(tile + tile_width, end);
     const std::uint64_t index = std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width;
-    const auto rows = file_.values<Value>(index * sizeof(Value), std::uint64_t{local.size()} * tile_width);
+    const auto rows = rows_at(index * sizeof(Value), std::uint64_t{local.size()} * tile_width);
     for (std::size_t row = 0; row < local.size(); ++row)
       copy_values(rows.subspan(row * tile_width + (from - tile), to - from), out + row * width + (from - first_column));
   }

@@ -45,7 +45,10 @@ class FeatureFile {
   FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, std::uint32_t columns,
               FeatureLayout layout);
   /// Columns [first_column, first_column + width) of rows [range.first, range.last), row-major into `out`.
-  void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
+            PageCache cache = PageCache::used) const;
+  /// Whether read() goes past the page cache where it is asked to: dense files do, if the file system can.
+  [[nodiscard]] bool can_pass_cache() const;
   /// Asks the disk for these columns and rows, which will be read soon.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
   /// These columns and rows will not be read soon; where another column of their strip will, it is read anew.
@@ -55,8 +58,11 @@ class FeatureFile {
   void verify() const;
 
  private:
-  template <class Value>
-  void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
+  /// `rows(offset, values)` gives values of the payload.
+  template <class Value, class Rows>
+  void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out, const Rows& rows) const;
+  void read_past(const File& direct, NodeRange local, std::uint32_t first_column, std::uint32_t width,
+                 float* out) const;
   template <class Value>
   void read_sparse(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out) const;
   /// Calls use(offset, length) for the bytes of the payload that hold these columns and rows.

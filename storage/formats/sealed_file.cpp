@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -222,6 +223,15 @@ SealedFile::SealedFile(SealedFile&& other) noexcept
       table_(other.table_),
       checked_(std::move(other.checked_)) {}
 
+DirectPiece::DirectPiece(std::size_t bytes)
+    : memory_(static_cast<std::byte*>(std::aligned_alloc(kSealedChunkBytes, memory_bytes(bytes)))) {
+  if (!memory_) throw std::bad_alloc();
+}
+
+std::uint64_t DirectPiece::memory_bytes(std::size_t bytes) noexcept {
+  return (bytes / kSealedChunkBytes + 3) * kSealedChunkBytes;
+}
+
 SealedFile::~SealedFile() {
   if (map_ == nullptr) return;
   forget_map(map_);
@@ -342,6 +352,21 @@ void SealedFile::check_read(std::uint64_t chunk, const std::byte* bytes) const {
   std::memcpy(&wanted, table_ + 8 * chunk, sizeof wanted);
   if (checksum64({bytes, static_cast<std::size_t>(length)}) != wanted)
     fail(first, "checksum: these " + std::to_string(length) + " bytes are damaged");
+}
+
+std::span<const std::byte> SealedFile::read_past(const File& direct, std::uint64_t offset, std::uint64_t length,
+                                                 DirectPiece& piece) const {
+  require_whole_maps();
+  if (offset > size_ || length > size_ - offset) fail(offset, "the range ends outside the file");
+  if (length == 0) return {};
+  // Chunks are the blocks of the file, of which whole ones are read; the file may end within the last one.
+  const std::uint64_t chunk = sealed_chunk(offset), last = sealed_chunk(offset + length - 1);
+  const std::uint64_t from = chunk * kSealedChunkBytes, to = (last + 1) * kSealedChunkBytes;
+  const std::uint64_t least = std::min(to, kSealedHeaderBytes + size_) - from;
+  direct.read_some_at(from, {piece.get(), to - from}, least);
+  for (std::uint64_t c = chunk; c <= last; ++c)
+    check_read(c, piece.get() + (kSealedHeaderBytes + sealed_chunk_begin(c) - from));
+  return {piece.get() + (kSealedHeaderBytes + offset - from), length};
 }
 
 void SealedFile::fail(std::uint64_t offset, std::string_view what) const {

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -122,6 +123,25 @@ class SealedWriter {
 /// Makes finished files durable: each file's data, then the folders that name them.
 void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files);
 
+/// Whether bytes are read through the page cache, or past it where the file system can: then the caller waits for the disk, and
+/// pieces should not be small.
+enum class PageCache { used, passed };
+
+/// Memory for bytes of a sealed file that come past the page cache.
+class DirectPiece {
+ public:
+  /// For so many bytes at a time.
+  explicit DirectPiece(std::size_t bytes);
+  [[nodiscard]] static std::uint64_t memory_bytes(std::size_t bytes) noexcept;
+  [[nodiscard]] std::byte* get() noexcept { return memory_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
 /// A mapped sealed file. Const members may run on any number of threads at once.
 class SealedFile {
  public:
@@ -159,6 +179,10 @@ class SealedFile {
   /// The bytes of a chunk that came another way than by the map, such as past the page cache. Throws FormatError where they are
   /// damaged.
   void check_read(std::uint64_t chunk, const std::byte* bytes) const;
+  /// Payload bytes [offset, offset + length), read and checked past the page cache by `direct`, which is this file: they lie in
+  /// the piece until the next call. Throws as bytes() does.
+  [[nodiscard]] std::span<const std::byte> read_past(const File& direct, std::uint64_t offset, std::uint64_t length,
+                                                     DirectPiece& piece) const;
   /// Checks every chunk that was not checked since the file was mapped; for `verify`.
   void check_all() const;
   /// Throws FormatError at this payload offset.

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <new>
 #include <utility>
 
 #include "storage/io/error.h"
@@ -215,29 +214,12 @@ std::span<const std::byte> TileFile::rows(std::uint32_t block, std::uint64_t fir
   });
 }
 
-TilePiece::TilePiece(std::size_t bytes)
-    : memory_(static_cast<std::byte*>(std::aligned_alloc(kSealedChunkBytes, memory_bytes(bytes)))) {
-  if (!memory_) throw std::bad_alloc();
-}
-
-std::uint64_t TilePiece::memory_bytes(std::size_t bytes) noexcept {
-  return (bytes / kSealedChunkBytes + 3) * kSealedChunkBytes;
-}
-
 std::span<const std::byte> TileFile::rows(std::uint32_t block, std::uint64_t first, std::uint64_t count,
-                                          TilePiece& piece) const {
+                                          DirectPiece& piece) const {
   if (!direct_.is_open()) return rows(block, first, count);
-  // Chunks are the blocks of the file, of which whole ones are read; the file may end within the last one.
-  const std::uint64_t at = rows_at_ + block * shape_.block_bytes() + first * shape_.row_bytes();
-  const std::uint64_t bytes = count * shape_.row_bytes();
-  if (bytes == 0) return {};
-  const std::uint64_t chunk = sealed_chunk(at), last = sealed_chunk(at + bytes - 1);
-  const std::uint64_t from = chunk * kSealedChunkBytes, to = (last + 1) * kSealedChunkBytes;
-  const std::uint64_t least = std::min(to, kSealedHeaderBytes + file_.size()) - from;
   return with_remedy(file_.path(), [&] {
-    direct_.read_some_at(from, {piece.get(), to - from}, least);
-    for (std::uint64_t c = chunk; c <= last; ++c) file_.check_read(c, piece.get() + (c - chunk) * kSealedChunkBytes);
-    return std::span<const std::byte>(piece.get() + (kSealedHeaderBytes + at - from), bytes);
+    return file_.read_past(direct_, rows_at_ + block * shape_.block_bytes() + first * shape_.row_bytes(),
+                           count * shape_.row_bytes(), piece);
   });
 }
 

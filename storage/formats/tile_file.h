@@ -12,10 +12,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -84,21 +82,6 @@ class TileImage {
   std::map<NodeId, std::vector<std::int64_t>> wide_;
 };
 
-/// Memory for rows of tiles that come past the page cache.
-class TilePiece {
- public:
-  /// For so many bytes of rows at a time.
-  explicit TilePiece(std::size_t bytes);
-  [[nodiscard]] static std::uint64_t memory_bytes(std::size_t bytes) noexcept;
-  [[nodiscard]] std::byte* get() noexcept { return memory_.get(); }
-
- private:
-  struct Free {
-    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-};
-
 /// A tile that somebody has finished. Const members may run on any number of threads at once. Errors are DataError with
 /// file, place and remedy.
 class TileFile {
@@ -114,7 +97,7 @@ class TileFile {
   [[nodiscard]] std::span<const std::byte> rows(std::uint32_t block, std::uint64_t first, std::uint64_t count) const;
   /// As above, past the page cache where the file system can; they lie in the piece until the next call.
   [[nodiscard]] std::span<const std::byte> rows(std::uint32_t block, std::uint64_t first, std::uint64_t count,
-                                                TilePiece& piece) const;
+                                                DirectPiece& piece) const;
   /// They will be read soon, by the first of these.
   void read_ahead(std::uint64_t first, std::uint64_t count) const noexcept;
   /// Nodes of wide rows, ascending, and the row of the one at `index`.

@@ -30,7 +30,8 @@ TEST_SUITE("unit") {
     REQUIRE(kNodes * kColumns > kLevel0Values);
     for (const bool sparse : {false, true}) {
       CAPTURE(sparse);
-      const testing::TempDir folder;
+      const testing::TempDir folder(
+          testing::Where::disk);  // where features are more likely to come past the page cache
       testing::TinyStore contents = testing::random_store(kNodes, 6000, kColumns, 8);
       contents.sparse = sparse;
       testing::write_store(folder / "s", contents);
@@ -41,7 +42,8 @@ TEST_SUITE("unit") {
       for (NodeId node = 0; node < kNodes; ++node)
         store.embedding().density(0, node, &expected[std::size_t{node} * kColumns]);
       CHECK(std::any_of(expected.begin(), expected.end(), [](std::int32_t t) { return t != 0; }));
-      for (const TileFill& fill : {level0_rows(store.contents(), spec), level0_fill(store.contents(), spec)}) {
+      for (const TileFill& fill : {level0_rows(store.contents(), spec), level0_fill(store.contents(), spec),
+                                   level0_fill(store.contents(), spec, nullptr, true)}) {
         CHECK(filled(fill, {0, kColumns}, {0, kNodes}) == expected);
         for (const TileColumns columns : {TileColumns{0, 99}, TileColumns{37, 1}, TileColumns{20, 70}}) {
           const std::vector<std::int32_t> some = filled(fill, columns, {5, kNodes - 1});

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/graph/csr_graph.h"
@@ -131,10 +134,39 @@ TEST_SUITE("unit") {
           options.hops = hops;
           MemoryBudget budget(kPlenty);
           CHECK(propagate(graph, t0, options, budget) == expected);
-          options.refills = true;  // each level from the sums of the one before
+          options.refills = true;     // each level from the sums of the one before
+          options.fill_waits = true;  // and level 0 by more threads
           CHECK(propagate(graph, t0, options, budget) == expected);
         }
       }
+    }
+  }
+
+  TEST_CASE("a fill that waits is called by more threads than there are processors, where tiles are narrow") {
+    const ThreadLimit limit(1);
+    const CsrGraph graph(20'000, {{0, 1}});
+    for (const auto& [waits, columns] : {std::pair(false, 1), {true, 1}, {true, 33}}) {
+      CAPTURE(waits);
+      CAPTURE(columns);
+      PropagationOptions options;
+      options.features = static_cast<std::size_t>(columns);
+      options.hops = 1;
+      options.fill_waits = waits;
+      MemoryBudget budget(kPlenty);
+      const BlockSource source = block_source(graph);
+      std::atomic<int> inside = 0, most = 0;
+      propagation_sweep(
+          source, options, plan_tiles(source, options, budget.available()), budget,
+          [&](TileColumns tile, NodeRange rows, std::int32_t* out) {
+            const int now = ++inside;
+            for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            std::fill_n(out, rows.size() * tile.count, 1);
+            --inside;
+          },
+          [](int, TileColumns, const SumRows&) {});
+      CHECK((most > 1) == (waits && columns <= 32));
     }
   }
 

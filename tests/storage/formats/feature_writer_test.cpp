@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
 #include <utility>
 
@@ -95,7 +96,7 @@ TEST_SUITE("unit") {
     const SparseRows sparse = non_zeros(rows, kColumns);
     for (const FeatureType type : {FeatureType::f32, FeatureType::f16}) {
       const auto& expected = type == FeatureType::f32 ? rows : halves;
-      const testing::TempDir store;
+      const testing::TempDir store(testing::Where::disk);  // where O_DIRECT is more likely to be taken
       const FileEntry entries[] = {write_dense_features(store.path(), kRange, kColumns, rows, type),
                                    write_sparse_features(store.path(), kRange, kColumns, sparse, type)};
       for (const bool is_sparse : {false, true}) {
@@ -109,7 +110,8 @@ TEST_SUITE("unit") {
           const auto width = static_cast<std::uint32_t>(random() % (kColumns - from) + 1);
           file.read_ahead({kRange.first + first, kRange.first + last}, from, width);
           std::vector<float> out(std::size_t{last - first} * width, -1);
-          file.read({kRange.first + first, kRange.first + last}, from, width, out.data());
+          const PageCache cache = draw % 2 == 0 ? PageCache::used : PageCache::passed;
+          file.read({kRange.first + first, kRange.first + last}, from, width, out.data(), cache);
           std::size_t wrong = 0;
           for (NodeId row = first; row < last; ++row)
             for (std::uint32_t c = 0; c < width; ++c)
@@ -121,6 +123,26 @@ TEST_SUITE("unit") {
                         FormatError);
       }
     }
+  }
+
+  TEST_CASE("rows that come past the page cache are checked") {
+    constexpr std::uint32_t kColumns = 100;
+    const testing::TempDir store(testing::Where::disk);
+    const auto rows = random_rows(kColumns);
+    const FileEntry entry = write_dense_features(store.path(), kRange, kColumns, rows, FeatureType::f32);
+    const FeatureFile file(store.path(), entry, kRange, kColumns, {});
+    {
+      const File out = File::open_write(store / entry.path);
+      std::array<std::byte, 1> one{};
+      out.read_at(50'000, one);
+      one[0] ^= std::byte{1};
+      out.write_at(50'000, one);
+    }
+    std::vector<float> out(rows.size());
+    file.read({kRange.first, kRange.first + 301}, 64, 36, out.data(), PageCache::passed);
+    CHECK(out[0] == rows[64]);
+    CHECK_THROWS_WITH_AS(file.read({kRange.first, kRange.first + 301}, 0, 64, out.data(), PageCache::passed),
+                         doctest::Contains("are damaged"), FormatError);
   }
 
   TEST_CASE("columns out of order, under checksums that agree, are refused where they are read") {

@@ -72,6 +72,29 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("what is read past the page cache is what the map has, and none of it stays in memory") {
+    const testing::TempDir dir(testing::Where::disk);
+    const FileEntry entry = cold_file(dir.path());
+    const SealedFile file(dir.path(), entry, "kind");
+    const File direct = File::open_direct_to_read(file.path());
+    if (!direct.is_open()) {
+      MESSAGE("this file system reads through the page cache");
+      return;
+    }
+    const std::uint64_t before = pages_in_memory(file.path());
+    constexpr std::uint64_t kPiece = 70'000;
+    DirectPiece memory(kPiece);
+    std::vector<std::byte> read;
+    for (std::uint64_t at = 0; at < file.size(); at += kPiece) {
+      const auto bytes = file.read_past(direct, at, std::min(kPiece, file.size() - at), memory);
+      read.insert(read.end(), bytes.begin(), bytes.end());
+    }
+    CHECK(pages_in_memory(file.path()) == before);
+    const auto mapped = file.bytes(0, file.size());
+    CHECK(std::equal(read.begin(), read.end(), mapped.begin(), mapped.end()));
+    CHECK_THROWS_AS(static_cast<void>(file.read_past(direct, 1, file.size(), memory)), FormatError);
+  }
+
   TEST_CASE("rows from random places take their own pages and no more") {
     const testing::TempDir dir;
     const FileEntry entry = cold_file(dir.path());
