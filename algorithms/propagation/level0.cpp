@@ -18,9 +18,8 @@ namespace {
 
 constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
 constexpr std::uint64_t kAhead = 3;                          // so many pieces of them before their turn
-constexpr NodeId kPastRows =
-    1024;                      // fewer would be small reads, as those for many columns are, or for values of 16 bits
-constexpr int kNormBits = 36;  // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
+constexpr NodeId kPastRows = 1024;  // of features past the page cache at a time, at least: fewer would be small reads
+constexpr int kNormBits = 36;       // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
 /// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
 /// into vectors, and a library's rounding into a call a value.

@@ -56,10 +56,11 @@ inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< feature
 [[nodiscard]] TileFill level0_rows(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr,
                                    PageCache cache = PageCache::used);
 /// Fills as level0_rows() does, and asks the disk for rows long before their turn. `once`: no other tile and nobody after it will
-/// soon read what it has read, or memory has no room for it: then dense features come past the page cache.
+/// soon read what it has read, or memory has no room for it: then dense features come past the page cache, where it is asked
+/// for many rows at a time.
 [[nodiscard]] TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr,
                                    bool once = false);
-/// Whether each call of such a fill waits for the disk: see PropagationOptions.
+/// Whether calls of such a fill wait for the disk: see PropagationOptions.
 [[nodiscard]] bool fill_waits(const Contents& contents, bool once);
 
 }  // namespace unweave

@@ -21,8 +21,8 @@ constexpr std::size_t kCacheLine = 64;  // bytes
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kFillRows = 4096;
 constexpr std::size_t kCheckedBytes = std::size_t{128} << 10;  // rows of level 0 that are checked from a cache
-constexpr std::size_t kDirectBytes =
-    (std::size_t{512} << 10) + 4 * kPage;  // that a waiting fill holds, at most as it should
+constexpr std::size_t kWaitingBytes = std::size_t{3}
+                                      << 20;  // what one more thread of a fill takes, with what malloc keeps
 constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits at a time; fewer, where columns are many
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
@@ -231,7 +231,7 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
     const LevelCheck fill_check = check_of(0);
     // A fill's own buffers are charged to nobody, but there are no more of them than there is room for.
     const bool waits = options.fill_waits && columns.count <= kTileColumns && std::is_same_v<T, std::int32_t>;
-    const std::uint64_t slot_bytes = list_bytes + (waits ? kDirectBytes : 0);
+    const std::uint64_t slot_bytes = list_bytes + (waits ? kWaitingBytes : 0);
     const std::size_t most_workers = waits ? waiting_threads() : active_threads();
     const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, most_workers);
     Reservation lists = budget.reserve(workers * list_bytes, "lists of the check");

@@ -48,8 +48,8 @@ struct PropagationOptions {
   SumCheck* check = nullptr;
   /// Lists of the rows that the last level wants, which takes them from here and not from the graph; null: from the graph.
   const BlockSource* last_lists = nullptr;
-  bool fill_waits =
-      false;  ///< each call of the fill waits for the disk, so that more threads than processors are to call it
+  /// Each call of the fill waits for the disk, so that for narrow tiles of 32 bits more threads than processors call it.
+  bool fill_waits = false;
   bool refills = false;  ///< sums are handed back by `refill`. Read by plan_tiles() alone
   /// Where the plan refills, gives t^level of a tile after all its sums of that level were handed over.
   std::function<TileFill(int level, TileColumns columns)> refill;

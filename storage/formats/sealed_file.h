@@ -123,8 +123,8 @@ class SealedWriter {
 /// Makes finished files durable: each file's data, then the folders that name them.
 void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files);
 
-/// Whether bytes are read through the page cache, or past it where the file system can: then the caller waits for the disk, and
-/// pieces should not be small.
+/// Whether bytes are read through the page cache, or past it where the file system can: then the caller waits for the
+/// disk, and pieces should not be small.
 enum class PageCache { used, passed };
 
 /// Memory for bytes of a sealed file that come past the page cache.
@@ -179,8 +179,8 @@ class SealedFile {
   /// The bytes of a chunk that came another way than by the map, such as past the page cache. Throws FormatError where they are
   /// damaged.
   void check_read(std::uint64_t chunk, const std::byte* bytes) const;
-  /// Payload bytes [offset, offset + length), read and checked past the page cache by `direct`, which is this file: they lie in
-  /// the piece until the next call. Throws as bytes() does.
+  /// Payload bytes [offset, offset + length), read and checked past the page cache by `direct`, which is this file: they
+  /// lie in the piece until the next call. Throws as bytes() does.
   [[nodiscard]] std::span<const std::byte> read_past(const File& direct, std::uint64_t offset, std::uint64_t length,
                                                      DirectPiece& piece) const;
   /// Checks every chunk that was not checked since the file was mapped; for `verify`.

@@ -16,8 +16,8 @@ std::shared_ptr<const File> direct_file(const std::filesystem::path& path, std::
   if (expected_bytes < kLeastDirect) return nullptr;
   File file = File::open_direct(path);
   if (!file.is_open()) return nullptr;
-  // Writes that make a file longer, or that need room for it, wait for each other; those to room that it has do not. A file
-  // system that cannot give room ahead, or has none left, tells of it with the writes.
+  // Writes that make a file longer wait for each other; those into room that it has do not. A file system without room
+  // tells of it with the writes, and one that cannot give it ahead does without.
   (void)::fallocate(file.descriptor(), 0, 0, static_cast<off_t>(expected_bytes));
   return std::make_shared<const File>(std::move(file));
 }

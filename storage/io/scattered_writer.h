@@ -20,8 +20,8 @@ namespace unweave {
 
 class ScatteredWriter {
  public:
-  /// Creates the file `path`, which must not exist; one that is expected to be small goes through the page cache. Others have
-  /// `expected_bytes` of room from the start, so that they must not end up shorter. The queue must outlive this object.
+  /// Creates the file `path`, which must not exist; one that is expected to be small goes through the page cache. Others
+  /// have `expected_bytes` of room from the start, and must not end up shorter. The queue must outlive this object.
   ScatteredWriter(const std::filesystem::path& path, std::uint64_t expected_bytes, WriteBehind& queue);
 
   /// Bytes of the file from `offset` on: each byte of it once, from any thread. Throws what a write before it threw.
