@@ -238,7 +238,7 @@ class SampledPreconditioner final : public Preconditioner {
   }
 
   std::size_t picks_;
-  std::optional<RowSample> sample_;  // of which each class picks; where ranks share the rows, copies are sent once
+  std::optional<RowSample> sample_;  // each class picks rows of it; where ranks share the rows, copies are sent once
   Matrix basis_;                     // F x directions; empty: the axes
   Eigen::MatrixXd gram_;             // Z^T Z, its lower triangle; empty beside a basis
   FloatMatrix shared_coordinates_;   // where ranks share the rows: not sent again for other weights

@@ -85,7 +85,7 @@ class LiveStore {
   /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and `after` when it is.
   void watch_appends(std::function<void()> before, std::function<void()> after);
   /// Bytes behind the last whole record of the journal when this object read it: an append that was ended, or that
-  /// another process had under way. None of their requests was acknowledged by then. A writer has cut them off.
+  /// another process had under way. No request in them was acknowledged by then. A writer has cut them off.
   [[nodiscard]] std::uint64_t unfinished_bytes() const noexcept { return unfinished_bytes_; }
   /// Requests that no checkpoint holds yet.
   [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }

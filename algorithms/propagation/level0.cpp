@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kReadRows = std::uint64_t{1} << 16;  // rows of features that are asked for at a time
 constexpr std::uint64_t kAhead = 3;                          // so many pieces of them before their turn
-constexpr NodeId kPastRows = 1024;  // of features past the page cache at a time, at least: fewer would be small reads
+constexpr NodeId kPastRows = 1024;  // the least that is read past the page cache at a time: fewer would be small reads
 constexpr int kNormBits = 36;       // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
 /// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it

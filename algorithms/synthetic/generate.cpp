@@ -238,7 +238,7 @@ class Generator {
   StoreBuilder builder_;
   std::optional<CitationModel> citations_;
   Reservation positions_memory_;
-  std::vector<NodeId> positions_;   // of the nodes; none where they stand by id
+  std::vector<NodeId> positions_;   // where nodes stand; empty where they stand by id
   std::optional<OrderFile> order_;  // which tells the nodes of positions
   double seconds_order_ = 0;
 };

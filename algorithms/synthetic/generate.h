@@ -27,7 +27,7 @@ struct GenerateOptions {
   FeatureType feature_type = FeatureType::f32;
   std::uint32_t classes = 8;  ///< 0: no labels and splits
   std::uint64_t seed = 1;
-  std::string order = "none";  ///< of the nodes inside the store, as an import has it (engine/ingest/graph_order.h)
+  std::string order = "none";  ///< how nodes lie in the store, as an import has it (engine/ingest/graph_order.h)
 };
 
 /// The options of a graph like ogbn-papers100M: its nodes and edges, or as many edges a node; its classes.

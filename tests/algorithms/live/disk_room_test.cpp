@@ -53,7 +53,7 @@ using testing::folder_bytes;
 using testing::TempDir;
 using testing::tiny_spec;
 
-constexpr std::uint64_t kDiskBlock = 4096;  // of a file system, at most
+constexpr std::uint64_t kDiskBlock = 4096;  // the largest block of a file system
 
 /// While it lives, no disk says that it has more.
 class FreeDisk {

@@ -130,7 +130,7 @@ TEST_SUITE("unit") {
       if (std::filesystem::read_symlink(entry.path(), gone).string().find(dir.path().string() + "/unweave-spool-") != 0)
         continue;
       std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-      const auto place = static_cast<std::streamoff>(stride + 5);  // of the second row
+      const auto place = static_cast<std::streamoff>(stride + 5);  // within the second row
       char byte = 0;
       REQUIRE(file.seekg(place).get(byte));
       file.seekp(place).put(static_cast<char>(byte ^ 4));
