@@ -104,7 +104,7 @@ TEST_SUITE("unit") {
       const PropagationSpec spec =
           keeps_sums ? tiny_spec(2, true) : testing::kept_spec(2, "sgc", {.keep = Keep::embedding});
       auto copy = [&, made = 0]() mutable {
-        const fs::path to = folder / ((keeps_sums ? "sums" : "rows") + std::to_string(made++));
+        fs::path to = folder / ((keeps_sums ? "sums" : "rows") + std::to_string(made++));
         fs::copy(folder / "s", to, fs::copy_options::recursive);
         return to;
       };

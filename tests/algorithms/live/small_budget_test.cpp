@@ -199,7 +199,7 @@ TEST_SUITE("unit") {
       testing::propagate_store(path, testing::tiny_spec(levels, true));
       int copies = 0;
       const auto copy = [&] {
-        const auto to = folder / (std::to_string(levels) + "-" + std::to_string(copies++));
+        auto to = folder / (std::to_string(levels) + "-" + std::to_string(copies++));
         std::filesystem::copy(path, to, std::filesystem::copy_options::recursive);
         return to;
       };

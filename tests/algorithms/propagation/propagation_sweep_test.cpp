@@ -145,7 +145,9 @@ TEST_SUITE("unit") {
   TEST_CASE("a fill that waits is called by more threads than there are processors, where tiles are narrow") {
     const ThreadLimit limit(1);
     const CsrGraph graph(20'000, {{0, 1}});
-    for (const auto& [waits, columns] : {std::pair(false, 1), {true, 1}, {true, 33}}) {
+    for (const auto& one : {std::pair(false, 1), {true, 1}, {true, 33}}) {
+      const bool waits = one.first;
+      const int columns = one.second;
       CAPTURE(waits);
       CAPTURE(columns);
       PropagationOptions options;

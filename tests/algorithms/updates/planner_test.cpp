@@ -121,7 +121,7 @@ TEST_SUITE("unit") {
     const double push = predict_push(work, most), recompute = predict_recompute(work);
     work.cold.room_seconds = 2e-9;
     // Rows that change, rows that are pushed and arcs that are sorted take more of it than all rows of the level do.
-    const double row_bytes = sizeof(std::int32_t) * work.columns;
+    const auto row_bytes = static_cast<double>(sizeof(std::int32_t) * work.columns);
     CHECK(predict_push(work, most) - push > (most.in_files + static_cast<double>(work.sources)) * row_bytes * 1e-9);
     CHECK(predict_push(work, most) - push > predict_recompute(work) - recompute);
     CHECK(choose(work, [&] { return most; }).recompute);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/formats/sealed_file.h"
+#include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "support/temp_dir.h"
 
