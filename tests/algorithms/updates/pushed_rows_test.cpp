@@ -152,8 +152,8 @@ TEST_SUITE("unit") {
     const ThreadLimit two(2);
     testing::AllSums whole, changed;
     push_removal(folder / "s", kColumns, memory, &whole);
-    // Rows that wait in a file without a name can be found there. The last ones wait still when the level is folded.
-    for (const std::uint64_t back : {1U, 1000U, 4000U}) {
+    // Rows that wait in a file without a name can be found there. The last nodes wait still when the level is folded.
+    for (const NodeId node : {kLeaves, kLeaves - 20, kLeaves - 83}) {
       std::size_t flipped = 0;
       const auto flip = [&] {
         if (flipped > 0) return;
@@ -166,7 +166,10 @@ TEST_SUITE("unit") {
           const std::uint64_t ids = (kLeaves + 1) * sizeof(NodeId), prints = (kLeaves + 1) * sizeof(std::uint64_t);
           const std::uint64_t deltas = (ids + 63) / 64 * 64 + (prints + 63) / 64 * 64;
           std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-          const auto place = static_cast<std::streamoff>(deltas + (kLeaves * kColumns - back) * sizeof(std::int32_t));
+          std::vector<NodeId> nodes(kLeaves + 1);
+          if (!file.read(reinterpret_cast<char*>(nodes.data()), static_cast<std::streamsize>(ids))) continue;
+          const auto row = static_cast<std::uint64_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
+          const auto place = static_cast<std::streamoff>(deltas + (row * kColumns + 7) * sizeof(std::int32_t));
           char byte = 0;
           if (!file.seekg(place).get(byte)) continue;
           file.seekp(place).put(static_cast<char>(byte ^ 4));
