@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "algorithms/live/live_store.h"
 #include "engine/resources/parallel.h"
