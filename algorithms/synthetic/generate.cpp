@@ -52,6 +52,12 @@ std::uint64_t edge_count(const GenerateOptions& options, NodeId nodes) {
   return edges;
 }
 
+/// Which order "auto" took, and why, a report of a synthetic store does not say.
+void require_order(const std::string& order) {
+  if (order == "auto" || !is_order(order))
+    throw UsageError(option("order", order) + ": there are none, degree, bfs and community");
+}
+
 class Generator {
  public:
   Generator(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget, WorkMeter& meter)
@@ -224,8 +230,11 @@ class Generator {
     const ClassFeatures features(options_.features, options_.classes, options_.seed);
     builder_.manifest().feature_files = build_computed_features(
         builder_.path(), nodes_, options_.features, options_.feature_type,
-        [&](NodeId at, std::span<double> row) { features.fill(node_at(at), class_of(node_at(at)), row); }, budget_,
-        meter_);
+        [&](NodeId at, std::span<double> row) {
+          const NodeId node = node_at(at);
+          features.fill(node, class_of(node), row);
+        },
+        budget_, meter_);
   }
 
   const GenerateOptions& options_;
@@ -257,6 +266,7 @@ GenerateOptions citation_options(std::optional<std::uint64_t> nodes) {
 
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget,
                            WorkMeter& meter) {
+  require_order(options.order);  // before anything is made
   return Generator(store, options, budget, meter).run();
 }
 

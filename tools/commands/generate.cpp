@@ -83,9 +83,9 @@ void run_generate(CommandLine& line) {
       "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
       "are "
       "the features");
-  line.set_choices("order", {"none", "degree", "bfs", "community", "auto"});
+  line.set_choices("order", {"none", "degree", "bfs", "community"});
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
-      "order of nodes inside the store, as import has it; the contents are the same");
+      "order of nodes inside the store, as import has it: none, degree, bfs or community; the contents are the same");
   add("classes", count("C")->default_value({8}), "number of classes; 0 for no labels and no splits");
   if (!line.parse()) return;
   line.on_interrupt(interrupted_build(line.positional(0)));
