@@ -10,20 +10,25 @@
 namespace unweave {
 
 LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
-                     std::span<const NodeId> sources, std::uint64_t changed, const ColdFiles* cold) {
-  LevelWork work = level_work(contents, embedding, level, sources.size(), arcs_of(contents, sources), changed, cold);
+                     std::span<const NodeId> sources, std::uint64_t changed, const MemoryBudget& budget,
+                     const ColdFiles* cold) {
+  LevelWork work =
+      level_work(contents, embedding, level, sources.size(), arcs_of(contents, sources), changed, budget, cold);
   for (const NodeId node : sources)
     if (embedding.cone().contains(level, node)) ++work.least_receivers;  // through its self loop
   return work;
 }
 
 LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level, std::uint64_t sources,
-                     std::uint64_t arcs, std::uint64_t changed, const ColdFiles* cold) {
+                     std::uint64_t arcs, std::uint64_t changed, const MemoryBudget& budget, const ColdFiles* cold) {
   const Graph& graph = contents.graph();
   LevelWork work;
   work.changed = changed;
   work.arcs = arcs;
-  if (const TargetLists* lists = lists_to_scan(embedding, level, sources, arcs)) work.scan_arcs = lists->arcs();
+  if (const TargetLists* lists = lists_to_scan(embedding, level, sources, arcs))
+    work.scan_arcs = lists->arcs();
+  else
+    work.slices = receiver_slices(arcs, budget);
   work.rows = embedding.cone().rows(level);
   work.rows_in_memory = embedding.level(level).rows_in_memory();
   work.is_resident = embedding.level(level).is_resident();

@@ -15,11 +15,11 @@ namespace unweave {
 /// Reads cost what `cold` says, and nothing where it is null.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::span<const NodeId> sources, std::uint64_t changed,
-                                   const ColdFiles* cold = nullptr);
+                                   const MemoryBudget& budget, const ColdFiles* cold = nullptr);
 /// The work at `level` for sources whose number and number of arcs alone are known.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::uint64_t sources, std::uint64_t arcs, std::uint64_t changed,
-                                   const ColdFiles* cold = nullptr);
+                                   const MemoryBudget& budget, const ColdFiles* cold = nullptr);
 
 /// The rows of `level` that receive something from the sources, from some of their lists where those are many; as many as
 /// there can be where their lists are not read at all.

@@ -18,6 +18,7 @@ struct Cost {
 constexpr Cost kChanged{2e-6, 4.8e-8};   // capturing what a row has published, mending its sums
 constexpr double kChangedPage = 3.2e-6;  // mapping and checking the pages of its features and sums
 constexpr double kPushArc = 3e-8;        // decoding, ordering by receiver, adding
+constexpr double kPassArc = 1e-8;        // decoding, once more for each further slice of the receivers
 constexpr double kLookUpArc = 1e-8;      // decoding, looking for its end among the sources, adding
 constexpr Cost kInFile{3.6e-7, 6e-9};    // rounding a row, storing it in memory
 constexpr double kFilePage = 1.8e-6;     // mapping and checking a page of such rows
@@ -41,7 +42,7 @@ constexpr double kChangedArc = 2.3e-7;  // merging it into its decoded list
 constexpr double kFillValue = 1e-9;     // rounding a value of the level below
 constexpr double kFileValue = 2.5e-9;   // in addition, where that are features or sums in files
 constexpr double kNewValue = 2.5e-9;    // room for a sum in memory that was never touched, or in a file
-constexpr double kPushArcBytes = 24;    // memory that an arc takes while it is sorted to its receiver
+constexpr double kPushArcBytes = 24;    // memory that an arc takes while it is sorted to its receiver, a slice at a time
 
 double parallel(double seconds, const LevelWork& work) {
   return seconds / static_cast<double>(std::max<std::size_t>(1, work.threads));
@@ -56,7 +57,7 @@ double new_values(const LevelWork& work, double values) {
 /// is: for rows that lie in files now, arcs that are sorted, and rows that a delivery forms before it pushes them.
 double push_room(const LevelWork& work, double in_files) {
   const double rows = in_files + (work.changed == 0 ? static_cast<double>(work.sources) : 0);
-  const double arcs = work.scan_arcs > 0 ? 0 : static_cast<double>(work.arcs);
+  const double arcs = work.scan_arcs > 0 ? 0 : static_cast<double>(work.arcs) / static_cast<double>(work.slices);
   const double values = rows * work.columns + arcs * kPushArcBytes / sizeof(std::int32_t);
   return new_values(work, values) - values * parallel(kNewValue, work);
 }
@@ -163,8 +164,9 @@ double extrapolate_receivers(const LevelWork& work, double found, double some) {
 
 double predict_push(const LevelWork& work, const Receivers& receivers) {
   const auto changed = static_cast<double>(work.changed);
-  const double arcs =
-      work.scan_arcs > 0 ? static_cast<double>(work.scan_arcs) * kLookUpArc : static_cast<double>(work.arcs) * kPushArc;
+  const double passes = static_cast<double>(work.slices - 1);
+  const double arcs = work.scan_arcs > 0 ? static_cast<double>(work.scan_arcs) * kLookUpArc
+                                         : static_cast<double>(work.arcs) * (kPushArc + passes * kPassArc);
   return parallel(kChanged.of(changed, work.columns) + kChangedPage * new_pages(work, changed) + arcs +
                       kInFile.of(receivers.in_files, work.columns) + kFilePage * new_pages(work, receivers.in_files) +
                       kInMemory.of(receivers.in_memory, work.columns),

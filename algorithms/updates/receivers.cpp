@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 
 namespace unweave {
@@ -22,6 +23,10 @@ std::size_t list_grain(std::size_t lists) {
 }
 
 }  // namespace
+
+std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget) {
+  return 1 + arcs * kReceiverBytes / std::max<std::uint64_t>(memory_shares::kReceivers.of(budget), std::uint64_t{1} << 20);
+}
 
 std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                    NodeId part_nodes) {

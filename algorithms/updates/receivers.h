@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/target_lists.h"
 #include "storage/io/types.h"
 
@@ -24,6 +25,10 @@ struct TouchedRows {
 /// Memory that an arc of a push takes on the way to its receiver: a key, room to grow, what it grew out of, and the key
 /// in its part.
 inline constexpr std::uint64_t kReceiverBytes = 3 * 8 + 8;
+
+/// Into how many slices of the nodes a push of so many arcs is cut, so that those of one slice have room. Each of them
+/// goes through the lists of all sources.
+[[nodiscard]] std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget);
 
 /// Receivers of a push, by part of the nodes: keys of a receiver and a source, in no order.
 using SentKeys = std::vector<std::vector<std::uint64_t>>;

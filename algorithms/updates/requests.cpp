@@ -43,8 +43,9 @@ class Preview {
       touched_[v].insert(u);
     }
     it->second.now = now;
+    if (now > 0 || !has_expiries()) return;
     const Edge named = users(u, v);
-    if (now == 0 && expiry(named)) expiries_[named] = std::nullopt;
+    if (expiry(named)) expiries_[named] = std::nullopt;
   }
   /// When an edge is to go, users' ids, and whether an earlier request has said so.
   [[nodiscard]] std::optional<Millis> expiry(Edge named) const {
@@ -170,6 +171,7 @@ class Preview {
     unpack_row(words, columns(), 0, scratch_);
     return std::all_of(scratch_.begin(), scratch_.end(), [](float value) { return value == 0.0F; });
   }
+  [[nodiscard]] bool has_expiries() const { return !expiries_.empty() || contents_.expiries().size() > 0; }
   static Edge key(NodeId u, NodeId v) { return {std::min(u, v), std::max(u, v)}; }
 
   const Contents& contents_;
@@ -336,7 +338,16 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
                            const std::vector<bool>& known) {
   BatchChanges changes;
   Preview preview(contents);
+  const auto ask_for_position = [&](std::uint64_t user) {
+    if (user < contents.num_nodes()) contents.order().read_ahead(static_cast<NodeId>(user));
+  };
+  // Positions are wanted when lists are asked for, so they have to be asked for as long before that.
+  LookAhead positions(0, requests.size(), [&](std::size_t i) {
+    ask_for_position(requests[i].u);
+    if (names_edge(requests[i].kind)) ask_for_position(requests[i].v);
+  });
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
+    positions.at(i);
     const Request& request = requests[i];
     if (request.kind == RequestKind::set_feature || request.kind == RequestKind::set_label ||
         request.kind == RequestKind::move_split)

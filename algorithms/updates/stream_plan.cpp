@@ -124,9 +124,9 @@ std::uint64_t bytes_of(const Changes& changes) {
 /// One batch on its way through the levels.
 class Walk {
  public:
-  Walk(Contents& contents, Embedding& embedding, const BatchChanges& changes, std::uint64_t exact_arcs,
-       const ColdFiles* cold)
-      : contents_(contents), embedding_(embedding), exact_arcs_(exact_arcs), cold_(cold) {
+  Walk(Contents& contents, Embedding& embedding, const BatchChanges& changes, const MemoryBudget& budget,
+       std::uint64_t exact_arcs, const ColdFiles* cold)
+      : contents_(contents), embedding_(embedding), budget_(budget), exact_arcs_(exact_arcs), cold_(cold) {
     for (const NodeChange& change : changes.nodes) changed_.push_back(change.node);
     const std::vector<std::uint64_t> before = fingerprints(embedding, changed_);
     frontier_ = of(changed_);
@@ -190,8 +190,8 @@ class Walk {
   [[nodiscard]] LevelForecast choice(std::uint32_t level, const Frontier& written) const {
     const LevelWork work =
         frontier_.nodes
-            ? level_work(contents_, embedding_, level, *frontier_.nodes, changed_.size(), cold_)
-            : level_work(contents_, embedding_, level, frontier_.rows, frontier_.arcs, changed_.size(), cold_);
+            ? level_work(contents_, embedding_, level, *frontier_.nodes, changed_.size(), budget_, cold_)
+            : level_work(contents_, embedding_, level, frontier_.rows, frontier_.arcs, changed_.size(), budget_, cold_);
     const auto receivers = [&]() -> Receivers {
       if (frontier_.nodes) return count_receivers(contents_, embedding_, level, *frontier_.nodes, work);
       if (work.scan_arcs > 0) return most_receivers(work);
@@ -215,6 +215,7 @@ class Walk {
 
   Contents& contents_;
   Embedding& embedding_;
+  const MemoryBudget& budget_;
   std::uint64_t exact_arcs_;
   const ColdFiles* cold_;
   std::vector<NodeId> changed_;
@@ -237,7 +238,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   plan.written_bytes = plan.disk_bytes;
   if (embedding == nullptr) return plan;
 
-  Walk walk(contents, *embedding, changes, exact_arcs, cold);
+  Walk walk(contents, *embedding, changes, budget, exact_arcs, cold);
   const std::uint32_t levels = embedding->levels(), columns = embedding->columns();
   const std::uint64_t row_bytes = columns * sizeof(std::int32_t) + sizeof(NodeId);
   std::uint64_t dirty_bytes = 0, written_bytes = 0;  // memory of rows changed by all batches, and by one

@@ -130,7 +130,7 @@ UpdateReport Update::flush(const Threshold& threshold) {
 
 bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources, std::uint64_t changed,
                             UpdateReport& report) const {
-  const LevelWork work = level_work(contents_, embedding_, level, sources, changed, options_.cold);
+  const LevelWork work = level_work(contents_, embedding_, level, sources, changed, budget_, options_.cold);
   const bool is_void = level == embedding_.levels() && embedding_.deferred().is_void;  // nobody knows what to push
   LevelChoice choice;
   if (is_void || plan == Plan::recompute)
@@ -139,24 +139,10 @@ bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const Node
     choice = {false, predict_push(work, scattered_receivers(work))};
   else
     choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
-  if (const std::uint64_t slices = slices_of(work.arcs);
-      plan == Plan::automatic && !choice.recompute && work.scan_arcs == 0 && slices > 1) {
-    // Each slice more goes through the lists of all sources once more, which is about a third of what their arcs cost.
-    LevelWork sliced = work;
-    sliced.arcs += (slices - 1) * work.arcs / 3;
-    choice.seconds = predict_push(sliced, scattered_receivers(work));
-    const double anew = predict_recompute(work);
-    if (choice.seconds > anew) choice = {true, anew};
-  }
   const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
   report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
   report.plan.emplace_back(choice.recompute ? "recompute" : "push");
   return choice.recompute;
-}
-
-std::uint64_t Update::slices_of(std::uint64_t arcs) const noexcept {
-  const std::uint64_t room = std::max<std::uint64_t>(memory_shares::kReceivers.of(budget_), std::uint64_t{1} << 20);
-  return 1 + arcs * kReceiverBytes / room;
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.
@@ -282,7 +268,7 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
       }
     } else if (!capture_only) {
       const LevelWork work =
-          level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size(), options_.cold);
+          level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size(), budget_, options_.cold);
       report.seconds_predicted += predict_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }

@@ -78,7 +78,6 @@ class Update {
                                     std::uint64_t changed, UpdateReport& report) const;
   /// How many slices of the nodes a level goes in when so many arcs are pushed to it: the receivers of one slice fit
   /// the memory that is free at present.
-  [[nodiscard]] std::uint64_t slices_of(std::uint64_t arcs) const noexcept;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   /// The differences between the present rows of these nodes and what the last level has received of them.

@@ -171,7 +171,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   memory_.make_room(embedding_, std::clamp(2 * arcs * kReceiverBytes, memory_shares::kLeastUpdateRoom.of(budget_),
                                            memory_shares::kMostUpdateRoom.of(budget_)));
   const std::uint64_t nodes = contents_.num_nodes();
-  const std::uint64_t slices = targets != nullptr ? 1 : slices_of(arcs);
+  const std::uint64_t slices = targets != nullptr ? 1 : receiver_slices(arcs, budget_);
   const std::uint64_t key_bytes = targets != nullptr ? 0 : arcs * kReceiverBytes / slices;
   const Reservation keys = budget_.reserve(std::min(key_bytes, budget_.available()), "receivers");
   const std::vector<NodeId> bounds = cut_by_degree(contents_.graph(), slices);

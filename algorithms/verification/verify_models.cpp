@@ -12,6 +12,7 @@
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
@@ -58,7 +59,10 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
     };
     if (!fs::exists(file) && manifest.release(file.lexically_relative(store).string()) == nullptr) return true;
     return read_file(file, "", report, [&] {
-      if (fs::exists(file)) tell_tail(body(file));
+      if (fs::exists(file)) {
+        static_cast<void>(File::open_own(file));  // throws for what no line could be appended to
+        tell_tail(body(file));
+      }
       require_recorded_log(store, manifest, name, file);
     });
   };

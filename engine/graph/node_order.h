@@ -30,6 +30,10 @@ class NodeOrder {
   /// Both take an id below N. Throw FormatError.
   [[nodiscard]] NodeId position(NodeId user) const { return file_ ? file_->position(user) : user; }
   [[nodiscard]] NodeId user(NodeId position) const { return file_ ? file_->user(position) : position; }
+  /// Asks for what position(user) reads.
+  void read_ahead(NodeId user) const noexcept {
+    if (file_) file_->read_ahead(user);
+  }
   /// What users call the nodes, by their ids.
   [[nodiscard]] const NodeNames& names() const noexcept { return names_; }
   /// "node 17", or "node alice", for messages.

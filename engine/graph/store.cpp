@@ -206,7 +206,9 @@ void end_building(const std::filesystem::path& store) {
   std::error_code ignored;
   // Without the mark a folder of that name is not ours, so it goes first, and for good.
   if (std::filesystem::exists(store / kImportFolder, ignored) && read_mark(store) == kMark) {
-    std::filesystem::remove_all(store / kImportFolder, ignored);
+    std::error_code error;
+    std::filesystem::remove_all(store / kImportFolder, error);
+    if (error) return;  // the mark stays, by which the next writer knows the folder for its own
     sync_directory(store);
   }
   remove_building_mark(store);

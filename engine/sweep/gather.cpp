@@ -27,10 +27,10 @@ using DHalf = hn::Rebind<std::int32_t, D64f>;  // as many int32 as D64f has lane
 
 constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
 constexpr std::size_t kCacheLine = 64;  // bytes
-/// Rows between prefetch and use: as many as make 96 cache lines, 12 at least and 48 at most. Where rows fill one line,
-/// a memory serves a quarter more at 48 rows.
+/// Rows between prefetch and use: as many as make 192 cache lines, a quarter of the nearest cache, and 96 at most. With
+/// half of that the loop waits for the rows that come from memory even where others are in a cache.
 constexpr std::size_t rows_ahead(std::size_t row_bytes) {
-  return std::clamp<std::size_t>(96 * kCacheLine / row_bytes, 12, 48);
+  return std::clamp<std::size_t>(256 * kCacheLine / row_bytes, 12, 144);
 }
 
 /// The stream of target ids a gather runs through, for prefetching across the ends of lists.

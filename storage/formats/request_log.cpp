@@ -8,6 +8,7 @@
 
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "storage/io/line_log.h"
 #include "storage/io/private_file.h"
 
@@ -69,6 +70,7 @@ std::uint64_t read_request_log(const fs::path& store, const FileEntry* recorded,
                                const std::function<void(const LoggedRequest&)>& use) {
   const fs::path file = store / kRequestLog;
   std::uint64_t at = 0, whole = 0, damaged_line = 0, trusted = recorded != nullptr ? recorded->bytes : 0;
+  if (fs::exists(file)) static_cast<void>(File::open_own(file));  // throws for what no line could be appended to
   const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) {
     const std::optional<LoggedRequest> request = read_line(line);
     at += line.size() + 1;

@@ -81,7 +81,7 @@ LogEnd read_lines(const std::filesystem::path& path,
 
 std::optional<std::string> last_line(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return std::nullopt;
-  return read_tail(File::open_read(path)).line;
+  return read_tail(File::open_own(path)).line;
 }
 
 AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line, Readers readers) {

@@ -24,7 +24,8 @@ struct LogEnd {
 /// during the call. A missing file holds no line. Throws FormatError for a line above 16 MiB.
 LogEnd read_lines(const std::filesystem::path& path, const std::function<void(std::string_view, std::uint64_t)>& visit);
 
-/// The last whole line, without its newline; none where there is no such file or no line in it.
+/// The last whole line of a log of a store, without its newline; none where there is no such file or no line in it. Throws
+/// DataError for a link.
 [[nodiscard]] std::optional<std::string> last_line(const std::filesystem::path& path);
 
 /// Who may read a file: all whom the umask lets, or its owner alone (private_file.h).

@@ -9,6 +9,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/level_work.h"
+#include "algorithms/updates/receivers.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -138,6 +139,31 @@ TEST_SUITE("unit") {
     CHECK(predict_push(batch, known) == usual);
   }
 
+  TEST_CASE("a push whose receivers have no room costs its lists once more for each slice") {
+    LevelWork work = million();
+    work.changed = 1000;
+    work.sources = 100'000;
+    work.arcs = 2'000'000;
+    const Receivers some = scattered_receivers(work);
+    const double once = predict_push(work, some);
+    const auto count = [&] { return some; };
+    CHECK_FALSE(choose(work, count).recompute);
+    work.slices = 2;
+    const double twice = predict_push(work, some);
+    CHECK(twice > once);
+    work.slices = 100;
+    CHECK(predict_push(work, some) > once + 90 * (twice - once));
+    CHECK(choose(work, count).recompute);
+    work.scan_arcs = work.arcs;  // of the rows that receive, which are gone through once
+    const double scanned = predict_push(work, some);
+    work.slices = 1;
+    CHECK(predict_push(work, some) == scanned);
+
+    MemoryBudget budget(4 << 20);
+    CHECK(receiver_slices(0, budget) == 1);
+    CHECK(receiver_slices(1'000'000, budget) == 1 + 1'000'000 * kReceiverBytes / (1 << 20));
+  }
+
   TEST_CASE("work for a push grows with each of its parts, and with rows that lie in files") {
     LevelWork work = million();
     work.arcs = 50'000;
@@ -244,9 +270,10 @@ TEST_SUITE("unit") {
               if (u == source || v == source) receive(u == source ? v : u);
           }
           for (const NodeId node : kept) in_memory += embedding.level(level).is_in_memory(node) ? 1 : 0;
-          LevelWork work = level_work(store.contents(), embedding, level, sources, 5);
+          LevelWork work = level_work(store.contents(), embedding, level, sources, 5, testing::ample_budget());
           CHECK(work.arcs == arcs);
           CHECK(work.changed == 5);
+          CHECK(work.slices == 1);
           CHECK(work.rows == embedding.cone().rows(level));
           CHECK(work.graph_arcs == 2 * sample.edges.size() + sample.nodes);
           CHECK(work.least_receivers == own);

@@ -109,6 +109,21 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("a log of certificates that is a link is told by verify, and before a request is acknowledged") {
+    const FiledStore at;
+    const fs::path log = at.copied("certificates/newton.jsonl");
+    fs::rename(log, at.dir / "elsewhere");
+    fs::create_symlink(at.dir / "elsewhere", log);
+    const Result verified = run({"verify", at.store.string()});
+    CHECK(verified.code == 2);
+    CHECK(verified.error.find(log.string() + ": it is a link") != std::string::npos);
+    check_told(at.stream(at.store), log, "it is a link", "put the file that it leads to in its place");
+    fs::remove(log);
+    fs::rename(at.dir / "elsewhere", log);
+    CHECK(run({"info", at.store.string(), "--json"}).json()["acknowledged"] == 1);
+    CHECK(run({"verify", at.store.string()}).code == 0);
+  }
+
   TEST_CASE("an append that was ended is told of once by whoever cuts it off, and whenever by who only reads") {
     const FiledStore at;
     const fs::path journal = at.copied("journal/");
