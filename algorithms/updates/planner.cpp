@@ -42,7 +42,7 @@ constexpr double kChangedArc = 2.3e-7;  // merging it into its decoded list
 constexpr double kFillValue = 1e-9;     // rounding a value of the level below
 constexpr double kFileValue = 2.5e-9;   // in addition, where that are features or sums in files
 constexpr double kNewValue = 2.5e-9;    // room for a sum in memory that was never touched, or in a file
-constexpr double kPushArcBytes = 24;    // memory that an arc takes while it is sorted to its receiver, a slice at a time
+constexpr double kPushArcBytes = 24;  // memory that an arc takes while it is sorted to its receiver, a slice at a time
 
 double parallel(double seconds, const LevelWork& work) {
   return seconds / static_cast<double>(std::max<std::size_t>(1, work.threads));

@@ -25,7 +25,8 @@ std::size_t list_grain(std::size_t lists) {
 }  // namespace
 
 std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget) {
-  return 1 + arcs * kReceiverBytes / std::max<std::uint64_t>(memory_shares::kReceivers.of(budget), std::uint64_t{1} << 20);
+  return 1 +
+         arcs * kReceiverBytes / std::max<std::uint64_t>(memory_shares::kReceivers.of(budget), std::uint64_t{1} << 20);
 }
 
 std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,

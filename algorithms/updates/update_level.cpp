@@ -121,9 +121,11 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   }
   // A difference of two normalised sums needs one bit more than one of them.
   const Tile tile{sources.deltas(), columns, static_cast<int>(embedding_.spec().scale_bits) + 1};
-  const std::span list(touched.sources.data() + touched.first[index], touched.first[index + 1] - touched.first[index]);
+  const std::span all(touched.sources);
+  const std::size_t begin = touched.first[index], end = touched.first[index + 1];
+  const ListedRows list{all.subspan(begin, end - begin), all.subspan(end)};
   std::uint64_t sent = 0;
-  for (const std::uint32_t source : list) sent = modulus.add(sent, sources.fingerprints()[source]);
+  for (const std::uint32_t source : list.neighbours) sent = modulus.add(sent, sources.fingerprints()[source]);
   RowDifference difference;
   // Differences that are deferred are read from elsewhere when they are pushed.
   const ColumnFactors* const pushed = defers(level + 1) ? nullptr : &factors;

@@ -235,18 +235,19 @@ std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t d
   return largest;
 }
 
-std::optional<std::uint64_t> AddRows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before,
+std::optional<std::uint64_t> AddRows(const Tile& tile, const ListedRows& list, const std::int32_t* before,
                                      const ColumnFactors& factors, std::int32_t* after) {
-  if (neighbours.size() > partial_terms(tile)) return std::nullopt;
+  const std::size_t terms = list.neighbours.size();
+  if (terms > partial_terms(tile)) return std::nullopt;
   const D32 d;
-  const Stream stream{neighbours.data(), neighbours.size(), {}};
+  const Stream stream{list.neighbours.data(), terms, list.lookahead};
   alignas(64) std::array<std::int32_t, kPanel> part;
   auto overflow = hn::Zero(d);
   bool fits = true;
   V64 low = no_products(), high = no_products();
   for (std::size_t column = 0; column < tile.width; column += kPanel) {
     const std::size_t columns = std::min(kPanel, tile.width - column);
-    sum_columns<kMaxVectors, std::int32_t>(tile, column, columns, nullptr, stream, 0, neighbours.size(), part.data());
+    sum_columns<kMaxVectors, std::int32_t>(tile, column, columns, nullptr, stream, 0, terms, part.data());
     std::size_t c = 0;
     for (; c + kLane <= columns; c += kLane) {
       const auto old = hn::LoadU(d, before + column + c);
@@ -266,8 +267,9 @@ std::optional<std::uint64_t> AddRows(const Tile& tile, std::span<const NodeId> n
   return sum_of_products(low, high, factors.modulus);
 }
 
-void GatherRows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
-  add_wide<std::int32_t>(tile, nullptr, Stream{neighbours.data(), neighbours.size(), {}}, 0, neighbours.size(), sums);
+void GatherRows(const Tile& tile, const ListedRows& list, std::int64_t* sums) {
+  const Stream stream{list.neighbours.data(), list.neighbours.size(), list.lookahead};
+  add_wide<std::int32_t>(tile, nullptr, stream, 0, stream.size, sums);
 }
 
 /// gather_lists; quotients, of which nothing is read before the next level, go past the caches where they can.
@@ -397,8 +399,8 @@ HWY_EXPORT(Quotients64);
 HWY_EXPORT(Scaled);
 HWY_EXPORT(TargetName);
 
-void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums) {
-  HWY_DYNAMIC_DISPATCH(GatherRows)(tile, neighbours, sums);
+void gather_rows(const Tile& tile, const ListedRows& list, std::int64_t* sums) {
+  HWY_DYNAMIC_DISPATCH(GatherRows)(tile, list, sums);
 }
 
 std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out) {
@@ -417,9 +419,9 @@ void round_quotients(std::span<const std::int64_t> sums, std::uint32_t degree, s
   HWY_DYNAMIC_DISPATCH(Quotients64)(sums.data(), sums.size(), degree, quotients);
 }
 
-std::optional<std::uint64_t> add_rows(const Tile& tile, std::span<const NodeId> neighbours, const std::int32_t* before,
+std::optional<std::uint64_t> add_rows(const Tile& tile, const ListedRows& list, const std::int32_t* before,
                                       const ColumnFactors& factors, std::int32_t* after) {
-  return HWY_DYNAMIC_DISPATCH(AddRows)(tile, neighbours, before, factors, after);
+  return HWY_DYNAMIC_DISPATCH(AddRows)(tile, list, before, factors, after);
 }
 
 RowDifference round_differences(std::span<const std::int32_t> sums, std::uint32_t degree, const std::int32_t* published,

@@ -64,13 +64,19 @@ struct GatherOutputOf {
 using GatherOutput = GatherOutputOf<std::int32_t>;
 using ShortGatherOutput = GatherOutputOf<std::int16_t>;
 
-/// sums[c] += sum over v in `neighbours` of t(v, c), for every column c.
-void gather_rows(const Tile& tile, std::span<const NodeId> neighbours, std::int64_t* sums);
+/// A list of rows to add, and what will be added after it: the first rows of that are fetched from memory meanwhile.
+struct ListedRows {
+  std::span<const NodeId> neighbours;
+  std::span<const NodeId> lookahead{};
+};
 
-/// after[c] = before[c] + sum over v in `neighbours` of t(v, c). Returns the fingerprint of after - before; or nothing, and
+/// sums[c] += sum over v in the list of t(v, c), for every column c.
+void gather_rows(const Tile& tile, const ListedRows& list, std::int64_t* sums);
+
+/// after[c] = before[c] + sum over v in the list of t(v, c). Returns the fingerprint of after - before; or nothing, and
 /// leaves anything in `after`, when a sum does not fit int32 or there are too many neighbours to know without wider sums. The
 /// two rows must not overlap.
-[[nodiscard]] std::optional<std::uint64_t> add_rows(const Tile& tile, std::span<const NodeId> neighbours,
+[[nodiscard]] std::optional<std::uint64_t> add_rows(const Tile& tile, const ListedRows& list,
                                                     const std::int32_t* before, const ColumnFactors& factors,
                                                     std::int32_t* after);
 

@@ -104,7 +104,7 @@ TEST_SUITE("unit") {
         std::vector<std::int64_t> expected;
         for (std::size_t i = 0; i < nodes.size(); ++i) {
           std::vector<std::int64_t> list_sums(width, 1000);
-          gather_rows(tile, lists[i], list_sums.data());
+          gather_rows(tile, {lists[i], lists[(i + 1) % lists.size()]}, list_sums.data());
           bool same = true;
           for (std::size_t c = 0; c < width; ++c) {
             std::int64_t sum = 0;
@@ -279,6 +279,7 @@ TEST_SUITE("unit") {
       const std::vector<std::int32_t> rows = random_tile(5, width, 1 << 24, 3);
       const Tile tile{rows.data(), width, 24};
       const FingerprintKey key(1, width);
+      const std::vector<NodeId> next(200, 4);
       for (const std::vector<NodeId>& list : {std::vector<NodeId>{}, {2}, {0, 1, 4}, std::vector<NodeId>(127, 3)}) {
         CAPTURE(width);
         CAPTURE(list.size());
@@ -300,7 +301,7 @@ TEST_SUITE("unit") {
             const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int64_t>(added), key.columns(0));
             for_each_target([&] {
               std::vector<std::int32_t> after(width);
-              const auto got = add_rows(tile, list, start.data(), key.columns(0), after.data());
+              const auto got = add_rows(tile, {list, next}, start.data(), key.columns(0), after.data());
               CHECK(got.has_value() == (over <= 0));
               if (!got) return;
               CHECK(*got == fingerprint);
@@ -313,7 +314,8 @@ TEST_SUITE("unit") {
       std::vector<std::int32_t> after(width);
       const std::vector<std::int32_t> before(width);
       // Too many terms to know.
-      CHECK_FALSE(add_rows(tile, std::vector<NodeId>(128, 0), before.data(), key.columns(0), after.data()).has_value());
+      CHECK_FALSE(
+          add_rows(tile, {std::vector<NodeId>(128, 0)}, before.data(), key.columns(0), after.data()).has_value());
     }
   }
 }
