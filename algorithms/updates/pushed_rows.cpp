@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/resources/memory_shares.h"
+#include "engine/resources/parallel.h"
 #include "engine/sweep/gather.h"
 #include "storage/io/error.h"
 
@@ -122,24 +123,29 @@ PushSources PushedRows::joined(std::vector<PushedRows> parts, std::uint32_t colu
     for (PushedRows& part : parts) part.spill();
     return parts.front().spool_->take();
   }
-  std::vector<NodeId> nodes;
-  std::vector<std::uint64_t> fingerprints;
-  std::vector<std::int32_t> deltas;
-  // Pages of the new rows are touched as the chunks go: until all are gone, the chunks' charge is good for both.
-  nodes.reserve(rows);
-  fingerprints.reserve(rows);
-  deltas.reserve(rows * columns + kTilePadding);
+  std::vector<std::pair<Chunk*, std::size_t>> chunks;  // and the rows before each
+  std::size_t before = 0;
   for (PushedRows& part : parts) {
     for (Chunk& chunk : part.chunks_) {
-      nodes.insert(nodes.end(), chunk.nodes.begin(), chunk.nodes.end());
-      fingerprints.insert(fingerprints.end(), chunk.fingerprints.begin(), chunk.fingerprints.end());
-      deltas.insert(deltas.end(), chunk.deltas.begin(), chunk.deltas.end());
-      chunk.nodes = {};
-      chunk.fingerprints = {};
-      chunk.deltas = {};
+      chunks.emplace_back(&chunk, before);
+      before += chunk.nodes.size();
     }
   }
-  deltas.resize(rows * columns + kTilePadding);
+  std::vector<NodeId> nodes(rows);
+  std::vector<std::uint64_t> fingerprints(rows);
+  // Pages of the new rows are touched as the chunks go: until all are gone, the chunks' charge is good for both.
+  auto deltas = std::make_unique_for_overwrite<std::int32_t[]>(rows * columns + kTilePadding);
+  std::fill_n(deltas.get() + rows * columns, kTilePadding, 0);
+  run_items(chunks.size(), rows * columns < kMostValues ? 1 : active_threads(), [&](std::size_t item, std::size_t) {
+    const auto& [chunk, first] = chunks[item];
+    std::copy(chunk->nodes.begin(), chunk->nodes.end(), nodes.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy(chunk->fingerprints.begin(), chunk->fingerprints.end(),
+              fingerprints.begin() + static_cast<std::ptrdiff_t>(first));
+    std::copy(chunk->deltas.begin(), chunk->deltas.end(), deltas.get() + first * columns);
+    chunk->nodes = {};
+    chunk->fingerprints = {};
+    chunk->deltas = {};
+  });
   parts.clear();
   return {std::move(nodes), std::move(fingerprints), std::move(deltas),
           budget.reserve(bytes_of(rows, columns), reserved_rows())};

@@ -24,8 +24,8 @@ class PushSources {
  public:
   PushSources() = default;
   /// deltas: nodes x columns, then kTilePadding zeros; `memory` is of both.
-  PushSources(std::vector<NodeId> nodes, std::vector<std::uint64_t> fingerprints, std::vector<std::int32_t> deltas,
-              Reservation memory)
+  PushSources(std::vector<NodeId> nodes, std::vector<std::uint64_t> fingerprints,
+              std::unique_ptr<std::int32_t[]> deltas, Reservation memory)
       : nodes_(std::move(nodes)),
         fingerprints_(std::move(fingerprints)),
         deltas_(std::move(deltas)),
@@ -43,13 +43,13 @@ class PushSources {
   }
   /// nodes x columns, and kTilePadding zeros.
   [[nodiscard]] const std::int32_t* deltas() const noexcept {
-    return file_ ? file_->as<std::int32_t>() + deltas_at_ / sizeof(std::int32_t) : deltas_.data();
+    return file_ ? file_->as<std::int32_t>() + deltas_at_ / sizeof(std::int32_t) : deltas_.get();
   }
 
  private:
   std::vector<NodeId> nodes_;
   std::vector<std::uint64_t> fingerprints_;
-  std::vector<std::int32_t> deltas_;
+  std::unique_ptr<std::int32_t[]> deltas_;
   Reservation memory_;
   std::optional<MappedSpool> file_;
   std::size_t file_rows_ = 0;

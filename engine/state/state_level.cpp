@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
@@ -267,6 +268,7 @@ void StateLevel::mark_changed(NodeRange range, const std::vector<FileEntry>& par
 
 std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
   std::vector<FileEntry> files = entries_;
+  std::vector<std::size_t> rewritten;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
     const StatePartition& partition = *partitions_[i];
     std::size_t dirty = resident_ ? partition.range().size() : 0;
@@ -274,7 +276,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
     // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
     // cheaper.
     if (dirty * 4 > partition.rows() || (fold && dirty > 0)) {
-      files[i] = rewrite(folder, partition);
+      rewritten.push_back(i);
       continue;
     }
     dirty_.for_each(partition.range(), [&](NodeId node, const DirtyRow&) {
@@ -288,6 +290,10 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
       }
     });
   }
+  run_items(rewritten.size(), active_threads(), [&](std::size_t item, std::size_t) {
+    const std::size_t i = rewritten[item];
+    files[i] = rewrite(folder, *partitions_[i]);
+  });
   return files;
 }
 

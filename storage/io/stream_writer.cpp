@@ -12,6 +12,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kAlignment = 4096;
+constexpr std::size_t kLeastDirectEnd = std::size_t{256} << 10;  // below it a copy takes less than waiting for the disk
 
 std::byte* allocate(std::size_t bytes) {
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
@@ -48,12 +49,15 @@ void StreamWriter::append(std::span<const std::byte> bytes) {
   }
 }
 
+void StreamWriter::try_direct() {
+  if (tried_direct_) return;
+  direct_ = set_direct(file_->descriptor(), true);
+  tried_direct_ = true;
+}
+
 void StreamWriter::write_full_buffer() {
   wait();
-  if (!tried_direct_) {  // small files never come here: they go through the page cache
-    direct_ = set_direct(file_->descriptor(), true);
-    tried_direct_ = true;
-  }
+  try_direct();
   if (!writing_) writing_.reset(allocate(kBufferBytes));
   std::swap(filling_, writing_);
   const std::span<const std::byte> bytes(writing_.get(), filled_);
@@ -65,8 +69,16 @@ void StreamWriter::write_full_buffer() {
 
 File StreamWriter::finish() {
   wait();
-  if (direct_) set_direct(file_->descriptor(), false);
-  file_->write_at(written_, {filling_.get(), filled_});
+  std::size_t done = 0;
+  if (filled_ >= kLeastDirectEnd) try_direct();
+  if (direct_) {
+    if (filled_ >= kLeastDirectEnd) {
+      done = filled_ / kAlignment * kAlignment;
+      file_->write_at(written_, {filling_.get(), done});
+    }
+    set_direct(file_->descriptor(), false);
+  }
+  file_->write_at(written_ + done, {filling_.get() + done, filled_ - done});
   written_ += filled_;
   filled_ = 0;
   return std::move(*file_);

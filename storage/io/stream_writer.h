@@ -36,6 +36,7 @@ class StreamWriter {
   };
   using Buffer = std::unique_ptr<std::byte, Free>;
 
+  void try_direct();  ///< small files do without: they go through the page cache
   void write_full_buffer();
   void wait();
 
