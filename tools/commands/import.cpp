@@ -108,6 +108,17 @@ void require_one_pipe(const ImportOptions& options) {
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
 }
 
+/// A folder that was fetched in part makes a store on which nothing can be trained, which would be noticed later.
+void note_missing_parts(const CommandLine& line, const OgbFolder& folder) {
+  const std::pair<const char*, const std::optional<InputFile>&> parts[] = {
+      {"labels", folder.labels}, {"train", folder.train}, {"valid", folder.valid}, {"test", folder.test}};
+  std::string missing;
+  for (const auto& [name, file] : parts)
+    if (!file) missing += (missing.empty() ? "" : ", ") + std::string(name);
+  if (!missing.empty())
+    line.note(line.get<std::string>("ogb") + " has no files of these, and the store will not have them: " + missing);
+}
+
 /// The sources that the folder holds.
 void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
   for (const std::string other : {"edges", "features", "nodes", "labels", "split"})
@@ -126,6 +137,7 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     throw InputError(display_name(*folder.edge_values), "whole file", "edges have no weights or features here",
                      "take the edges without them by --ignore-weights");
   options.empty_label = EmptyLine::kUnlabelled;
+  note_missing_parts(line, folder);
 }
 
 ImportOptions import_options(const CommandLine& line) {

@@ -272,7 +272,7 @@ Stream::Stream(CommandLine& line)
   if (writer_.dropped_bytes() > 0)
     line.note("the journal ended with " + counted(writer_.dropped_bytes(), "byte") +
               " of a batch that was never acknowledged; they are dropped, and no acknowledged request is among them");
-  note_models_left_behind(line, session_.models_left_behind());
+  if (prints_private()) note_models_left_behind(line, session_.models_left_behind());
   if (line.has("every") || line.get<bool>("follow"))
     arriving_.emplace(line, id_reader(writer_));
   else if (line.has("requests"))
@@ -366,15 +366,15 @@ void Stream::finish() {
   meter_.clear();
   if (line_.common().quiet || !prints_private()) return;  // how much was done tells of removed data
   if (report.update.rows_touched > 0)
-    line_.error() << "unweave: the last level brought up to date by " << report.update.plan.back() << ": "
-                  << counted(report.update.rows_touched, "row") << " in " << number_text(report.seconds) << " s, "
-                  << number_text(report.update.seconds_predicted) << " s predicted\n";
+    line_.note("the last level brought up to date by " + report.update.plan.back() + ": " +
+               counted(report.update.rows_touched, "row") + " in " + number_text(report.seconds) + " s, " +
+               number_text(report.update.seconds_predicted) + " s predicted");
   if (report.talk.ranks > 1 && report.talk.traffic.received_bytes > 0)
-    line_.error() << "unweave: " << report.talk.ranks << " ranks made the generation together, with "
-                  << bytes_text(report.talk.traffic.received_bytes) << " between them\n";
+    line_.note(std::to_string(report.talk.ranks) + " ranks made the generation together, with " +
+               bytes_text(report.talk.traffic.received_bytes) + " between them");
   if (const auto ratio = meter_.all().ratio())
-    line_.error() << "unweave: all batches and their last level in " << seconds_text(meter_.all().seconds) << ", "
-                  << share_text(*ratio) << " of the limit, " << seconds_text(*meter_.all().limit_seconds) << '\n';
+    line_.note("all batches and their last level in " + seconds_text(meter_.all().seconds) + ", " + share_text(*ratio) +
+               " of the limit, " + seconds_text(*meter_.all().limit_seconds));
 }
 
 /// What became of all requests together.
