@@ -85,6 +85,27 @@ TEST_SUITE("unit") {
     CHECK(!std::filesystem::exists(dir / "t/manifest.json"));
   }
 
+  TEST_CASE("a folder for temporary files that is missing hinders nobody who needs none, and is named to others") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "s").string(), gone = (dir / "gone").string();
+    testing::must({"generate", store, "--model", "sbm", "--nodes", "500", "--features", "8", "--quiet"});
+    testing::must({"propagate", store, "--quiet"});
+    const char* const set = std::getenv("TMPDIR");
+    const std::string before = set == nullptr ? "" : set;
+    ::setenv("TMPDIR", gone.c_str(), 1);
+    for (const std::string command : {"info", "plan", "train", "evaluate", "verify"}) {
+      CAPTURE(command);
+      CHECK(testing::run_process({command, store}).code == 0);
+    }
+    const testing::Finished rebuilt = testing::run_process({"verify", store, "--rebuild"});
+    const testing::Finished audited = testing::run_process({"audit", store, "--canary", "hub", "--trials", "16"});
+    before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+    for (const testing::Finished& needy : {rebuilt, audited}) {
+      CHECK(needy.code != 0);
+      CHECK(needy.error.find(gone + "/") != std::string::npos);
+    }
+  }
+
   TEST_CASE("a stream that finds no room at its end says that its requests are not to be sent again") {
     const testing::TempDir dir;
     const std::string store = (dir / "s").string(), requests = (dir / "requests").string();
