@@ -109,14 +109,14 @@ void require_one_pipe(const ImportOptions& options) {
 }
 
 /// A folder that was fetched in part makes a store on which nothing can be trained, which would be noticed later.
-void note_missing_parts(const CommandLine& line, const OgbFolder& folder) {
+void note_missing_parts(const CommandLine& line, const ImportOptions& from) {
   const std::pair<const char*, const std::optional<InputFile>&> parts[] = {
-      {"labels", folder.labels}, {"train", folder.train}, {"valid", folder.valid}, {"test", folder.test}};
+      {"labels", from.labels}, {"train", from.train}, {"valid", from.valid}, {"test", from.test}};
   std::string missing;
   for (const auto& [name, file] : parts)
     if (!file) missing += (missing.empty() ? "" : ", ") + std::string(name);
   if (!missing.empty())
-    line.note(line.get<std::string>("ogb") + " has no files of these, and the store will not have them: " + missing);
+    line.note(line.get<std::string>("ogb") + " has no files of these, nor has the store now: " + missing);
 }
 
 /// The sources that the folder holds.
@@ -137,7 +137,6 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     throw InputError(display_name(*folder.edge_values), "whole file", "edges have no weights or features here",
                      "take the edges without them by --ignore-weights");
   options.empty_label = EmptyLine::kUnlabelled;
-  note_missing_parts(line, folder);
 }
 
 ImportOptions import_options(const CommandLine& line) {
@@ -280,6 +279,7 @@ void run_import(CommandLine& line) {
   const ImportReport report = import_store(line.positional(0), options, resources);
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
+  if (line.has("ogb")) note_missing_parts(line, options);
   if (!line.common().quiet) {
     if (!report.order_reason.empty()) line.error() << "note: " << report.order_reason << '\n';
     if (report.resumed) line.error() << "note: " << resumed_text(*report.resumed) << '\n';

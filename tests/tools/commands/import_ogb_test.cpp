@@ -196,7 +196,7 @@ TEST_SUITE("unit") {
     const auto note_of = [&](const char* folder) {
       return run({"import", (dir / std::to_string(++stores)).string(), "--ogb", (dir / folder).string()}).error;
     };
-    const std::string missing = " has no files of these, and the store will not have them: ";
+    const std::string missing = " has no files of these, nor has the store now: ";
     CHECK(note_of("both").find(missing) == std::string::npos);
 
     fs::remove(dir / "both" / "split" / "time" / "valid.csv.gz");
