@@ -85,7 +85,7 @@ void print(const VerifyReport& report, Subject subject, std::ostream& out, bool 
   count_of_store("models", "models", report.models);
   if (report.outdated > 0) figures.count("models_outdated", "models outdated, not checked", report.outdated);
   figures.count("certificates", "certificates", report.certificates);
-  if (subject == Subject::log)
+  if (subject != Subject::model)
     figures.count("receipts", "receipts", report.receipts);
   else
     figures.json["receipts"] = report.receipts;
