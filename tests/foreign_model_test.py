@@ -134,8 +134,12 @@ def check_descended(store):
 def check_by_trail(file):
     """The verifier that shares no code reads each form, and tells one changed bit of a weight."""
     command = [sys.executable, "-B", TRAIL, file.with_suffix(".jsonl"), "--model", file]
-    code = lambda: subprocess.run([*map(str, command)], capture_output=True, check=False).returncode
+    run = lambda *more: subprocess.run([*map(str, command), *more], capture_output=True, check=False, text=True)
+    code = lambda: run().returncode
     check(code() == 0, f"certificate_trail.py does not know the weights in {file.name}")
+    key = json.loads(file.with_suffix(".jsonl").read_text().splitlines()[0])["public_key"]
+    check(f"signed under {key}, a key that only this file names" in run().stderr, "it says whose key it took")
+    check(run("--public-key", key).stderr == "", "under a given key there is nothing to add")
     data = file.read_bytes()
     if file.suffix == ".npz":
         with np.load(file) as held:

@@ -68,7 +68,7 @@ AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, 
   LiveStore store(path, Access::read, budget, release_ledger());
   const Canary canary = release_canary(attack.canary, store, record, options.rows, budget);
   const Reservation memory = solver_entry(record.model.solver).reserve(record.options, Model{}, canary.before, budget);
-  const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-audit-");
+  const TemporaryFolder folder(temporary_path(), "unweave-audit-");
   AuditOptions how;
   how.trials = options.trials;
   how.confidence = options.confidence;

@@ -12,6 +12,8 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
+#include "algorithms/models/model_name.h"
+#include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/updates/batch_pace.h"
@@ -305,6 +307,16 @@ CloseReport StreamSession::close() {
   impl_->store.dismiss_ranks();
   if (impl_->feed) impl_->feed->seal();
   return report;
+}
+
+std::vector<std::string> StreamSession::models_left_behind() const {
+  std::vector<std::string> names;
+  const LiveStore& store = impl_->store;
+  for (std::string& name : model_names(store.path(), store.manifest()))
+    if ((!impl_->learner || name != name_of(impl_->learner->record())) &&
+        std::filesystem::exists(model_file(store.path(), name)))
+      names.push_back(std::move(name));
+  return names;
 }
 
 bool StreamSession::caught_up() const noexcept {

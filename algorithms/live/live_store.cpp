@@ -107,7 +107,7 @@ void LiveStore::open_embedding() {
       embedding_ = std::make_unique<Embedding>(path_, manifest_, *contents_);
     } else {
       require_ranks();
-      if (!own_folder_) own_folder_.emplace(std::filesystem::temp_directory_path(), "unweave-rank-");
+      if (!own_folder_) own_folder_.emplace(temporary_path(), "unweave-rank-");
       const TileColumns columns =
           job_columns(manifest_.features, ranks_->rank(), ranks_->size(), manifest_.propagation->scale_bits);
       const ColumnRange part{static_cast<std::uint32_t>(columns.first), static_cast<std::uint32_t>(columns.count)};

@@ -59,7 +59,7 @@ class LiveStore {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   /// Where unlinked temporary files go: a reader writes nothing into the store's folder.
   [[nodiscard]] std::filesystem::path temporary_folder() const {
-    return access_ == Access::write ? path() : std::filesystem::temp_directory_path();
+    return access_ == Access::write ? path() : temporary_path();
   }
   [[nodiscard]] const Manifest& manifest() const noexcept { return manifest_; }
   [[nodiscard]] const Contents& contents() const noexcept { return *contents_; }

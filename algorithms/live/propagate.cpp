@@ -111,6 +111,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   if (folder != nullptr && !parts.how.assemble && !cuts && !std::filesystem::exists(folder->path()) &&
       !(spec.kept.has_sums() && plan.state.state_bytes >= parts.how.least_kept_bytes))
     folder = nullptr;
+  const bool goes_on = folder != nullptr && std::filesystem::exists(folder->path());  // not all is summed here
   std::optional<PreparedTiles> prepared;
   std::optional<TemporaryTiles> own;
   if (folder != nullptr)
@@ -131,7 +132,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   report.sweep_seconds = result.seconds;
   report.fill_seconds += result.fill_seconds;
   report.sync_seconds = result.drain_seconds;
-  if (result.seconds > 0)
+  if (result.seconds > 0 && !goes_on)
     report.arc_features_per_second =
         static_cast<double>(contents.graph().num_terms()) * job.columns * spec.levels / result.seconds;
   return files;

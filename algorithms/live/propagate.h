@@ -37,7 +37,7 @@ struct PropagateReport {
   /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where
   /// the rates of the machine are not known.
   std::optional<PropagationSeconds> predicted;
-  double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds
+  double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds; 0: parts were there already
 };
 
 /// Called from any thread, one call at a time; may be empty.

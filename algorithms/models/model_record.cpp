@@ -337,7 +337,7 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
   throw DataError(store.string() + ": the model of " + name_of(record) +
                   " stands on another propagation than the store's; run " +
                   operation("train " + store.string() + ' ' + selecting(record.model.solver, name_of(record))) +
-                  " again, where two stores are compared once both are propagated alike");
+                  " again, or propagate the store as it was when the model was trained");
 }
 
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {

@@ -69,7 +69,9 @@ std::vector<double> read_weights(const fs::path& file, std::uint64_t features, s
   return weights;
 }
 
-void check_export(const fs::path& file, const fs::path& lines, const std::optional<std::string>& public_key) {
+/// Checks the weights, and says what their line does not show.
+void check_export(const fs::path& file, const fs::path& lines, const std::optional<std::string>& public_key,
+                  VerifyReport& report) {
   const Beside beside = read_beside(lines);
   const Json line = parse_json_or_discard<Json>(beside.certificate), opening = parse_json_or_discard<Json>(beside.key);
   if (!line.is_object() || line.value("format", Json()) != Json(kCertificateFormat) || !is_sealed(beside.certificate))
@@ -89,7 +91,7 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
                        line.at("public_key").get<std::string>());
     if (opening.at("certificate") != line.at("digest"))
       throw CheckError(lines.string() + ": line 2: it is the key of another certificate's weights");
-    static_cast<void>(check_line(line));
+    const CheckedLine checked = check_line(line);
     const Json& constants = line.at("constants");
     const auto features = whole_number<std::uint32_t>(constants.at("features").at("value")),
                classes = whole_number<std::uint32_t>(constants.at("classes").at("value"));
@@ -103,6 +105,7 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
                       "model anew after its next release");
     if (to_hex(hash_of(bytes, *key)) != line.at("weights_digest").get<std::string>())
       throw CheckError(file.string() + ": these are not the weights that the certificate speaks of");
+    add_unproved(lines, {checked}, public_key, line.at("public_key").get<std::string>(), report);
   } catch (const nlohmann::json::exception&) {
     malformed();
   } catch (const Error&) {
@@ -122,7 +125,7 @@ VerifyReport verify_exported_model(const fs::path& weights, const std::optional<
       report.bytes += File::open_read(file).size();
       ++report.files;
     }
-    check_export(weights, lines, public_key);
+    check_export(weights, lines, public_key, report);
     report.certificates = 1;
   } catch (const DataError& error) {
     report.findings.push_back({true, error.message(), weights.string()});

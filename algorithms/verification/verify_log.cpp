@@ -70,6 +70,7 @@ CheckedLine checked(const Json& json) {
   line.sequence = whole_at(json, "sequence");
   line.budget = json.at("budget");
   line.certified = json.value("certified", false);
+  line.disclaims = json.contains("certified") && !line.certified;
   if (const Json& batch = json.at("batch"); !batch.is_null()) {
     line.first = whole_at(batch, "first");
     line.root = root_at(batch);
@@ -173,22 +174,45 @@ CheckedLine check_line(const Json& line) {
   return one;
 }
 
+void add_unproved(const fs::path& file, const std::vector<CheckedLine>& lines,
+                  const std::optional<std::string>& public_key, const std::string& last_key, VerifyReport& report) {
+  if (lines.empty() || !report.ok()) return;
+  if (!public_key)
+    report.remarks.push_back(file.string() + ": signed under " + last_key +
+                             ", a key that only this file names: whoever writes another file signs it under a key of " +
+                             "their own; give the one that the first training printed, by " + option("public-key"));
+  std::vector<bool> stands(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) stands[i] = !lines[i].disclaims;
+  if (const std::string numbers = gaps_of(stands); !numbers.empty())
+    report.remarks.push_back(file.string() +
+                             ": certificates that say themselves that they are not certified, so that " +
+                             "no theorem stands behind these releases: " + numbers);
+}
+
 void LogChecker::take(std::string_view line, std::uint64_t number) {
   const std::string place = place_of(file_, number);
   const auto damaged = [&](const std::string& what) {
     throw DataError(place + what + "; restore the file from a copy");
   };
   const Json json = parse_json_or_discard<Json>(line);
-  if (!json.is_object() || json.value("format", Json()) != Json(kCertificateFormat))
-    damaged(json.is_object() && json.value("format", Json()).is_string() &&
-                    json.at("format").get<std::string>().starts_with("unweave receipt")
-                ? "this is a receipt; give receipts with " + option("receipts") + " and name a log of certificates"
-                : "this is no certificate of a public log");
+  const std::string format = json.is_object() && json.contains("format") && json.at("format").is_string()
+                                 ? json.at("format").get<std::string>()
+                                 : std::string();
+  if (format.starts_with("unweave receipt"))
+    throw DataError(place + "this is a receipt; give receipts with " + option("receipts") +
+                    " and name a log of certificates");
+  if (format == kWeightsKeyFormat)
+    throw DataError(place + "this is the key of an exported model; name the model in the place of this file");
+  if (json.is_object() && format.empty() && json.contains("nonce"))
+    throw DataError(place + "this is the private part of a certificate; name the public log, NAME.jsonl beside it");
+  if (format != kCertificateFormat) damaged("this is no certificate of a public log");
   if (!is_sealed(line)) damaged("the certificate was altered: its digest or its signature does not fit");
   try {
     const LogPlace next = place_in(json);
     if (lines_.empty() && next.number > 1)
-      throw CheckError("this is certificate " + std::to_string(next.number) + ", and those before are missing");
+      throw CheckError("this is certificate " + std::to_string(next.number) +
+                       ", and those before are missing; where this file came with an exported " +
+                       "model, name the model in its place");
     if (public_key_ && next.public_key != *public_key_)
       throw CheckError("it is signed by another key, whose public half is " + next.public_key);
     public_key_ = next.public_key;
@@ -283,6 +307,7 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
     report.findings.push_back({false, error.message()});
   }
   report.certificates += log.lines().size();
+  add_unproved(file, log.lines(), public_key, log.public_key(), report);
   return report;
 }
 

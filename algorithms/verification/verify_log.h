@@ -23,11 +23,17 @@ struct CheckedLine {
   std::uint64_t first = 0;  ///< first request that it covers, up to `sequence`; 0: it covers no request
   double budget = 0;
   bool certified = false;  ///< as far as the public line says
+  bool disclaims = false;  ///< it says that it is not certified; where that is private, it says neither
 };
 
 /// What one line says of itself, whatever the lines around it. Throws CheckError for what is false, Json::exception,
 /// UsageError, std::runtime_error for what no release can say.
 [[nodiscard]] CheckedLine check_line(const nlohmann::ordered_json& line);
+
+/// What public lines do not show though all checks of them hold, as remarks: whose key it is where `public_key` names none,
+/// and which of `lines` are not certified. `last_key`: the key under which they are signed.
+void add_unproved(const std::filesystem::path& file, const std::vector<CheckedLine>& lines,
+                  const std::optional<std::string>& public_key, const std::string& last_key, VerifyReport& report);
 
 /// Takes the lines of one log in order.
 class LogChecker {

@@ -327,7 +327,7 @@ void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options)
     }
     if (columns.first == 0) rows += some.size();
   };
-  const TemporaryFolder folder(std::filesystem::temp_directory_path(), "unweave-verify-");
+  const TemporaryFolder folder(temporary_path(), "unweave-verify-");
   RowConverter converter(folder.path(), context.contents, spec, targets, plan.width, kRebuildBatch, compare);
   propagation_sweep(source, options, plan, context.budget, level0_fill(context.contents, spec),
                     [&](int level, TileColumns columns, const SumRows& sums) { converter.put(level, columns, sums); });

@@ -11,6 +11,7 @@
 #include "engine/graph/node_count.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/graph_order.h"
+#include "engine/ingest/import_context.h"
 #include "engine/ingest/import_identity.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -142,7 +143,9 @@ std::string decimal(double number) {
 class Survey {
  public:
   Survey(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget)
-      : options_(options), budget_(budget), folder_(present_folder(store)) {}
+      : options_(with_charges(options, budget, [](const std::string&) {})),  // what is skipped is told by the import
+        budget_(budget),
+        folder_(present_folder(store)) {}
 
   ImportForecast make(const MachineProfile* machine) {
     forecast_.memory_available_bytes = budget_.available();
@@ -200,17 +203,16 @@ class Survey {
 
   void look_at_edges() {
     if (!options_.edges) return;
+    // An import sorts while it reads: a window that has no room beside that is refused here, too.
+    const Reservation sorting = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const InputFile& file = *options_.edges;
     const PlainSize size = plain_size(file);
     text_bytes_ = size.bytes;
     unpacked_bytes_ = size.compressed ? size.bytes : 0;
     if (!options_.ids) {
-      // What the text skips is told when it is imported.
-      InputFile quiet = file;
-      quiet.remark = [](const std::string&) {};
       const auto reader =
-          open_edges(quiet, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_, options_.two_row_edges,
-                             options_.ignore_weights, options_.max_weight, options_.edge_weights});
+          open_edges(file, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_, options_.two_row_edges,
+                            options_.ignore_weights, options_.max_weight, options_.edge_weights});
       if (const auto declared = reader->declared_nodes(); declared && nodes_ == 0) nodes_ = *declared;
       std::vector<Edge> some(kSampleEdges);
       std::vector<std::uint32_t> weights(options_.max_weight > 1 ? kSampleEdges : 0);
@@ -321,7 +323,7 @@ class Survey {
   }
 
   static constexpr std::uint64_t kLeastImport = std::uint64_t{2} << 20;
-  const ImportOptions& options_;
+  ImportOptions options_;
   MemoryBudget& budget_;
   std::filesystem::path folder_;
   ImportForecast forecast_;

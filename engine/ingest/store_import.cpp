@@ -36,10 +36,7 @@
 #include "storage/io/store_folders.h"
 
 namespace unweave {
-namespace {
 
-/// Its files give their remarks to `take`, and charge their zstd windows. Those of usual levels go on working under
-/// small budgets: they are charged as far as there is room.
 ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const TakeRemark& take) {
   const auto add = [&](InputFile& file) {
     file.remark = take;
@@ -62,6 +59,8 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
   }
   return options;
 }
+
+namespace {
 
 std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input,
                                            std::optional<std::uint64_t> nodes) {

@@ -16,6 +16,15 @@
 
 namespace unweave {
 
+std::filesystem::path temporary_path() {
+  std::error_code missing;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(missing);
+  if (!missing) return folder;
+  for (const char* const variable : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"})  // in the order of the standard library
+    if (const char* const named = std::getenv(variable); named != nullptr && *named != '\0') return named;
+  return "/tmp";
+}
+
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& in, const std::string& prefix) {
   std::string name = (in / (prefix + "XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) throw_system_error("create a folder", name, errno);

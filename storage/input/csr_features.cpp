@@ -223,6 +223,14 @@ std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& pat
   return features;
 }
 
+/// The first names of arrays, for a message.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kTold = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kTold); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kTold ? text + " and others" : text;
+}
+
 }  // namespace
 
 std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optional<std::uint64_t> rows) {
@@ -249,7 +257,8 @@ std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optiona
   if (members.size() == 1) return open_npy_features(NpyReader(InputFile{file.path, members[0]}));
   if (has("arr_0")) return open_npy_features(NpyReader(InputFile{file.path, "arr_0"}));
   throw InputError(file.path, "members", "no CSR matrix (data, indices, indptr, shape) and not one dense array",
-                   "save the features alone with scipy.sparse.save_npz or numpy.save");
+                   "name one array, as " + file.path.string() + "[NAME]: it has " + some_of(members) +
+                       "; or save the features alone with scipy.sparse.save_npz or numpy.save");
 }
 
 std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns) {

@@ -149,6 +149,16 @@ inline std::string text_of(const VerifyReport& report) {
   return text;
 }
 
+/// Whether all is right with a log that was read without its owner's public key, which is noted of it, as are releases of
+/// seeded noise, that are not certified.
+inline bool is_sound(const VerifyReport& report) {
+  const auto notes = [&](std::size_t i, const char* words) {
+    return report.remarks[i].find(words) != std::string::npos;
+  };
+  return report.ok() && !report.remarks.empty() && notes(0, "a key that only this file names") &&
+         (report.remarks.size() == 1 || (report.remarks.size() == 2 && notes(1, "they are not certified")));
+}
+
 /// Exactly one finding, false or unreadable, that holds the words.
 inline void check_one(const VerifyReport& report, bool unreadable, const std::string& words) {
   CAPTURE(words);

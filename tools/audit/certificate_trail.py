@@ -9,7 +9,9 @@ Checks every digest, the chain, the signatures (Ed25519, RFC 8032), that certifi
 nothing private stands there, that T1's noise and every delta follow from public numbers, and that each receipt's request is
 one that its certificate commits to, with this outcome (storage/FORMAT.md); of an exported model that its weights are those of the
 certificate beside them. Prints what is false, a line each, and exits 1; 0
-where all holds, with how many receipts say "applied" and how many "rejected"; 2 where something cannot be read. Python 3.9 and NumPy.
+where all holds, with how many receipts say "applied" and how many "rejected"; 2 where something cannot be read. Where all holds
+it notes on standard error what that does not prove: whose key it is, without --public-key, and releases that are not
+certified. Python 3.9 and NumPy.
 """
 import argparse
 import collections
@@ -307,6 +309,19 @@ def receipt_problem(receipt, lines):
     return "" if root == bytes.fromhex(batch["root"]) else "its certificate does not cover this request with this outcome"
 
 
+def note_unproved(lines, public_key):
+    """Says on standard error what lines that are all in order do not prove."""
+    said = [json.loads(line) for line in lines]
+    if not public_key:
+        print(f"note: signed under {said[0]['public_key']}, a key that only this file names: whoever writes another file "
+              "signs it under a key of their own; give the one that the first training printed, by --public-key",
+              file=sys.stderr)
+    bare = [str(number) for number, line in enumerate(said, 1) if line.get("certified") is False]
+    if bare:
+        print("note: certificates that say themselves that they are not certified, so that no theorem stands behind "
+              "these releases: " + ", ".join(bare), file=sys.stderr)
+
+
 def report(program, check):
     """Prints what check() finds false; the exit code: 0 nothing, 1 something, 2 what it reads cannot be read."""
     try:
@@ -331,7 +346,10 @@ def main():
         lines = given.log.read_text().splitlines()
         if given.model:
             intercept = json.loads(lines[0])["constants"].get("intercept", {"value": False})["value"]
-            return check_export(lines, read_weights(given.model, intercept), given.public_key)
+            false = check_export(lines, read_weights(given.model, intercept), given.public_key)
+            if not false:
+                note_unproved(lines[:1], given.public_key)
+            return false
         false = check_log(lines, given.public_key)
         if given.receipts and not false:
             told = collections.Counter()
@@ -342,6 +360,8 @@ def main():
                 told[receipt.get("status", "without a status")] += 1
             if not false:
                 print("receipts: " + ", ".join(f"{count} {status}" for status, count in sorted(told.items())))
+        if not false:
+            note_unproved(lines, given.public_key)
         return false
 
     return report("certificate_trail", check)

@@ -211,7 +211,7 @@ CommandLine::CommandLine(std::string_view command, std::vector<std::string> word
   add("threads", po::value<Count>()->value_name("N")->default_value({0}), "worker threads; 0: one per core");
   add("memory", po::value<Bytes>()->value_name("SIZE"), "budget, such as 512M or 8G; default: 80 % of all memory");
   add("json", po::bool_switch(), "results as JSON, one object a line");
-  add("quiet", po::bool_switch(), "no progress on standard error");
+  add("quiet", po::bool_switch(), "neither progress nor notes on standard error");
   add("seed", po::value<Count>()->value_name("N"), "of what is random; for tests, never with private data");
   add("help", po::bool_switch(), "print this text; -h for short");
 }

@@ -108,6 +108,17 @@ void require_one_pipe(const ImportOptions& options) {
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
 }
 
+/// A folder that was fetched in part makes a store on which nothing can be trained, which would be noticed later.
+void note_missing_parts(const CommandLine& line, const ImportOptions& from) {
+  const std::pair<const char*, const std::optional<InputFile>&> parts[] = {
+      {"labels", from.labels}, {"train", from.train}, {"valid", from.valid}, {"test", from.test}};
+  std::string missing;
+  for (const auto& [name, file] : parts)
+    if (!file) missing += (missing.empty() ? "" : ", ") + std::string(name);
+  if (!missing.empty())
+    line.note(line.get<std::string>("ogb") + " has no files of these, nor has the store now: " + missing);
+}
+
 /// The sources that the folder holds.
 void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
   for (const std::string other : {"edges", "features", "nodes", "labels", "split"})
@@ -268,6 +279,7 @@ void run_import(CommandLine& line) {
   const ImportReport report = import_store(line.positional(0), options, resources);
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
+  if (line.has("ogb")) note_missing_parts(line, options);
   if (!line.common().quiet) {
     if (!report.order_reason.empty()) line.error() << "note: " << report.order_reason << '\n';
     if (report.resumed) line.error() << "note: " << resumed_text(*report.resumed) << '\n';

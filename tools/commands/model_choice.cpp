@@ -16,13 +16,13 @@ void add_model_choice(CommandLine& line, const std::string& text) {
 
 void note_state(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   const std::string &name = model.name(), &solver = model.solver();
+  if (const std::optional<std::string> mismatch = propagation_mismatch(reader, model))
+    return line.note(command_text(*mismatch));  // a stream could not bring it up to date
   if (const std::uint64_t absorbed = model.facts().sequence; absorbed != reader.acknowledged())
     line.note("the model " + model_text(name, solver) + " is outdated: it has absorbed " + count_text(absorbed) +
               " of " + counted(reader.acknowledged(), "request") + "; `unweave stream " + reader.path().string() +
               " --requests /dev/null " + (name == solver ? "--solver " : "--name ") + name +
               "` brings it up to date, so does `unweave train`");
-  if (const std::optional<std::string> mismatch = propagation_mismatch(reader, model))
-    line.note(command_text(*mismatch));
 }
 
 }  // namespace unweave

@@ -11,7 +11,7 @@ namespace unweave {
 /// --solver NAME and --name NAME.
 void add_model_choice(CommandLine& line, const std::string& text);
 
-/// Notes that a model is outdated, or stands on another propagation than the store's.
+/// Notes that a model stands on another propagation than the store's, or else that it is outdated.
 void note_state(const CommandLine& line, const StoredModel& model, const Reader& reader);
 
 }  // namespace unweave

@@ -109,4 +109,10 @@ void note_removed_models(const CommandLine& line, std::span<const std::string> n
   line.error() << "note: removes these models, which have to be trained again: " << joined(names) << '\n';
 }
 
+void note_models_left_behind(const CommandLine& line, std::span<const std::string> names) {
+  if (names.empty()) return;
+  line.note("these models do not follow the stream, and go on knowing what it removes: " + joined(names) +
+            "; --solver or --name lets one follow, now or in a later stream, when its receipts may be gone");
+}
+
 }  // namespace unweave

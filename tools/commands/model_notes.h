@@ -19,4 +19,7 @@ void note_replaced_model(const CommandLine& line, const ModelFacts& present, con
 /// That these models will be removed.
 void note_removed_models(const CommandLine& line, std::span<const std::string> names);
 
+/// That these models do not follow a stream, and what lets them.
+void note_models_left_behind(const CommandLine& line, std::span<const std::string> names);
+
 }  // namespace unweave

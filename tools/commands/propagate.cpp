@@ -207,15 +207,19 @@ void run_propagate(CommandLine& line) {
     figures.json["seconds_predicted"] = report.predicted->total();
     figures.json["predicted"] = parts_of(*report.predicted);
   }
-  figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
+  if (report.arc_features_per_second > 0 || spec.levels == 0)
+    figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
+  else
+    figures.add("arc_features_per_second", "arc features a second", nullptr, "not known: parts were there already");
   figures.json["limit_ratio"] = nullptr;
   figures.json["limit_arc_features_per_second"] = nullptr;
   figures.json["limit_nodes"] = nullptr;
   measure.report(figures.json);
   figures.ranks();
   if (limit) {
-    figures.number("limit_ratio", "share of the gather limit",
-                   report.arc_features_per_second / limit->limit_per_second);
+    if (report.arc_features_per_second > 0)
+      figures.number("limit_ratio", "share of the gather limit",
+                     report.arc_features_per_second / limit->limit_per_second);
     figures.number("limit_arc_features_per_second", "limit: uncompressed gather", limit->limit_per_second);
     figures.json["limit_nodes"] = limit->nodes;
   }

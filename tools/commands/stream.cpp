@@ -23,6 +23,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
 #include "tools/commands/local_option.h"
+#include "tools/commands/model_notes.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
@@ -230,6 +231,7 @@ class Stream {
   void print_summary() const;
   [[nodiscard]] std::string text(std::size_t i) const;
   [[nodiscard]] std::string acknowledged_before() const;
+  [[nodiscard]] std::string all_acknowledged() const;
   [[nodiscard]] std::string input_name() const {
     const std::string name = input_of(line_);
     return name == "-" ? "standard input" : expires_ || name.empty() ? "edges whose time has come" : name;
@@ -270,6 +272,7 @@ Stream::Stream(CommandLine& line)
   if (writer_.dropped_bytes() > 0)
     line.note("the journal ended with " + counted(writer_.dropped_bytes(), "byte") +
               " of a batch that was never acknowledged; they are dropped, and no acknowledged request is among them");
+  if (prints_private()) note_models_left_behind(line, session_.models_left_behind());
   if (line.has("every") || line.get<bool>("follow"))
     arriving_.emplace(line, id_reader(writer_));
   else if (line.has("requests"))
@@ -363,15 +366,15 @@ void Stream::finish() {
   meter_.clear();
   if (line_.common().quiet || !prints_private()) return;  // how much was done tells of removed data
   if (report.update.rows_touched > 0)
-    line_.error() << "unweave: the last level brought up to date by " << report.update.plan.back() << ": "
-                  << counted(report.update.rows_touched, "row") << " in " << number_text(report.seconds) << " s, "
-                  << number_text(report.update.seconds_predicted) << " s predicted\n";
+    line_.note("the last level brought up to date by " + report.update.plan.back() + ": " +
+               counted(report.update.rows_touched, "row") + " in " + number_text(report.seconds) + " s, " +
+               number_text(report.update.seconds_predicted) + " s predicted");
   if (report.talk.ranks > 1 && report.talk.traffic.received_bytes > 0)
-    line_.error() << "unweave: " << report.talk.ranks << " ranks made the generation together, with "
-                  << bytes_text(report.talk.traffic.received_bytes) << " between them\n";
+    line_.note(std::to_string(report.talk.ranks) + " ranks made the generation together, with " +
+               bytes_text(report.talk.traffic.received_bytes) + " between them");
   if (const auto ratio = meter_.all().ratio())
-    line_.error() << "unweave: all batches and their last level in " << seconds_text(meter_.all().seconds) << ", "
-                  << share_text(*ratio) << " of the limit, " << seconds_text(*meter_.all().limit_seconds) << '\n';
+    line_.note("all batches and their last level in " + seconds_text(meter_.all().seconds) + ", " + share_text(*ratio) +
+               " of the limit, " + seconds_text(*meter_.all().limit_seconds));
 }
 
 /// What became of all requests together.
@@ -463,6 +466,13 @@ std::string Stream::acknowledged_before() const {
   return acknowledged_.requests() == 0 ? "" : "; " + acknowledged_.text(false);
 }
 
+/// What an error at the end has to add: its remedy, the command again, would send every request once more.
+std::string Stream::all_acknowledged() const {
+  if (acknowledged_.requests() == 0) return "";
+  return "; all requests of " + input_name() +
+         " are acknowledged, so send none of them again: the next command that writes the store does what is left";
+}
+
 void Stream::run() {
   Request request;
   try {
@@ -489,7 +499,12 @@ void Stream::run() {
     throw ResourceError(error.message() + acknowledged_before());
   }
   acknowledged_.finish();
-  finish();
+  try {
+    finish();
+  } catch (const ResourceError& error) {
+    print_summary();
+    throw ResourceError(error.message() + all_acknowledged());
+  }
   print_summary();
   if (batch_ == 0 && !line_.common().quiet)
     line_.error() << "unweave: "

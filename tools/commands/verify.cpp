@@ -1,7 +1,10 @@
 // tools/commands/verify.cpp - `unweave verify`: is a store what it says it is?
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
@@ -32,7 +35,26 @@ std::ostream& operator<<(std::ostream& out, const SampleSize& size) {
 
 namespace {
 
-void print(const VerifyReport& report, std::ostream& out, bool as_json) {
+/// What is verified.
+enum class Subject { store, log, model };
+
+/// Findings that are printed; --json has all.
+constexpr std::size_t kToldFindings = 20;
+
+/// What an auditor who has public lines alone cannot learn from them.
+std::string_view not_checked(Subject subject) {
+  switch (subject) {
+    case Subject::store:
+      return "";
+    case Subject::log:
+      return "; weights and data were not checked, which takes the exported model, or the store";
+    case Subject::model:
+      return "; that training leads to these weights was not checked, which takes the store";
+  }
+  return "";
+}
+
+void print(const VerifyReport& report, Subject subject, std::ostream& out, bool as_json) {
   Figures figures;
   figures.json = {{"ok", report.ok()},
                   {"checked", report.checked()},
@@ -44,33 +66,47 @@ void print(const VerifyReport& report, std::ostream& out, bool as_json) {
   figures.bytes("bytes", "bytes", report.bytes);
   if (report.unfinished_parts > 0)
     figures.count("unfinished_parts", "parts of unfinished propagations", report.unfinished_parts);
-  figures.count("arcs", "arcs", report.arcs);
-  figures.count("rows", "rows", report.rows);
+  // A table of what there is to check: nothing of a store where there is none.
+  const auto count_of_store = [&](const char* name, const char* label, std::uint64_t value) {
+    if (subject == Subject::store)
+      figures.count(name, label, value);
+    else
+      figures.json[name] = value;
+  };
+  count_of_store("arcs", "arcs", report.arcs);
+  count_of_store("rows", "rows", report.rows);
   if (report.proved > 0) figures.count("proved_rows", "rows proved together", report.proved);
   if (report.rebuilt > 0) {
     figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
     figures.count("rebuild_tiles", "column tiles of that propagation", report.rebuild_tiles);
     figures.bytes("rebuild_memory_bytes", "memory of that propagation", report.rebuild_bytes);
   }
-  figures.count("counts", "reader counts", report.counts);
-  figures.count("models", "models", report.models);
+  count_of_store("counts", "reader counts", report.counts);
+  count_of_store("models", "models", report.models);
   if (report.outdated > 0) figures.count("models_outdated", "models outdated, not checked", report.outdated);
   figures.count("certificates", "certificates", report.certificates);
-  figures.count("receipts", "receipts", report.receipts);
+  if (subject != Subject::model)
+    figures.count("receipts", "receipts", report.receipts);
+  else
+    figures.json["receipts"] = report.receipts;
   if (report.receipts > 0) {
     figures.count("receipts_applied", "receipts of applied requests", report.applied);
     figures.count("receipts_rejected", "receipts of rejected requests", report.rejected);
   }
   if (!as_json) {
     for (const std::string& remark : report.remarks) out << "note: " << command_text(remark) << '\n';
-    for (const Finding& finding : report.findings)
-      out << (finding.unreadable ? "damaged: " : "false: ") << command_text(finding.text) << '\n';
+    const std::size_t told = std::min(report.findings.size(), kToldFindings);
+    for (std::size_t i = 0; i < told; ++i)
+      out << (report.findings[i].unreadable ? "damaged: " : "false: ") << command_text(report.findings[i].text) << '\n';
+    if (told < report.findings.size())
+      out << "and " << count_text(report.findings.size() - told) << " more; --json names all of them\n";
   }
   figures.print(out, as_json);
   if (as_json) return;
   out << (report.ok() ? "all checks hold" : "some checks do not hold");
   if (report.ok() && report.outdated > 0)
     out << "; outdated models were not checked, and have not forgotten every request";
+  if (report.ok()) out << not_checked(subject);
   out << '\n';
 }
 
@@ -144,10 +180,13 @@ void run_verify(CommandLine& line) {
   const std::filesystem::path what = line.positional(0);
   // A store may be called anything, a file with no store in it is an export or a log.
   const bool folder = std::filesystem::is_directory(what);
-  const VerifyReport report = !folder && is_export(what)                          ? verify_weights(line)
-                              : !folder && std::filesystem::is_regular_file(what) ? verify_trail(line)
-                                                                                  : verify_all(line);
-  print(report, line.out(), line.common().json);
+  const Subject subject = !folder && is_export(what)                          ? Subject::model
+                          : !folder && std::filesystem::is_regular_file(what) ? Subject::log
+                                                                              : Subject::store;
+  const VerifyReport report = subject == Subject::model ? verify_weights(line)
+                              : subject == Subject::log ? verify_trail(line)
+                                                        : verify_all(line);
+  print(report, subject, line.out(), line.common().json);
   if (report.ok()) return;
   const std::string summary = line.positional(0) + ": " + counted(report.findings.size(), "error") +
                               (report.findings.size() == 1 ? ": " : "; the first: ") + report.findings.front().text;

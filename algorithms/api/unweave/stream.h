@@ -152,6 +152,8 @@ class StreamSession {
   /// Does what batches have put off, and makes a generation of the store of it. The session takes no more batches.
   CloseReport close();
 
+  /// Names of the store's models that do not follow: the first request of the session makes them outdated.
+  [[nodiscard]] std::vector<std::string> models_left_behind() const;
   /// Whether the model had missed requests of earlier streams, and no batch has told of it yet.
   [[nodiscard]] bool caught_up() const noexcept;
   /// The largest 2-norm, over the columns, of the error that stale rows leave in Z; none before a propagation.

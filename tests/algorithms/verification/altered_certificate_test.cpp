@@ -131,7 +131,7 @@ TEST_SUITE("unit") {
         CAPTURE(other);
         const VerifyReport report = audit_with([&](Json& json) { json["theorem"] = json["claim"] = other; });
         if (other == theorem)
-          CHECK(text_of(report) == "");
+          CHECK(testing::is_sound(report));
         else
           testing::check_one(report, false, " is not what certifies " + name);
       }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ingest/import_forecast.h"
 #include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
@@ -80,6 +81,20 @@ TEST_SUITE("unit") {
     testing::check_message(testing::message_of<ResourceError>([&] { import_edges(dir / "s", large); }),
                            {"large.zst", "128.0 MiB", "with level 19 or below and without --long", "raise memory"});
     CHECK(import_edges(dir / "large", large, {}, 512 * kMiB).edges == 2);
+    const auto forecast = [&](std::uint64_t memory) {
+      ImportOptions options;
+      options.edges = InputFile{large, {}};
+      MemoryBudget budget(memory);
+      static_cast<void>(forecast_import(dir / "s", options, budget, nullptr));
+      CHECK(budget.used() == 0);
+    };
+    forecast(512 * kMiB);
+    for (const std::uint64_t memory : {64 * kMiB, 200 * kMiB}) {  // the second has the room, but not beside the sorting
+      const std::string refusal =
+          testing::message_of<ResourceError>([&] { import_edges(dir / "s", large, {}, memory); });
+      testing::check_message(refusal, {"large.zst", "128.0 MiB", "raise memory"});
+      CHECK(testing::message_of<ResourceError>([&] { forecast(memory); }) == refusal);
+    }
     testing::check_message(testing::message_of<DataError>([&] { import_edges(dir / "s", later, {}, 512 * kMiB); }),
                            {"later.zst", "with level 19 or below and without --long"});
 

@@ -203,7 +203,7 @@ TEST_SUITE("unit") {
       check_message(error_of_file(path), {"d.npz[shape]", "7 rows"});
     }
     const auto two = write_zip(dir / "e.npz", {{"a.npy", "?"}, {"b.npy", "?"}}, false);
-    check_message(error_of_file(two), {"e.npz", "no CSR matrix"});
+    check_message(error_of_file(two), {"e.npz", "no CSR matrix", "name one array, as ", "e.npz[NAME]: it has a, b; "});
   }
 
   TEST_CASE("CSR: what is wrong is named with its place") {

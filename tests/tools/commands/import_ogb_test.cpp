@@ -192,8 +192,15 @@ TEST_SUITE("unit") {
     import_plainly(dir / "plain", dir, sample);
     import_ogb(dir / "with", dir / "both");
     check_same(dir / "with", dir / "plain");
+    int stores = 0;
+    const auto note_of = [&](const char* folder) {
+      return run({"import", (dir / std::to_string(++stores)).string(), "--ogb", (dir / folder).string()}).error;
+    };
+    const std::string missing = " has no files of these, nor has the store now: ";
+    CHECK(note_of("both").find(missing) == std::string::npos);
 
     fs::remove(dir / "both" / "split" / "time" / "valid.csv.gz");
+    CHECK(note_of("both").find("note: " + (dir / "both").string() + missing + "valid\n") != std::string::npos);
     import_ogb(dir / "partly", dir / "both");
     CHECK(json_of({"info", (dir / "partly").string(), "--json"}) !=
           json_of({"info", (dir / "with").string(), "--json"}));
@@ -204,6 +211,7 @@ TEST_SUITE("unit") {
     import_plainly(dir / "plain-unlabelled", dir, sample);
     testing::write_ogb_text(dir / "text", sample);
     testing::write_ogb_arrays(dir / "arrays", sample, false);
+    CHECK(note_of("text").find(missing + "labels, train, valid, test\n") != std::string::npos);
     for (const std::string name : {"text", "arrays"}) {
       CHECK(import_ogb(dir / (name + ".store"), dir / name)["classes"] == 0);
       check_same(dir / (name + ".store"), dir / "plain-unlabelled");

@@ -84,6 +84,44 @@ TEST_SUITE("unit") {
     CHECK(done.error.find("raise the limit of file sizes") != std::string::npos);
     CHECK(!std::filesystem::exists(dir / "t/manifest.json"));
   }
+
+  TEST_CASE("a folder for temporary files that is missing hinders nobody who needs none, and is named to others") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "s").string(), gone = (dir / "gone").string();
+    testing::must({"generate", store, "--model", "sbm", "--nodes", "500", "--features", "8", "--quiet"});
+    testing::must({"propagate", store, "--quiet"});
+    const char* const set = std::getenv("TMPDIR");
+    const std::string before = set == nullptr ? "" : set;
+    ::setenv("TMPDIR", gone.c_str(), 1);
+    for (const std::string command : {"info", "plan", "train", "evaluate", "verify"}) {
+      CAPTURE(command);
+      CHECK(testing::run_process({command, store}).code == 0);
+    }
+    const testing::Finished audited = testing::run_process({"audit", store, "--canary", "hub", "--trials", "16"});
+    before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+    CHECK(audited.code != 0);
+    CHECK(audited.error.find(gone + ": there is no such folder") != std::string::npos);
+  }
+
+  TEST_CASE("a stream that finds no room at its end says that its requests are not to be sent again") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "s").string(), requests = (dir / "requests").string();
+    testing::must(
+        {"generate", store, "--model", "sbm", "--nodes", "4000", "--edges", "20000", "--features", "32", "--quiet"});
+    testing::must({"propagate", store, "--hops", "2", "--quiet"});
+    testing::must({"export", store, "--requests", requests, "--draw", "edge", "--count", "40"});
+    testing::Finished done;
+    {
+      const Limit size(RLIMIT_FSIZE, 1 << 16);
+      done = testing::run_process({"stream", store, "--requests", requests});
+    }
+    CAPTURE(done.error);
+    CHECK(done.code == 3);
+    CHECK(done.error.find("all requests of " + requests + " are acknowledged, so send none of them again") !=
+          std::string::npos);
+    CHECK(testing::info_of(dir / "s")["acknowledged"] == 40);
+    testing::must({"verify", store, "--quiet"});
+  }
 }
 
 TEST_SUITE("slow") {

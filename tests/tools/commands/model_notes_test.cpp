@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/generations/store_purge.h"
 #include "support/folder_bytes.h"
@@ -73,6 +74,40 @@ TEST_SUITE("unit") {
                "note: replaces the model newton: head logistic -> softmax, lambda 0.5 -> 0.25; another --name "
                "keeps both\n"));
     CHECK_FALSE(says(run({"train", store, "--solver", "newton", "--name", "mine", "--lambda", "0.5"}), "replaces"));
+  }
+
+  TEST_CASE("stream names the models that do not follow it, before it changes anything") {
+    const NotedStore world;
+    const std::string& store = world.store;
+    testing::propagate_store(store, testing::tiny_spec(2, false));
+    const std::vector<std::string> words{"stream", store, "--requests", world.requests};
+    const auto with = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), words.begin(), words.end());
+      return run(more);
+    };
+    const std::string note = "note: these models do not follow the stream, and go on knowing what it removes: ";
+    CHECK_FALSE(says(with({}), "do not follow"));
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
+    REQUIRE(run({"train", store, "--solver", "newton", "--name", "mine"}).code == 0);
+    CHECK(says(with({}), note + "newton, mine; --solver or --name lets one follow"));
+    CHECK(says(with({"--solver", "newton"}), note + "mine; "));
+    for (const char* const option : {"--quiet", "--public"}) CHECK_FALSE(says(with({option}), "note"));
+    std::filesystem::remove(store + "/models/newton.model");
+    CHECK_FALSE(says(with({"--name", "mine"}), "do not follow"));
+  }
+
+  TEST_CASE("a model on another propagation is to be trained again, which a stream cannot replace") {
+    const NotedStore world;
+    const std::string& store = world.store;
+    testing::propagate_store(store, testing::tiny_spec(2, false));
+    REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
+    REQUIRE(run({"stream", store, "--requests", world.requests}).code == 0);
+    const std::vector<std::string> words{"export", store, "--model", (world.dir / "w.npy").string()};
+    CHECK(says(run(words), "brings it up to date"));
+    REQUIRE(run({"propagate", store, "--hops", "3"}).code == 0);
+    const Result behind = run(words);
+    CHECK(says(behind, "run `unweave train " + store + " --solver newton` again, or propagate the store as it was"));
+    CHECK_FALSE(says(behind, "brings it up to date"));
   }
 
   TEST_CASE("purge with nothing to forget leaves every byte; else it names the models that it removes") {

@@ -102,6 +102,19 @@ TEST_SUITE("slow") {
     CHECK_FALSE(testing::info_of(dir / "s")["bytes"].contains("tiles"));
   }
 
+  TEST_CASE("a propagation that goes on with parts of another one tells no rate of arcs, since it summed fewer") {
+    const testing::TempDir dir;
+    make_store(dir / "s");
+    const auto told = [&](const std::vector<std::string>& options) {
+      std::vector<std::string> words = command(dir / "s", options);
+      words.emplace_back("--json");
+      return nlohmann::json::parse(testing::must(words));
+    };
+    CHECK(told({"--rows", "all"})["arc_features_per_second"] > 0);
+    testing::must(command(dir / "s", {"--rows", "all", "--rho", "0.25", "--tile", "0/2"}));
+    CHECK(told({"--rows", "all", "--rho", "0.25"})["arc_features_per_second"].is_null());
+  }
+
   TEST_CASE("words that name no job are refused with what they should be") {
     const testing::TempDir dir;
     testing::must({"generate", (dir / "s").string(), "--model", "sbm", "--nodes", "100", "--features", "4", "--quiet"});

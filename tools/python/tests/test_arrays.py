@@ -179,6 +179,8 @@ def test_what_cannot_be_meant_is_refused(sample, tmp_path):
         unweave.import_store(tmp_path / "bad", np.array([[0, -1], [1, 2]]))
     with pytest.raises(unweave.DataError, match="features.*NaN"):
         unweave.import_store(tmp_path / "bad", sample.edge_index, np.full((400, 2), np.nan))
+    with pytest.raises(unweave.UsageError, match=r"labels.*number the classes: numpy\.unique"):
+        unweave.import_store(tmp_path / "bad", sample.edge_index, sample.x, np.full(400, "cs.LG"))
 
 
 def test_modules_of_others_are_not_needed():

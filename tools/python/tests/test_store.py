@@ -263,6 +263,7 @@ def test_messages_name_what_python_has(store, sample, tmp_path):
             (lambda: store.train(lam=-1.0), unweave.UsageError, r"\blam\b", ["lam"]),
             (lambda: store.propagate(hops=2, scheme="chebyshev", scale_bits=3), unweave.UsageError, r"\bscale_bits\b", ["scale_bits"]),
             (lambda: store.predict(), unweave.UsageError, r"`store\.train\(\)`", []),
+            (lambda: store.predict("exact"), unweave.UsageError, "solver= or name= chooses a model", ["nodes"]),
             (lambda: store.train("langevin", parameters={"sigma": -1.0}), unweave.UsageError, r"parameters=\{'sigma'", ["parameters"])):
         with pytest.raises(kind, match=message) as error:
             call()

@@ -43,9 +43,11 @@ def array_of(value: Any, name: str) -> np.ndarray:
     else:
         array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted" +
-                         ("; names of nodes stand in requests and in files of text, elsewhere their numbers: store.numbers(names), or their "
-                          "places in ids" if array.dtype.kind in "OUS" else ""))
+        remedy = ""
+        if array.dtype.kind in "OUS":
+            remedy = ("; number the classes: numpy.unique(labels, return_inverse=True)[1]" if name == "labels" else
+                      "; names of nodes stand in requests and in files of text, elsewhere their numbers: store.numbers(names), or their places in ids")
+        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted{remedy}")
     return array
 
 

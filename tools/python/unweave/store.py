@@ -236,6 +236,9 @@ class Store:
         return Record.of(report)
 
     def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, Any]:
+        if isinstance(nodes, str):
+            raise UsageError(f"nodes: {nodes!r} is one text; solver= or name= chooses a model, and numbers, as of store.numbers(), choose nodes",
+                             ["nodes"])
         selection = {"solver": solver, "name": name}
         found = _native.predict(self._machine, self._watcher(), self.path, selection, arrays.node_ids(nodes), what)
         if found["missing"]:
