@@ -61,6 +61,7 @@ RecomputePlan plan_recompute(const Contents& contents, const Embedding& embeddin
   std::uint64_t left = budget.available();
   bool in_memory = true;
   for (std::uint32_t l = first; l <= last; ++l) {
+    if (embedding.level(l).is_resident()) continue;
     const bool has_room = StateLevel::has_room(level_bytes, left);
     in_memory &= has_room;
     if (has_room) left -= level_bytes;

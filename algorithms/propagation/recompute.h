@@ -18,8 +18,8 @@ struct RecomputePlan {
   bool in_memory = false;
 };
 
-/// What recompute_levels() is going to take, where no level lies in memory yet. Throws ResourceError where it cannot fit
-/// the budget.
+/// What recompute_levels() is going to take beside levels that lie in memory already. Throws ResourceError where it cannot
+/// fit the budget.
 [[nodiscard]] RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
                                            std::uint32_t first, std::uint32_t last);
 

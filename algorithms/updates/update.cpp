@@ -16,6 +16,7 @@
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 
@@ -139,10 +140,27 @@ bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const Node
     choice = {false, predict_push(work, scattered_receivers(work))};
   else
     choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
+  if (choice.recompute && !is_void && plan == Plan::automatic && !recompute_fits(level))
+    choice = {false, predict_push(work, scattered_receivers(work))};
   const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
   report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
   report.plan.emplace_back(choice.recompute ? "recompute" : "push");
   return choice.recompute;
+}
+
+bool Update::recompute_fits(std::uint32_t level) const {
+  const std::uint32_t last = std::max(level, embedding_.levels() - (options_.defer ? 1 : 0));
+  const auto fits = [&] {
+    try {
+      static_cast<void>(plan_recompute(contents_, embedding_, budget_, level, last));
+      return true;
+    } catch (const ResourceError&) {
+      return false;
+    }
+  };
+  if (fits()) return true;
+  memory_.make_room(embedding_, memory_shares::kRecomputeRoom.of(budget_));
+  return fits();
 }
 
 /// Levels from `level` on, from everything that the level below has to tell.

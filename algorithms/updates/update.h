@@ -76,8 +76,9 @@ class Update {
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
   [[nodiscard]] bool recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources,
                                     std::uint64_t changed, UpdateReport& report) const;
-  /// How many slices of the nodes a level goes in when so many arcs are pushed to it: the receivers of one slice fit
-  /// the memory that is free at present.
+  /// Whether the budget has room for what recompute(level) sweeps, after rows that differ have gone to files where that
+  /// helps.
+  [[nodiscard]] bool recompute_fits(std::uint32_t level) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
   /// The differences between the present rows of these nodes and what the last level has received of them.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/live/digest.h"
@@ -16,10 +17,12 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/ingest/store_import.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
+#include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "support/trained_store.h"
@@ -192,6 +195,38 @@ TEST_SUITE("unit") {
     LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
     CHECK(store.sequence() == 0);
     CHECK(store.contents().graph().num_arcs() == 800);
+  }
+
+  TEST_CASE("where a sweep seems cheaper but its lists do not fit the memory, rows are pushed") {
+    constexpr NodeId kLeaves = 400;
+    constexpr std::uint32_t kWeight = 5000;  // the hub's list has 8 MB, for which a sweep asks the budget
+    ChangedWorld world = changed_world(kLeaves + 1, 24, 3, false);
+    world.max_weight = kWeight;
+    std::vector<Request> requests;
+    for (NodeId node = 0; node <= kLeaves; ++node) {
+      requests.push_back({RequestKind::remove_feature, node, 0});
+      if (node == 0) continue;
+      world.edges.insert({0, node});
+      world.weigh({0, node}, kWeight);
+    }
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", testing::tiny_spec(2, true));
+    const ThreadLimit two(2);  // more threads need more memory
+    for (const LastLevel last : {LastLevel::at_once, LastLevel::deferred}) {
+      std::vector<testing::AllSums> sums;
+      for (const auto& [memory, way] : {std::pair(std::uint64_t{1} << 30, "recompute"), {4U << 20, "push"}}) {
+        const TempDir copies;
+        fs::copy(dir / "s", copies / "s", fs::copy_options::recursive);
+        MemoryBudget budget(memory);
+        LiveStore live(copies / "s", Access::write, budget, release_ledger());
+        const UpdateReport report = live.apply(requests, live.resolve(requests), {}, last).update;
+        CHECK(report.plan == std::vector<std::string>{way, last == LastLevel::deferred ? "defer" : way});
+        CHECK_NOTHROW(live.deliver());
+        sums.push_back(testing::sums_of(live.embedding(), kLeaves + 1));
+      }
+      CHECK(sums[0] == sums[1]);
+    }
   }
 
   TEST_CASE("lazy rows stay within the bound that is claimed, whatever weights do to degrees") {
