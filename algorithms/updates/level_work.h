@@ -14,8 +14,8 @@ namespace unweave {
 /// The work at `level` when the rows `sources` of the level below are to be pushed and `changed` nodes to be mended.
 /// Reads cost what `cold` says, and nothing where it is null.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
-                                   std::span<const NodeId> sources, std::uint64_t changed,
-                                   const MemoryBudget& budget, const ColdFiles* cold = nullptr);
+                                   std::span<const NodeId> sources, std::uint64_t changed, const MemoryBudget& budget,
+                                   const ColdFiles* cold = nullptr);
 /// The work at `level` for sources whose number and number of arcs alone are known.
 [[nodiscard]] LevelWork level_work(const Contents& contents, const Embedding& embedding, std::uint32_t level,
                                    std::uint64_t sources, std::uint64_t arcs, std::uint64_t changed,

@@ -26,7 +26,9 @@ class OrderFile {
   [[nodiscard]] NodeId position(NodeId user) const { return at(user); }
   [[nodiscard]] NodeId user(NodeId position) const { return at(std::uint64_t{nodes_} + position); }
   /// Asks for what position(user) reads: the order of a large graph lies on a disk, and requests name nodes anywhere.
-  void read_ahead(NodeId user) const noexcept { file_.read_ahead(std::uint64_t{user} * sizeof(NodeId), sizeof(NodeId)); }
+  void read_ahead(NodeId user) const noexcept {
+    file_.read_ahead(std::uint64_t{user} * sizeof(NodeId), sizeof(NodeId));
+  }
   /// Checks checksums and that the two halves are permutations, each the inverse of the other; throws FormatError.
   void verify() const;
 
