@@ -15,6 +15,8 @@ namespace unweave {
 namespace {
 
 constexpr NodeId kReadNodes = 4096;  // read at a time when a partition is written anew
+/// Partitions that are written side by side: each takes 4 MiB of buffers, which no budget is charged for.
+constexpr std::size_t kWriters = 4;
 
 bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
   // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes nothing.
@@ -290,7 +292,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
       }
     });
   }
-  run_items(rewritten.size(), active_threads(), [&](std::size_t item, std::size_t) {
+  run_items(rewritten.size(), std::min(active_threads(), kWriters), [&](std::size_t item, std::size_t) {
     const std::size_t i = rewritten[item];
     files[i] = rewrite(folder, *partitions_[i]);
   });
