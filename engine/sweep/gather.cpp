@@ -27,8 +27,8 @@ using DHalf = hn::Rebind<std::int32_t, D64f>;  // as many int32 as D64f has lane
 
 constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
 constexpr std::size_t kCacheLine = 64;  // bytes
-/// Rows between prefetch and use: as many as make 192 cache lines, a quarter of the nearest cache, and 96 at most. With
-/// half of that the loop waits for the rows that come from memory even where others are in a cache.
+/// Rows between prefetch and use: as many as make 256 cache lines, a third of the nearest cache, and 144 at most. With
+/// a third of that the loop waits for the rows that come from memory even where others are in a cache.
 constexpr std::size_t rows_ahead(std::size_t row_bytes) {
   return std::clamp<std::size_t>(256 * kCacheLine / row_bytes, 12, 144);
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -17,16 +16,15 @@
 #include "tools/bench/measure_limit.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 #include "tools/commands/acknowledged.h"
-#include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
 #include "tools/commands/local_option.h"
 #include "tools/commands/model_notes.h"
-#include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
+#include "tools/commands/stream_meter.h"
+#include "tools/commands/stream_output.h"
 #include "tools/service/line_feed.h"
 #include "tools/service/quarantine.h"
 #include "unweave/ranks.h"
@@ -76,128 +74,13 @@ constexpr std::size_t kToldRefused = 20, kToldRejected = 3;  // requests by name
       "; without it they are left out; " + acknowledged.text(true));
 }
 
-/// Requests of a file that can be read twice; 0 where that is not known.
-std::uint64_t count_requests(const std::string& file, bool names) {
-  std::error_code error;
-  if (file == "-" || !std::filesystem::is_regular_file(file, error)) return 0;
-  std::uint64_t count = 0;
-  try {
-    RequestReader reader(file, names ? ReadId([](std::string_view) { return std::uint64_t{0}; }) : ReadId());
-    for (Request request; reader.next(request);) ++count;
-  } catch (const InputError&) {
-    return 0;  // which is told when its turn comes
-  }
-  return count;
-}
-
 /// The file of requests; empty where none is read.
 std::string input_of(const CommandLine& line) {
   return line.has("requests") ? line.get<std::string>("requests") : "";
 }
 
-/// Work of batches on graph and sums, beside the limit.
-class StreamMeter {
- public:
-  StreamMeter(const CommandLine& line, bool names, const std::optional<StreamLimit>& limit)
-      : limit_(limit),
-        progress_(line.error(), line.shows_progress(), "stream",
-                  line.shows_progress() && line.has("requests")
-                      ? count_requests(line.get<std::string>("requests"), names)
-                      : 0,
-                  "requests") {}
-
-  struct Batch {
-    double seconds = 0;
-    std::optional<double> limit_seconds;
-
-    [[nodiscard]] std::optional<double> ratio() const {
-      return limit_seconds ? std::optional(*limit_seconds / seconds) : std::nullopt;
-    }
-  };
-
-  Batch add(const UpdateReport& report, double seconds) {
-    Batch batch{seconds, {}};
-    if (limit_) batch.limit_seconds = limit_->seconds(report.arcs_summed, report.rows_touched);
-    all_.seconds += seconds;
-    if (limit_) all_.limit_seconds = all_.limit_seconds.value_or(0) + *batch.limit_seconds;
-    return batch;
-  }
-  /// So many requests more are done, whose work was added.
-  void advance(std::uint64_t requests) {
-    requests_ += requests;
-    if (all_.limit_seconds.value_or(0) > 0) progress_.set_limit(static_cast<double>(requests_) / *all_.limit_seconds);
-    progress_.advance(requests);
-  }
-  void clear() { progress_.clear(); }
-  [[nodiscard]] const Batch& all() const noexcept { return all_; }
-
- private:
-  std::optional<StreamLimit> limit_;
-  Batch all_;
-  std::uint64_t requests_ = 0;
-  Progress progress_;
-};
-
-nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome, const StreamMeter::Batch& work,
-                                 std::optional<double> lazy_error, bool is_public) {
-  const BatchReport& report = outcome.batch;
-  const BatchChanges& changes = report.changes;
-  nlohmann::ordered_json json = {
-      {"batch", batch}, {"requests", changes.requests}, {"last_request", report.last_request}};
-  if (is_public) return json;  // whether a request changed anything, and how much, tells of removed data
-  json["time"] = time_text(report.time);
-  json["applied"] = changes.applied;
-  json["rejected"] = changes.rejected;
-  add_changes(json, changes);
-  json["seconds_journal"] = report.seconds_journal;
-  json["seconds_propagate"] = report.seconds_propagate;
-  json["rows_touched"] = report.update.rows_touched;
-  json["arcs_visited"] = report.update.arcs_visited;
-  json["pushes"] = report.update.pushes;
-  json["plan"] = report.update.plan;
-  json["seconds"] = outcome.seconds;
-  json["seconds_predicted"] = outcome.seconds_predicted;
-  json["limit_seconds"] = value_of(work.limit_seconds);
-  json["limit_ratio"] = value_of(work.ratio());
-  json["lazy_error_bound"] = value_of(lazy_error);
-  if (outcome.talk.ranks == 1) return json;
-  const RankTraffic& traffic = outcome.talk.traffic;
-  json["ranks"] = outcome.talk.ranks;
-  json["ranks_received_bytes"] = traffic.received_bytes;
-  json["ranks_sent_bytes"] = traffic.sent_bytes;
-  json["ranks_verbs"] = traffic.verbs;
-  json["ranks_wait_seconds"] = traffic.seconds;
-  return json;
-}
-
 constexpr const char* kDefaultEvery = "5s";
 constexpr std::size_t kRoomRequests = 4096;  // requests of a batch for which room is made at a time
-
-/// What is said of the model that follows the stream.
-void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies,
-               bool is_public) {
-  if (!is_public) {
-    json["seconds_unlearn"] = outcome.seconds_unlearn;
-    if (outcome.seconds_catch_up) json["seconds_catch_up"] = *outcome.seconds_catch_up;
-  }
-  add_step(json, *outcome.step, is_public);
-  add_accuracies(json, accuracies);
-}
-
-void print_model(std::ostream& out, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public) {
-  const StepReport& step = *outcome.step;
-  const bool bounded = step.budget > 0;  // solvers without noise, and those that claim nothing, have no bound
-  if (!is_public)
-    out << ", unlearning " << seconds_text(outcome.seconds_unlearn) << (step.retrained ? " (retrained)" : "");
-  if (!is_public && bounded) out << ", residual bound " << number_text(step.residual_bound);
-  if (bounded) out << ", budget " << number_text(step.budget);
-  if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);
-  if (accuracies.test) out << ", test accuracy " << accuracy_text(accuracies.test);
-}
-
-std::string share_text(double ratio) {
-  return number_text(std::round(100 * ratio)) + " %";
-}
 
 /// Lines as they come, where a batch ends when its first request has waited long enough.
 struct Arriving {

@@ -91,13 +91,14 @@ TEST_SUITE("unit") {
   TEST_CASE(
       "what a store adds to or replaces must not be a link: told by readers, and before a request is acknowledged") {
     const FiledStore at;
-    for (const char* begin : {"journal/", "models/newton.model", "manifest.json"}) {
+    for (const std::string begin : {"journal/", "models/newton.model", "manifest.json", "certificates/newton.jsonl"}) {
       CAPTURE(begin);
       const fs::path file = at.copied(begin);
       fs::rename(file, at.dir / "elsewhere");
       fs::create_symlink(at.dir / "elsewhere", file);
       const std::string fault = "it is a link", remedy = "put the file that it leads to in its place";
-      check_told(run({"info", at.store.string()}), file, fault, remedy);
+      if (!begin.starts_with("certificates/"))  // info says nothing of logs
+        check_told(run({"info", at.store.string()}), file, fault, remedy);
       const Result verified = run({"verify", at.store.string()});
       CHECK(verified.code == 2);
       CHECK(verified.error.find(fault) != std::string::npos);
@@ -107,21 +108,6 @@ TEST_SUITE("unit") {
       CHECK(run({"info", at.store.string(), "--json"}).json()["acknowledged"] == 1);
       CHECK(run({"verify", at.store.string()}).code == 0);
     }
-  }
-
-  TEST_CASE("a log of certificates that is a link is told by verify, and before a request is acknowledged") {
-    const FiledStore at;
-    const fs::path log = at.copied("certificates/newton.jsonl");
-    fs::rename(log, at.dir / "elsewhere");
-    fs::create_symlink(at.dir / "elsewhere", log);
-    const Result verified = run({"verify", at.store.string()});
-    CHECK(verified.code == 2);
-    CHECK(verified.error.find(log.string() + ": it is a link") != std::string::npos);
-    check_told(at.stream(at.store), log, "it is a link", "put the file that it leads to in its place");
-    fs::remove(log);
-    fs::rename(at.dir / "elsewhere", log);
-    CHECK(run({"info", at.store.string(), "--json"}).json()["acknowledged"] == 1);
-    CHECK(run({"verify", at.store.string()}).code == 0);
   }
 
   TEST_CASE("an append that was ended is told of once by whoever cuts it off, and whenever by who only reads") {

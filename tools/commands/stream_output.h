@@ -1,0 +1,25 @@
+// tools/commands/stream_output.h - what `unweave stream` prints of a batch, as JSON and as text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "tools/commands/stream_meter.h"
+#include "unweave/stream.h"
+
+namespace unweave {
+
+/// What was done of a batch; all of these leave out what tells of removed data where the output `is_public`.
+[[nodiscard]] nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome,
+                                               const StreamMeter::Batch& work, std::optional<double> lazy_error,
+                                               bool is_public);
+/// What is said of the model that follows the stream.
+void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public);
+void print_model(std::ostream& out, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public);
+
+/// A share as whole percent.
+[[nodiscard]] std::string share_text(double ratio);
+
+}  // namespace unweave
