@@ -352,8 +352,9 @@ std::string Stream::acknowledged_before() const {
 /// What an error at the end has to add: its remedy, the command again, would send every request once more.
 std::string Stream::all_acknowledged() const {
   if (acknowledged_.requests() == 0) return "";
-  return "; all requests of " + input_name() +
-         " are acknowledged, so send none of them again: the next command that writes the store does what is left";
+  return "; send no request of " + input_name() +
+         " again, even where the command is to be run again: all of them are acknowledged, and any command that " +
+         "writes the store does what is left";
 }
 
 void Stream::run() {
