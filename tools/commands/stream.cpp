@@ -21,6 +21,7 @@
 #include "tools/commands/duration.h"
 #include "tools/commands/local_option.h"
 #include "tools/commands/model_notes.h"
+#include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
 #include "tools/commands/stream_meter.h"
