@@ -7,11 +7,14 @@ A model that NumPy has learnt on exported rows is certified; its gradient in ext
 `certify` proves, and hardly so. What `export --model` writes for scikit-learn and PyTorch has to say of exported rows what
 `predict` says. Exits 1 at the first thing that is wrong.
 """
+import io
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
+import zipfile
 
 import numpy as np
 
@@ -176,11 +179,40 @@ def check_exports(store, name):
         check_by_trail(store.folder / f"m.{form}")
         again = store.certify(store.folder / f"m.{form}", "--head", name, "--name", "again")
         check(again["weights_changed"] == 0, f"the model came back from m.{form} as another one")
+    check_forged(store)
     if torch is None:
         return
     linear = torch.nn.Linear(12, store.classes, dtype=torch.float64)
     linear.load_state_dict({name: torch.tensor(value) for name, value in tensors.items()})
     check((linear(torch.tensor(store.z)).argmax(dim=1).numpy() == said).all(), "PyTorch says another class")
+
+
+def refused(store, file, what):
+    """Neither `verify` nor the verifier that shares no code takes the file."""
+    words = [store.unweave, "verify", str(file)], [sys.executable, "-B", str(TRAIL), str(file.with_suffix(".jsonl")), "--model", str(file)]
+    for word in words:
+        done = subprocess.run(word, capture_output=True, text=True, check=False)
+        check(done.returncode == 2 and "internal" not in done.stderr, f"{what}: {word[0]} takes it: {done.stdout} {done.stderr}")
+
+
+def check_forged(store):
+    """Weights that numpy.load reads in the place of those that were checked."""
+    file = store.folder / "m.npz"
+    whole = file.read_bytes()
+    for name, what in (("coef_.npy", "an array twice"), ("coef_", "an array with two names"), ("coef.npy", "another array")):
+        file.write_bytes(whole)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with zipfile.ZipFile(file, "a") as archive, archive.open(name, "w") as member:
+                np.lib.format.write_array(member, -np.load(io.BytesIO(whole))["coef_"])
+        refused(store, file, what)
+    file.write_bytes(whole)
+    arrays = dict(np.load(file))
+    for save in (np.savez, np.savez_compressed):  # as others write them
+        save(file, **arrays)
+        done = subprocess.run([store.unweave, "verify", str(file)], capture_output=True, text=True, check=False)
+        check(done.returncode == 0, f"{save.__name__}: {done.stderr}")
+    file.write_bytes(whole)
 
 
 def check_scikit_learn(store):

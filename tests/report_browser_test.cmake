@@ -1,4 +1,5 @@
-# tests/report_browser_test.cmake - a page of `report` about a real run opens in Chromium, offline and without an error on its console.
+# tests/report_browser_test.cmake - a page of `report` about a real run opens in Chromium, offline and without an error on its console, and
+# at two widths nothing sticks out, charts have the width of the page, and axe finds nothing (devtools.py).
 #
 #   cmake -D UNWEAVE=<program> -D SCRATCH=<folder> -P tests/report_browser_test.cmake
 #
@@ -33,10 +34,11 @@ unweave(generate ${store} --model sbm --scale 8 --features 4 --classes 3 --edge-
 unweave(propagate ${store} --quiet)
 file(REMOVE ${SCRATCH}/run.jsonl)
 unweave(train ${store} --solver newton --json --quiet)
-file(WRITE ${SCRATCH}/requests "node 5\nnode 6\nedge 1 2\nnode 9\n")
-unweave(stream ${store} --requests ${SCRATCH}/requests --batch 2 --solver newton --json --quiet)
-unweave(evaluate ${store} --retrain --json --quiet)
-unweave(audit ${store} --canary hub --trials 16 --json --quiet)
+unweave(train ${store} --solver exact --json --quiet)
+file(WRITE ${SCRATCH}/requests "node 5 id=T5\nnode 6 id=T6\nedge 1 2 id=<b>\nnode 9 id=T9\n")
+unweave(stream ${store} --requests ${SCRATCH}/requests --batch 2 --solver newton --solver exact --json --quiet)
+unweave(evaluate ${store} --solver newton --retrain --json --quiet)
+unweave(audit ${store} --solver newton --canary hub --trials 16 --json --quiet)
 unweave(verify ${store} --json --quiet)
 execute_process(COMMAND ${UNWEAVE} report ${store} ${SCRATCH}/run.jsonl --out ${SCRATCH}/page.html OUTPUT_QUIET
                 COMMAND_ERROR_IS_FATAL ANY)
@@ -45,12 +47,15 @@ open_page(${SCRATCH}/page.html)
 if(said MATCHES "CONSOLE[^\n]*")
   message(FATAL_ERROR "the console says: ${CMAKE_MATCH_0}")
 endif()
-foreach(part "Unlearning report: demo.store" "id=\"trade-off-title\"" "What this page does not show" "</footer>")
+foreach(part "Unlearning report: demo.store" "id=\"trade-off-title\"" "Not purged yet: " "Accuracy by batch: exact" "<code>T9</code>" "What this page does not show" "</footer>")
   string(FIND "${dom}" "${part}" at)
   if(at EQUAL -1)
     message(FATAL_ERROR "Chromium's document lacks ${part}")
   endif()
 endforeach()
+
+execute_process(COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/devtools.py ${CHROMIUM} ${SCRATCH} file://${SCRATCH}/page.html
+                COMMAND_ERROR_IS_FATAL ANY)
 
 file(READ ${SCRATCH}/page.html page)
 string(REPLACE "<main>" "<main><img alt=\"\" src=\"page.png\">" page "${page}")

@@ -4,6 +4,7 @@
 #   python3 tests/serve_test.py UNWEAVE [--kills N]
 import argparse
 import http.client
+import inspect
 import json
 import os
 import pathlib
@@ -11,7 +12,6 @@ import random
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -21,14 +21,23 @@ import numpy as np
 
 class Program:
     """The program at work; the lines that it prints are read as they come."""
+    started = []
 
     def __init__(self, *words, stdin=None):
         self.process = subprocess.Popen(list(map(str, words)), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        Program.started.append(self.process)
         self.batches = []
 
     def read_on(self):
         self.reader = threading.Thread(target=lambda: self.batches.extend(map(json.loads, self.process.stdout)))
         self.reader.start()
+
+    @staticmethod
+    def end_all():
+        """After a test that failed: what still runs would keep this program from ending."""
+        for process in Program.started:
+            if process.poll() is None:
+                process.kill()
 
     def stop(self, how):
         """Its exit code; what it said on standard error is `error`."""
@@ -44,8 +53,8 @@ class Program:
 class Service(Program):
     """A service, and calls to it."""
 
-    def __init__(self, program, store, *options, socket_path=None):
-        listen = f"unix:{socket_path}" if socket_path else "127.0.0.1:0"
+    def __init__(self, program, store, *options, socket_path=None, port=0):
+        listen = f"unix:{socket_path}" if socket_path else f"127.0.0.1:{port}"
         super().__init__(program, "serve", store, "--listen", listen, "--json", *options)
         first = self.process.stdout.readline()
         if not first:
@@ -63,7 +72,8 @@ class Service(Program):
 
     def call(self, method, path, body=None, headers=None, connection=None):
         used = connection or self.connection()
-        used.request(method, path, body, headers or {})
+        kind = {"Content-Type": "text/x-unweave"} if method == "POST" else {}
+        used.request(method, path, body, kind | (headers or {}))
         answer = used.getresponse()
         text = answer.read().decode()
         if connection is None:
@@ -105,6 +115,27 @@ def wait_until(done, seconds=60):
         time.sleep(0.02)
 
 
+def run_parts(parts, **numbers):
+    """Runs the parts of a test that the command line names, or all, each in a folder of its own. `numbers`: options and their defaults,
+    which a part gets that has arguments of these names."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    for name, value in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("parts", nargs="*")
+    asked = parser.parse_intermixed_args()
+    try:
+        for name in asked.parts or parts:
+            taken = inspect.signature(parts[name]).parameters
+            with tempfile.TemporaryDirectory() as folder:
+                started = time.monotonic()
+                given = {number: getattr(asked, number) for number in numbers if number in taken}
+                result = parts[name](os.path.abspath(asked.program), pathlib.Path(folder), **given)
+                print(f"{name}: holds" + (f", {result}" if result else "") + f" ({time.monotonic() - started:.1f} s)", flush=True)
+    finally:
+        Program.end_all()
+
+
 def check_answers(program, folder):
     store = make_store(program, folder)
     run(program, "train", store)
@@ -115,6 +146,14 @@ def check_answers(program, folder):
                       str(folder / "receipts"), "--quarantine", str(folder / "bad"))
     token = {"Authorization": "Bearer " + "b" * 32}
     check(service.call("GET", "/ready")[0] == 200)
+    # A query says what a call knows, once, or nothing is done.
+    for method, path in [("POST", "/requests?dry_run=true"), ("GET", "/predict?nodes=1&nodes=2"), ("GET", "/predict?nodes=1&name=exact"), ("GET", "/status?x"),
+                         ("POST", "/purge?dry_run"), ("GET", "/receipts/A?=1"), ("GET", "/?find=a&find=b")]:
+        kind = {"Content-Type": "application/json" if path.startswith("/purge") else "text/x-unweave"} if method == "POST" else {}
+        status, answer = service.call(method, path, "node 1" if method == "POST" else None, {**token, **kind})
+        check(status == 400 and ("query" in str(answer)), path, status, answer)
+    check(service.call("GET", "/predict?nodes=1&model=exact", None, token)[0] == 200)
+    check(service.call("GET", "/status", None, token)[1]["acknowledged"] == 0)
     for wrong in [{}, {"Authorization": "Bearer " + "c" * 32}, {"Authorization": "Bearer "}, {"Authorization": "b" * 32}]:
         for method, path in [("POST", "/requests"), ("GET", "/status"), ("GET", "/certificates/exact"), ("GET", "/metrics")]:
             status, answer = service.call(method, path, "node 1" if method == "POST" else None, wrong)
@@ -128,10 +167,26 @@ def check_answers(program, folder):
     status, answer = service.call("POST", "/requests", body, token | {"Content-Type": "application/json"})
     drawn = answer["acknowledged"][0]["id"]
     check(status == 200 and drawn.startswith("u-"), answer)
-    for body, kind in [("foo", "text/plain"), ("", "text/plain"), ("{}", "application/json"), ("[", "application/json"),
-                       ('{"requests": [5]}', "application/json")]:
+    for body, kind in [("foo", "text/x-unweave"), ("", "text/x-unweave"), ("{}", "application/json"), ("[", "application/json"),
+                       ('{"requests": [5]}', "application/json"), ('{"requests": "node 1"}', "application/json"),
+                       ('{"requests": ["node 1"], "more": 1}', "application/json"), ('["node 1"]', "application/json"),
+                       ('{"requests": [["node 1"]]}', "application/json"), ('{"requests": ["node 1"]} ', "text/x-unweave"),
+                       ('{"requests": ["node 1"], "requests": ["node 2"]}', "application/json"), ('{"requests": null}', "application/json"),
+                       ('{"requests": true}', "application/json"), ('{"requests": {"0": "node 1"}}', "application/json"),
+                       ('{"requests": ["node 1", null]}', "application/json"), ('{"requests": ["node 1", 2.5]}', "application/json"),
+                       ('{"requests": ["node 1", {"node": 2}]}', "application/json"), ('{"Requests": ["node 1"]}', "application/json"),
+                       ('{"requests": ["node 1"]} {}', "application/json"), ('{"requests": ["node 1"]', "application/json"),
+                       ('{"requests": ["node 1"],}', "application/json"), ("null", "application/json"), ('"node 1"', "application/json"),
+                       ("5", "application/json"), ('{"requests": []}', "application/json"), ("[" * 5000, "application/json"),
+                       ("\0", "application/json"), ('{"requests": ["node 1"]}\0', "application/json"),
+                       (b'{"requests": ["node 1 id=\xff"]}', "application/json")]:
         status, answer = service.call("POST", "/requests", body, token | {"Content-Type": kind})
         check(status == 400 and answer["error"], body, status, answer)
+        check("json" not in answer["error"] and "exception" not in answer["error"], answer)
+    for kind in ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+                 "text/plain; application/json", "application/jsonp"]:
+        status, answer = service.call("POST", "/requests", "node 1", token | {"Content-Type": kind})
+        check(status == 415 and "text/x-unweave" in answer["error"], kind, status, answer)
     check(service.call("POST", "/requests", "x" * (17 << 20), token)[0] == 413)
     wait_until(lambda: service.call("GET", f"/requests/{drawn}", headers=token)[1]["state"] == "applied")
     status, answer = service.call("GET", "/requests/T1", headers=token)
@@ -178,18 +233,56 @@ def check_known_ids(program, folder):
         check(status == 200, answer)
         return [one.get("known", False) for one in answer["acknowledged"]]
 
+    def refused(service, *pairs):
+        """The conflicts of a call of which nothing is taken."""
+        before = service.call("GET", "/status")[1]["acknowledged"]
+        status, answer = service.call("POST", "/requests", "# a remark\n" + "\n".join(f"edge {u} {v} id={name}" for (u, v), name in pairs))
+        check(status == 409 and "give this request an id of its own" in answer["error"], status, answer)
+        check(service.call("GET", "/status")[1]["acknowledged"] == before, "nothing of the call is taken")
+        return answer["conflicts"]
+
     service = Service(program, store, "--every", "300ms")
-    check(known(service, (edges[0], "A"), (edges[1], "B"), (edges[2], "B"), (edges[9], "C")) == [False, False, True, False])
-    check(known(service, (edges[3], "A")) == [True], "while the first one waits")
+    check(known(service, (edges[0], "A"), (edges[1], "B"), (edges[1][::-1], "B"), (edges[9], "C")) == [False, False, True, False])
+    check(known(service, (edges[0], "A")) == [True], "while the first one waits")
+    told = refused(service, (edges[4], "D"), (edges[3], "A"))
+    check(len(told) == 1 and told[0]["id"] == "A" and told[0]["line"] == 2, told)
+    check(told[0]["stands_for"]["sequence"] == 1 and told[0]["stands_for"]["kind"] == "edge" and told[0]["stands_for"]["content_kept"], told)
+    check([one["stands_for"] for one in refused(service, (edges[4], "D"), (edges[3], "D"))] == [{"line": 1}])
     wait_until(lambda: service.call("GET", "/requests/A")[1]["state"] == "applied")
-    check(known(service, (edges[3], "A"), (edges[4], "D")) == [True, False])
+    check(known(service, (edges[0], "A"), (edges[4], "D")) == [True, False])
+    check(not refused(service, (edges[3], "A"))[0]["stands_for"]["waiting"])
     check(known(service, (edges[9], "E")) == [False], "the request was there before, its id was not")
-    check(service.end() == 0, service.error)
+    wait_until(lambda: service.call("GET", "/requests/E")[1]["state"] == "rejected")
+    answer = service.call("GET", "/requests/E")[1]
+    check(answer["earlier"]["id"] == "C" and answer["earlier"]["sequence"] == 4 and not answer["settled"], answer)
+    # Of calls of one moment that have an id for different requests one is taken.
+    statuses = []
+    def claim(number):
+        statuses.append(service.call("POST", "/requests", f"edge {edges[20 + number][0]} {edges[20 + number][1]} id=race")[0])
+    threads = [threading.Thread(target=claim, args=[number]) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(sorted(statuses) == [200] + [409] * 11, statuses)
+    # Whatever an id is, it can be asked for.
+    status, _ = service.call("POST", "/requests", f"edge {edges[10][0]} {edges[10][1]} id=../../etc")
+    wait_until(lambda: service.call("GET", "/requests/..%2F..%2Fetc")[1].get("state") == "applied")
+    check(service.call("GET", "/requests/../../etc")[0] == 400)
+    service.end(signal.SIGKILL)
     service = Service(program, store, "--every", "50ms")
-    check(known(service, (edges[5], "F"), (edges[5], "E"), (edges[5], "A")) == [False, True, True])
+    check(known(service, (edges[5], "F"), (edges[9], "E"), (edges[0], "A")) == [False, True, True])
+    refused(service, (edges[5], "A"))
     check(service.end() == 0, service.error)
-    gone = {edges[i] for i in (0, 1, 9, 4, 5)}
-    check(edges_of(program, store, folder) == set(edges) - gone)
+    run(program, "purge", store)
+    service = Service(program, store, "--every", "50ms")
+    for edge in (edges[6], edges[0]):
+        told = refused(service, (edge, "A"))[0]["stands_for"]
+        check(told["purged"] and not told["content_kept"], told)
+    check(service.end() == 0, service.error)
+    gone = {edges[i] for i in (0, 1, 9, 4, 5, 10)}
+    left = edges_of(program, store, folder)
+    check(len(set(edges[20:32]) - left) == 1 and left | set(edges[20:32]) == set(edges) - gone)
 
 
 def check_socket_and_queue(program, folder):
@@ -209,6 +302,26 @@ def check_socket_and_queue(program, folder):
     check("4 requests acknowledged" in service.error)
     check({(i, i + 500) for i in range(4)} <= edges_of(program, store, folder))
     check(not path.exists())
+
+
+def check_end(program, folder):
+    """SIGTERM does not wait for all that waits: what is left is in the journal, and the next process applies it."""
+    store = make_store(program, folder, 14)
+    run(program, "train", store)
+    service = Service(program, store, "--batch", "1", "--every", "1ms", "--solver", "exact")
+    lines = [f"insert-edge {i} {(i * 7 + 5000) % (1 << 14)} id=L{i}" for i in range(5000)]
+    for first in range(0, 5000, 500):
+        check(service.call("POST", "/requests", "\n".join(lines[first:first + 500]))[0] == 200)
+    started = time.monotonic()
+    check(service.end() == 0, service.error)
+    print(f"ended after {time.monotonic() - started:.1f} s: {service.error.strip()}")
+    check("will be applied by what writes the store next" in service.error, service.error)
+    check(json.loads(run(program, "info", store, "--json"))["acknowledged"] == 5000)
+    service = Service(program, store, "--solver", "exact")
+    check(service.end() == 0, service.error)
+    states = {one["id"]: one["status"] for one in map(json.loads, run(program, "requests", store, "--json").splitlines())}
+    check(len(states) == 5000 and "applied" in states.values(), len(states))
+    run(program, "verify", store)
 
 
 class Follower(Program):
@@ -275,6 +388,38 @@ def check_follow(program, folder):
     run(program, "verify", store)
 
 
+def check_names(program, folder):
+    """A service knows names from its start: one that a request takes meanwhile means nobody from then on."""
+    names, store = ["ann", "bob", "cid", "dan"], folder / "named"
+    for name, text in {"ids": "".join(f"{one}\n" for one in names), "edges": "ann bob\nbob cid\ncid dan\n",
+                       "x": "0.5 0\n0 0.5\n0.25 0\n0 0.25\n", "y": "0\n1\n0\n1\n"}.items():
+        (folder / name).write_text(text)
+    run(program, "import", store, "--edges", folder / "edges", "--ids", folder / "ids", "--features", folder / "x", "--labels", folder / "y",
+        "--split", f"train={folder / 'ids'}")
+    run(program, "propagate", store, "--rows", "all")
+    run(program, "train", store)
+    service = Service(program, store, "--solver", "exact", "--every", "10ms")
+
+    def decided(*requests):
+        before = sum(batch["requests"] for batch in service.batches)
+        body = json.dumps({"requests": list(requests)})
+        check(service.call("POST", "/requests", body, {"Content-Type": "application/json"})[0] == 200)
+        wait_until(lambda: sum(batch["requests"] for batch in service.batches) == before + len(requests))
+        return service.batches[-1]["applied"], service.batches[-1]["rejected"]
+
+    def predicted(word):
+        status, answer = service.call("GET", f"/predict?nodes={word}")
+        return status, [one["id"] for one in answer["predictions"]] if status == 200 else answer
+
+    check(predicted("ann") == (200, ["ann"]))
+    check(decided("node ann", "insert-edge ann bob") == (1, 1), service.batches)
+    check(predicted("ann")[0] == 400, predicted("ann"))
+    check(predicted("%230") == (200, ["#0"]), predicted("%230"))
+    check(decided("insert-edge dan ann", "feature ann", "insert-edge #0 bob") == (1, 2), service.batches)
+    check(predicted("%230,bob") == (200, ["#0", "bob"]), predicted("%230,bob"))
+    check(service.end() == 0, service.error)
+
+
 def moment(seconds):
     """So many seconds from now, as requests have it."""
     when = time.time() + seconds
@@ -282,7 +427,7 @@ def moment(seconds):
 
 
 def check_expiry(program, folder):
-    """Edges whose time has come go by themselves, beside senders, across a kill and in a stream that follows a file."""
+    """Edges and nodes whose time has come go by themselves, beside senders, across a kill and in a stream that follows a file."""
     store = make_store(program, folder)
     edges = sorted(edges_of(program, store, folder))
     service = Service(program, store, "--every", "50ms", "--checkpoint", "300ms")
@@ -298,7 +443,15 @@ def check_expiry(program, folder):
     check(info["pending_requests"] < 22, "there was a checkpoint", info)
     service = Service(program, store, "--every", "50ms")
     wait_until(lambda: sum(batch["edges_removed"] for batch in service.batches) == 4)
+    node = next(node for node in range(1, 1000) if all(node not in edge for edge in edges[:30]))
+    check(service.call("POST", "/requests", f"node {node} expires {moment(0.5)} id=left")[0] == 200)
+    wait_until(lambda: "removal" in service.call("GET", "/requests/left")[1])
+    answer = service.call("GET", "/requests/left")[1]
+    check(answer["kind"] == "expires" and answer["removal"]["kind"] == "node" and answer["removal"]["state"] == "applied", answer)
+    wait_until(lambda: sum(batch["nodes_removed"] for batch in service.batches) == 1)  # its line may come behind the answer
     check(service.end() == 0, service.error)
+    check(not any(node in edge for edge in edges_of(program, store, folder)))
+    edges = [edge for edge in edges if node not in edge]
     check(edges_of(program, store, folder) == set(edges) - set(edges[:9]) - set(edges[20:25]))
     path = folder / "requests"
     u, v = edges[12]
@@ -361,24 +514,9 @@ def check_kills(program, folder, kills, seed):
     applied = [one for one in listed if one["status"] == "applied"]
     check(len({sent[one["id"]] for one in applied}) == len(applied), "an edge was removed twice")
     run(program, "verify", store)
-    return len(acknowledged)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("--kills", type=int, default=12)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    program = os.path.abspath(asked.program)
-    for name, test in [("answers", check_answers), ("known ids", check_known_ids), ("socket", check_socket_and_queue), ("follow", check_follow), ("expiry", check_expiry),
-                       ("kills", lambda p, f: check_kills(p, f, asked.kills, asked.seed))]:
-        with tempfile.TemporaryDirectory() as folder:
-            started = time.monotonic()
-            result = test(program, pathlib.Path(folder))
-            print(f"{name}: holds" + (f", {result} requests acknowledged" if result else "")
-                  + f" ({time.monotonic() - started:.1f} s)")
+    return f"{len(acknowledged)} requests acknowledged"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_parts({"answers": check_answers, "ids": check_known_ids, "socket": check_socket_and_queue, "follow": check_follow,
+               "expiry": check_expiry, "end": check_end, "names": check_names, "kills": check_kills}, kills=12, seed=1)

@@ -18,7 +18,8 @@ import verify_certificate
 from certificate_numerics import form_rows, minimise
 
 # Of weights that are gone, and what a minimisation found on its way: only the digest holds these.
-HELD_BY_DIGEST = {"step_norm", "solver_error", "radius", "residual", "exact_gradients", "corrections", "doubts"}
+HELD_BY_DIGEST = {"step_norm", "solver_error", "radius", "residual", "exact_gradients", "gradients", "rough_gradients", "products", "corrections",
+                  "doubts"}
 
 
 def numbers(value, path=()):
@@ -234,12 +235,14 @@ def check_trail(folder, program):
     assert [told["status"] for told in said[-2:]] == ["rejected"] * 2 and "applied" in [told["status"] for told in said]
     assert [told["reason"] for told in said[-2:]] == ["self-loop", "id-outside"]
     for change in ({"status": "applied"}, {"reason": "absent-edge"}, {"format": "unweave receipt 1"},
-                   {"status": "rejected\tid-outside"}):
+                   {"status": "rejected\tid-outside"}, {"solver": "exact"}, {"certified": True}):
         bad = {**said[-1], **change}
-        if change != {"reason": "absent-edge"}:
+        if "status" in change or "format" in change:
             del bad["reason"]
         assert codes(lines, proofs[:-1] + [json.dumps(bad)]) == (1, 4), change
     assert codes(lines, ["nothing"]) == (2, 2)
+    for other in "[" * 100_000, "5", "[]", '"text"', json.dumps({**said[-1], "nonce": 5}):
+        assert codes(lines, [other])[0] == 2, other[:40]
     seed = bytes.fromhex((world.store / "certificates" / "signing-key").read_text())
     said = json.loads(lines[1])
     for path in numbers(said):
@@ -254,6 +257,23 @@ def check_trail(folder, program):
     for theorem in ("T0", "T2", "T3", "T4"):
         bad = {**json.loads(lines[1]), "theorem": theorem, "claim": theorem}
         assert codes([lines[0], line_of(bad, seed), *lines[2:]], proofs) == (1, 4), ("newton by", theorem)
+    # Other words, signed anew by who has a key of their own: the last line, which no other one names.
+    last = json.loads(lines[3])
+    for change in ({"not_covered": []}, {"not_covered": last["not_covered"][1:]}, {"not_covered": last["not_covered"] + ["x"]},
+                   {"withdraw": []}, {"withdraw": ["newton-1-0123456789abcdef"]}, {"withdraw": ["nothing", *last["withdraw"]]},
+                   {"reference": last["reference"].replace("present", "whole")}, {"mechanism": "none needed"},
+                   {"adjacency": "none needed: anything"}, {"requests": "any"}, {"releases": "all"}, {"releases": "this"}):
+        assert codes([*lines[:3], line_of({**last, **change}, seed)], proofs) == (1, 4), change
+    twice = line_of(last, None).replace('"solver"', '"not_covered":[],"solver"', 1)
+    assert codes([*lines[:3], line_of(last, None)], proofs) == (0, 0)
+    text = twice[:twice.rindex(',"digest"')]
+    digest = trail.blake(text.encode())
+    twice = text + f',"digest":"{digest.hex()}","signature":"{sign(seed, digest).hex()}"}}'
+    assert codes([*lines[:3], twice], proofs) == (2, 2), "one name twice"
+    log.write_text("".join(line + "\n" for line in lines)[:-20])
+    for command in ([sys.executable, "-B", trail.__file__], [program, "verify"]):
+        done = subprocess.run([*map(str, command), str(log)], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and "cut inside its last line" in done.stderr and "hold" not in done.stderr, done
     key.write_text("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60\n")  # RFC 8032, test 1
     world.run("train", world.store, "--solver", "retrain", "--key", key)
     log = world.store / "certificates" / "retrain.jsonl"

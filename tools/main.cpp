@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     std::cerr << "unweave: " << error.what() << '\n';
     return 1;
   } catch (const std::exception& error) {
-    std::cerr << "unweave: " << error.what() << '\n';
+    std::cerr << "unweave: " << unweave::plain(error.what()) << '\n';
     return 3;
   }
   unweave::Ranks::set_world(job.get());

@@ -14,6 +14,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "engine/resources/temporary_folder.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 #include "storage/io/nearest_name.h"
@@ -44,9 +45,10 @@ std::vector<CanaryRequests> chosen_canaries(const LiveStore& store, const ModelR
 
 }  // namespace
 
-std::vector<Attack> plan_attacks(const std::filesystem::path& path, const ModelSelection& selection,
+std::vector<Attack> plan_attacks(const std::filesystem::path& named, const ModelSelection& selection,
                                  const AttackOptions& options, Resources& resources) {
   require_attack(options);
+  const std::filesystem::path path = resolved(named);
   const LiveStore store(path, Access::read, resources.memory(), release_ledger());
   std::vector<Attack> attacks;
   for (const StoredModel& model : read_models(path, selection)) {
@@ -65,7 +67,7 @@ AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, 
   require_attack(options);
   const ModelRecord& record = Internals::record(attack.model);
   MemoryBudget& budget = resources.memory();
-  LiveStore store(path, Access::read, budget, release_ledger());
+  LiveStore store(resolved(path), Access::read, budget, release_ledger());
   const Canary canary = release_canary(attack.canary, store, record, options.rows, budget);
   const Reservation memory = solver_entry(record.model.solver).reserve(record.options, Model{}, canary.before, budget);
   const TemporaryFolder folder(temporary_path(), "unweave-audit-");

@@ -84,8 +84,10 @@ void compare(const Matrix& given, const Matrix& published, double grid, Certifie
 
 CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const TrainOptions& how) {
   const SolverEntry& entry = require_any_start(how);
+  if (how.choose_weights)
+    throw UsageError(option("weights", "auto") + ": the model was made on rows of some weights; give these");
   Internals::WriterState& state = Internals::state(writer);
-  LiveStore& store = state.store;
+  LiveStore& store = state.store();
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
   const LinearShape shape{store.manifest().classes, store.embedding().row_width(level_weights(store, how))};

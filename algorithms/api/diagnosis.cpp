@@ -10,10 +10,12 @@
 #include "engine/resources/machine.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/sweep/gather.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 #include "storage/io/private_file.h"
 #include "storage/io/readable_bytes.h"
+#include "storage/io/shell_word.h"
 #include "storage/io/store_folders.h"
 #include "storage/io/time_text.h"
 #include "unweave/store.h"
@@ -152,16 +154,12 @@ void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resource
 /// Private files that others may read, as they are named in the store.
 std::vector<std::string> open_private_files(const std::filesystem::path& store) {
   std::vector<std::string> open;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator item(store, error);
-  for (const std::filesystem::recursive_directory_iterator end; !error && item != end; item.increment(error)) {
-    std::error_code gone;  // a writer at work removes files
-    const std::filesystem::path name = item->path().lexically_relative(store);
-    if (!item->is_regular_file(gone) || gone || !is_private(name)) continue;
-    const auto rights = item->symlink_status(gone).permissions();
-    constexpr auto kOthers = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
-    if (!gone && (rights & kOthers) != std::filesystem::perms::none) open.push_back(name.string());
-  }
+  walk_folder(store, [&](const Entry& entry) {
+    const std::filesystem::path name = entry.path.lexically_relative(store);
+    if (entry.kind != EntryKind::file || !is_private(name)) return;
+    const std::optional<EntryStatus> status = try_status_of(entry.path);  // a writer at work removes files
+    if (status && status->is_open_to_others) open.push_back(name.string());
+  });
   std::sort(open.begin(), open.end());
   return open;
 }
@@ -174,15 +172,15 @@ void add_models(Diagnoses& findings, const std::filesystem::path& store, const S
                  "restore it from a copy, or train it again", true};
     } else if (model.other_propagation) {
       finding = {"model", model.name + ": stands on another propagation", Verdict::note,
-                 "train it again: " + operation("train " + store.string())};
+                 "train it again: " + operation("train " + shell_word(store.string()))};
     } else if (model.outdated) {
       finding = {
           "model", model.name + ": has not absorbed all requests", Verdict::note,
-          "bring it up to date: " + operation("stream " + store.string() + ' ' + option("requests", "/dev/null") + ' ' +
-                                              option("name", model.name))};
+          "bring it up to date: " + operation("stream " + shell_word(store.string()) + ' ' +
+                                              option("requests", "/dev/null") + ' ' + option("name", model.name))};
     } else if (model.id.empty()) {
       finding = {"model", model.name + ": not certified since the last purge", Verdict::note,
-                 "certify it: " + operation("purge " + store.string())};
+                 "certify it: " + operation("purge " + shell_word(store.string()))};
     }
     findings.push_back(std::move(finding));
   }
@@ -197,22 +195,24 @@ void add_store(Diagnoses& findings, const std::filesystem::path& store, const St
                             free >= bytes, Verdict::note,
                             "a purge writes a store anew before it removes the old one; free some disk"));
   findings.push_back(judged("purge", info.pending_purge ? "begun, not finished" : "none under way", !info.pending_purge,
-                            Verdict::problem, "finish it: " + operation("purge " + store.string())));
+                            Verdict::problem, "finish it: " + operation("purge " + shell_word(store.string()))));
   findings.back().of_data = info.pending_purge;
   findings.push_back({"requests", std::to_string(info.acknowledged) + " acknowledged, " +
                                       std::to_string(info.pending_requests) + " of them after the last checkpoint"});
-  findings.push_back(judged("stale-rows", std::to_string(info.stale_rows), info.stale_rows == 0, Verdict::note,
-                            "a lazy stream left them; publish them: " +
-                                operation("stream " + store.string() + ' ' + option("requests", "/dev/null"))));
+  findings.push_back(
+      judged("stale-rows", std::to_string(info.stale_rows), info.stale_rows == 0, Verdict::note,
+             "a lazy stream left them; publish them: " +
+                 operation("stream " + shell_word(store.string()) + ' ' + option("requests", "/dev/null"))));
   if (!info.propagation)
     findings.push_back(
-        {"propagation", "none", Verdict::note, "compute it: " + operation("propagate " + store.string())});
+        {"propagation", "none", Verdict::note, "compute it: " + operation("propagate " + shell_word(store.string()))});
   add_models(findings, store, info);
 }
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Resources& resources, bool anew) {
+std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& named, Resources& resources, bool anew) {
+  const std::filesystem::path folder = resolved(named);
   Diagnoses findings;
   const MachineFacts machine = machine_facts();
   add_processor(findings, machine);
@@ -222,7 +222,8 @@ std::vector<Diagnosis> diagnose_machine(const std::filesystem::path& folder, Res
   return findings;
 }
 
-std::vector<Diagnosis> diagnose_store(const std::filesystem::path& store, Resources& resources) {
+std::vector<Diagnosis> diagnose_store(const std::filesystem::path& named, Resources& resources) {
+  const std::filesystem::path store = resolved(named);
   Diagnoses findings;
   const std::optional<std::int64_t> writer = lock_holder(store / kLockName);
   findings.push_back(judged("writer", writer ? "process " + std::to_string(*writer) : "none", !writer, Verdict::note,
@@ -240,7 +241,8 @@ std::vector<Diagnosis> diagnose_store(const std::filesystem::path& store, Resour
     add_store(findings, store, describe_store(store, resources));
   } catch (const DataError& error) {
     findings.push_back({"store", error.message(), Verdict::problem,
-                        "see what is lost, and rebuild the rest: " + operation("repair " + store.string()), true});
+                        "see what is lost, and rebuild the rest: " + operation("repair " + shell_word(store.string())),
+                        true});
   }
   return findings;
 }

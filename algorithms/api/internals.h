@@ -1,10 +1,14 @@
 // algorithms/api/internals.h - what the files of this folder see of each other's objects, and nobody else does.
 #pragma once
 
+#include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/maintenance/purge.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/unlearning/solver.h"
 #include "unweave/store.h"
@@ -16,9 +20,17 @@ struct Writer::State {
   State(const std::filesystem::path& path, Resources& of);
   State(const std::filesystem::path& path, Resources& of, Ranks& ranks);
 
+  /// Throws DataError where a purge could not open it again.
+  [[nodiscard]] LiveStore& store();
+  /// Closes the store, purges it and opens it again, whatever became of the purge. No session may be open. Throws what a purge
+  /// throws.
+  PurgeReport purge(const PurgeOptions& options);
+
   Resources& resources;
-  LiveStore store;
+  const std::filesystem::path path;
+  std::optional<LiveStore> held;
   bool in_session = false;  ///< a StreamSession is open, which alone may change the store
+  const std::string remark_on_ids;
 };
 
 struct Internals {

@@ -3,6 +3,9 @@
 
 #include "algorithms/verification/verify_log.h"
 #include "engine/resources/watcher.h"
+#include "storage/input/name_reader.h"
+#include "storage/input/tables/two_kinds.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
 #include "unweave/ingest.h"
@@ -19,12 +22,21 @@ void require_key(const std::optional<std::string>& key) {
 
 }  // namespace
 
-ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources) {
-  return import_store(store, options, resources.memory(), resources.meter());
+bool name_two_kinds(std::string_view first, std::string_view second) {
+  return TwoKinds::named_by(first, second);
 }
 
-std::optional<ImportForecast> forecast_import(const std::filesystem::path& store, const ImportOptions& options,
+bool names_ids(std::string_view column) {
+  return is_header_of_names(column);
+}
+
+ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources) {
+  return import_store(resolved(store), options, resources.memory(), resources.meter());
+}
+
+std::optional<ImportForecast> forecast_import(const std::filesystem::path& named, const ImportOptions& options,
                                               Resources& resources, bool measure) {
+  const std::filesystem::path store = resolved(named);
   MemoryBudget& budget = resources.memory();
   const auto with = [&](ProfileUse use) {
     const std::optional<MachineProfile> machine = machine_profile(present_folder(store), budget, use);
@@ -37,13 +49,15 @@ std::optional<ImportForecast> forecast_import(const std::filesystem::path& store
 }
 
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources) {
-  return generate_store(store, options, resources.memory(), resources.meter());
+  return generate_store(resolved(store), options, resources.memory(), resources.meter());
 }
 
 VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options, Resources& resources) {
   require_key(options.public_key);
   const WatchedBy watched(resources.meter());
-  return verify_store(store, options, resources.memory());
+  VerifyOptions own = options;
+  own.before = resolved(own.before);
+  return verify_store(resolved(store), own, resources.memory());
 }
 
 VerifyReport verify_certificates(const std::filesystem::path& log, const std::optional<std::string>& public_key,
@@ -60,14 +74,14 @@ VerifyReport verify_export(const std::filesystem::path& weights, const std::opti
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, Resources& resources) {
   PurgeOptions signed_by = options;
   if (signed_by.program.empty()) signed_by.program = version();
-  return purge_store(store, signed_by, resources.memory(), resources.meter());
+  return purge_store(resolved(store), signed_by, resources.memory(), resources.meter());
 }
 
 std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,
                                        Resources& resources) {
   RepairOptions signed_by = options;
   if (signed_by.program.empty()) signed_by.program = version();
-  return repair_store(store, signed_by, resources.memory(), resources.meter());
+  return repair_store(resolved(store), signed_by, resources.memory(), resources.meter());
 }
 
 }  // namespace v0

@@ -1,6 +1,9 @@
 // algorithms/api/models.cpp - models of a store, read and told apart.
 #include "unweave/models.h"
 
+#include <unistd.h>
+
+#include <optional>
 #include <utility>
 
 #include "algorithms/api/internals.h"
@@ -8,8 +11,14 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/registry/registry.h"
+#include "engine/generations/store_purge.h"
+#include "engine/graph/store.h"
+#include "engine/resources/machine.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
+#include "storage/io/shell_word.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -48,18 +57,42 @@ const std::string& StoredModel::certificate() const noexcept {
   return record_->certificate;
 }
 
-std::vector<StoredModel> read_models(const std::filesystem::path& store, const ModelSelection& selection) {
+namespace {
+
+/// A purge takes models away for a while, and a reader that finds none must not take that for an answer.
+void require_no_writer(const std::filesystem::path& store) {
+  const std::optional<std::int64_t> writer = lock_holder(store / kLockName);
+  if ((!writer || *writer == ::getpid()) && purge_state(store) == PurgeState::none) return;
+  throw ResourceError(
+      store.string() +
+      ": there is no model or certificate of it at present, and another process writes the store or has "
+      "purged a part of it; try again when it has ended, or end a purge that was interrupted by " +
+      operation("purge " + shell_word(store.string())));
+}
+
+}  // namespace
+
+std::vector<StoredModel> read_models(const std::filesystem::path& named, const ModelSelection& selection) {
+  const std::filesystem::path store = resolved(named);
   if (selection.solver) static_cast<void>(solver_entry(*selection.solver));  // an unknown one is told before all else
   std::vector<StoredModel> models;
   if (selection.name || selection.solver) {
-    models.push_back(Internals::model(load_model(store, selection.name ? *selection.name : *selection.solver)));
+    try {
+      models.push_back(Internals::model(load_model(store, selection.name ? *selection.name : *selection.solver)));
+    } catch (const UsageError&) {
+      require_no_writer(store);
+      throw;
+    }
+    if (models.front().certificate().empty()) require_no_writer(store);
     require_solver(selection, Internals::record(models.front()));
     return models;
   }
   for (const ModelSummary& model : list_models(store))
     models.push_back(Internals::model(load_model(store, model.name)));
+  if (models.empty() || models.front().certificate().empty()) require_no_writer(store);
   if (models.empty())
-    throw UsageError(store.string() + ": holds no model; run " + operation("train " + store.string()) + " first");
+    throw UsageError(store.string() + ": holds no model; run " + operation("train " + shell_word(store.string())) +
+                     " first");
   return models;
 }
 

@@ -19,6 +19,7 @@
 #include "engine/ranks/planned_ranks.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/message.h"
@@ -32,7 +33,7 @@ constexpr double kExactTerm = 4e-9;    // seconds of an arc of a pass that count
 constexpr double kCautiousDisk = 2e8;  // bytes a second of a disk that nobody has measured
 
 std::uint64_t free_disk(const std::filesystem::path& store) {
-  return std::filesystem::space(store).available;
+  return free_disk_bytes(store).value_or(0);
 }
 
 std::uint64_t total(const std::vector<std::uint64_t>& counts) {
@@ -193,10 +194,9 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   forecast.options = std::make_shared<const SolverOptions>(std::move(options));
   const SolverOptions& chosen = *forecast.options;
   const PlannedTask task{forecast.rows,
-                         {chosen.head, RowForm(1, chosen.intercept).features(sizes.width), sizes.classes, chosen.hidden,
-                          chosen.activation, chosen.hidden.empty() ? 1 : blocks},
-                         chosen,
-                         memory_shares::kSolver.of(Internals::resources(reader).memory())};
+                         NetworkShape{chosen.head, RowForm(1, chosen.intercept).features(sizes.width), sizes.classes,
+                                      chosen.hidden, chosen.activation, chosen.hidden.empty() ? 1 : blocks},
+                         chosen, memory_shares::kSolver.of(Internals::resources(reader).memory())};
   forecast.disk_free_bytes = free_disk(store.path());
   if (entry.needs != nullptr)
     forecast.answer = entry.needs(task);

@@ -2,6 +2,10 @@
 #include "unweave/requests.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -9,8 +13,10 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
+#include "storage/io/entry.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -23,35 +29,107 @@ struct LoggedCertificateLine {
   std::uint64_t sequence = 0;  ///< the last request that it covers
 };
 
+/// What a line of a log says; a member of another kind than it should be says nothing.
+LoggedCertificateLine read_certificate(std::string_view text, const std::string& name) {
+  const auto json = parse_json_or_discard<nlohmann::ordered_json>(text);
+  LoggedCertificateLine line;
+  line.certificate.model = name;
+  line.certificate.number = certificate_number(text);
+  if (!json.is_object()) return line;
+  for (const auto& [member, value] : json.items()) {
+    if (member == "time" && value.is_string()) line.certificate.time = value.get<std::string>();
+    if (member == "id" && value.is_string()) line.certificate.release = value.get<std::string>();
+    if (member == "sequence" && value.is_number_unsigned()) line.sequence = value.get<std::uint64_t>();
+  }
+  return line;
+}
+
+/// Which lines of a log can cover a request: those behind the first `begin`, and of the first `end` those that cover this request.
+struct WantedLine {
+  std::uint64_t begin = 0, end = 0, sequence = 0;
+  [[nodiscard]] bool is_covered_by(const LoggedCertificateLine& line, std::uint64_t number) const noexcept {
+    return number > begin && (number > end || line.sequence >= sequence);
+  }
+};
+
+/// The first line that begins at or behind a byte of a log, with the byte behind it; none where there is none.
+struct FoundLine {
+  std::uint64_t first = 0, behind = 0;
+  LoggedCertificateLine line;
+};
+std::optional<FoundLine> line_from(const File& log, std::uint64_t at, const std::string& name) {
+  std::optional<FoundLine> found;
+  // The line that the byte before it belongs to is not asked for.
+  static_cast<void>(read_lines_from(log, at == 0 ? 0 : at - 1, [&](std::string_view text, std::uint64_t first) {
+    if (first < at) return true;
+    found = FoundLine{first, first + text.size() + 1, read_certificate(text, name)};
+    return false;
+  }));
+  return found;
+}
+
+/// The first certificate of a log that covers a request. Numbers of lines grow, and so do, between two purges, the requests that they
+/// cover: so a few lines are read of a long log. Where lines have no numbers, as those of older programs, all are.
+std::optional<CoveringCertificate> first_covering(const fs::path& path, const std::string& name,
+                                                  const WantedLine& wanted) {
+  const File log = File::open_stored(path);
+  std::optional<FoundLine> best;
+  for (std::uint64_t low = 0, high = log.size(); low < high;) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    std::optional<FoundLine> found = line_from(log, middle, name);
+    if (!found || found->first >= high) {
+      high = middle;
+      continue;
+    }
+    if (found->line.certificate.number == 0) {
+      best.reset();
+      std::uint64_t number = 0;
+      static_cast<void>(read_lines_from(log, 0, [&](std::string_view text, std::uint64_t) {
+        LoggedCertificateLine line = read_certificate(text, name);
+        if (!wanted.is_covered_by(line, ++number)) return true;
+        best = FoundLine{0, 0, std::move(line)};
+        return false;
+      }));
+      break;
+    }
+    if (wanted.is_covered_by(found->line, found->line.certificate.number)) {
+      high = middle;
+      best = std::move(found);
+    } else {
+      low = found->behind;
+    }
+  }
+  return best ? std::optional(std::move(best->line.certificate)) : std::nullopt;
+}
+
 /// The lines of a log of certificates, in order.
 std::vector<LoggedCertificateLine> read_certificates(const fs::path& log, const std::string& name) {
   std::vector<LoggedCertificateLine> lines;
-  static_cast<void>(read_lines(log, [&](std::string_view text, std::uint64_t) {
-    const auto json = parse_json_or_discard<nlohmann::ordered_json>(text);
-    LoggedCertificateLine line;
-    line.certificate.model = name;
-    line.certificate.number = certificate_number(text);
-    if (json.is_object()) {
-      line.certificate.time = json.value("time", std::string());
-      line.certificate.release = json.value("id", std::string());
-      line.sequence = json.value("sequence", std::uint64_t{0});
-    }
-    lines.push_back(std::move(line));
-  }));
+  static_cast<void>(
+      read_lines(log, [&](std::string_view text, std::uint64_t) { lines.push_back(read_certificate(text, name)); }));
   return lines;
 }
 
-/// Logs by the names of their models; also of models that are gone.
-std::vector<std::pair<std::string, std::vector<LoggedCertificateLine>>> read_logs(const fs::path& store) {
-  std::vector<std::pair<std::string, std::vector<LoggedCertificateLine>>> logs;
+/// A log of certificates.
+struct CertificateLog {
+  std::string name;  ///< that of its model, which may be gone
+  fs::path file;
+  std::vector<LoggedCertificateLine> lines;  ///< empty where it is looked into line by line
+};
+
+/// The logs of a store by name; with their lines where all requests are asked about.
+std::vector<CertificateLog> list_logs(const fs::path& store, bool with_lines) {
+  std::vector<CertificateLog> logs;
   const fs::path folder = store / kCertificatesFolder;
-  std::error_code missing;
-  for (const auto& item : fs::directory_iterator(folder, missing)) {
-    const fs::path& file = item.path();
+  for (const Entry& entry : list_folder(folder)) {
+    const fs::path& file = entry.path;
     if (file.extension() != ".jsonl" || file.stem().extension() == ".private") continue;
-    logs.emplace_back(file.stem().string(), read_certificates(file, file.stem().string()));
+    std::string name = file.stem().string();
+    std::vector<LoggedCertificateLine> lines;
+    if (with_lines) lines = read_certificates(file, name);
+    logs.push_back({std::move(name), file, std::move(lines)});
   }
-  std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return logs;
 }
 
@@ -61,67 +139,137 @@ std::size_t lines_at(const PurgedLogs& purge, const std::string& name) {
   return found == purge.end() ? 0 : found->second;
 }
 
+/// A request that another one names as having done what it asks for.
+struct Earlier {
+  std::string id;
+  Millis time = 0;
+};
+
 using VisitLog = std::function<void(const std::function<void(const LoggedRequest&)>&)>;
 
-/// `visit` goes through the log, twice.
-void visit(const fs::path& path, const std::optional<std::string>& id, const VisitLog& visit_log,
-           const std::function<void(const RequestRecord&)>& use) {
+/// Whoever asks may know an id as it was sent, or as it is shown.
+bool is_asked(std::string_view logged, const std::string& id) {
+  return logged == id || (text_fault(logged) && printable(logged) == id);
+}
+
+/// What is asked for: the request of an id, or the last `newest` ones that there are at the beginning; all without either.
+struct Asked {
+  std::optional<std::string> id{};
+  std::size_t newest = 0;
+};
+
+/// `visit_log` goes through the log, and is called twice. Returns how many requests there are.
+std::uint64_t visit(const fs::path& path, const Asked& asked, const VisitLog& visit_log,
+                    const std::function<void(const RequestRecord&)>& use) {
+  const std::optional<std::string>& id = asked.id;
   const std::vector<ModelSummary> models = list_models(path);
-  const auto logs = read_logs(path);
+  // Where few requests are asked about, the lines of logs are looked for one by one.
+  const bool few = id || asked.newest > 0;
+  const std::vector<CertificateLog> logs = list_logs(path, !few);
   std::vector<PurgedLogs> purges;  // from the oldest on
+  std::map<std::pair<std::size_t, std::uint64_t>, Earlier>
+      earlier;  // by purges before them and number: those that others name
+  std::uint64_t total = 0;
+  std::deque<std::pair<std::size_t, std::uint64_t>> last;  // what each of the last ones names
   visit_log([&](const LoggedRequest& request) {
-    if (request.kind == kPurgeLine) purges.push_back(read_purged_logs(request.status));
+    if (request.kind == kPurgeLine) {
+      purges.push_back(read_purged_logs(request.status));
+      return;
+    }
+    ++total;
+    if (asked.newest > 0) {
+      last.emplace_back(purges.size(), request.earlier);
+      if (last.size() > asked.newest) last.pop_front();
+    } else if (request.earlier > 0 && (!id || is_asked(request.id, *id))) {
+      earlier.try_emplace({purges.size(), request.earlier});
+    }
   });
-  std::size_t met = 0;  // purges
+  for (const auto& named : last)
+    if (named.second > 0) earlier.try_emplace(named);
+  const std::uint64_t first = asked.newest > 0 ? total - last.size() : 0;
+  std::size_t met = 0;      // purges
+  std::uint64_t place = 0;  // where the next request stands
   visit_log([&](const LoggedRequest& logged) {
     if (logged.kind == kPurgeLine) {
       ++met;
       return;
     }
-    if ((id && logged.id != *id) || met > purges.size()) return;
-    RequestRecord record{std::string(logged.id),
-                         std::string(logged.kind),
-                         std::string(logged.status),
-                         logged.sequence,
-                         logged.time,
-                         met < purges.size(),
-                         {},
-                         {}};
-    for (const auto& [name, lines] : logs) {
+    if (const auto named = earlier.find({met, logged.sequence}); named != earlier.end())
+      named->second = {printable(logged.id), logged.time};
+    if (place++ < first || (id && !is_asked(logged.id, *id)) || met > purges.size()) return;
+    RequestRecord record;
+    record.id = printable(logged.id);
+    record.kind = logged.kind;
+    record.status = logged.status;
+    record.sequence = logged.sequence;
+    record.time = logged.time;
+    record.purged = met < purges.size();
+    record.expired = logged.mark == kExpiredMark;
+    if (const auto named = earlier.find({met, logged.earlier}); logged.earlier > 0 && named != earlier.end()) {
+      record.earlier = logged.earlier;
+      record.earlier_id = named->second.id;
+      record.earlier_time = named->second.time;
+    }
+    const std::uint64_t covered = record.earlier > 0 ? record.earlier : record.sequence;
+    for (const CertificateLog& log : logs) {
       // Numbers of requests begin again at a purge, and every release after it covers what was asked for before.
-      const std::size_t begin = met > 0 ? lines_at(purges[met - 1], name) : 0;
-      const std::size_t end = record.purged ? lines_at(purges[met], name) : lines.size();
-      for (std::size_t i = begin; i < lines.size(); ++i) {
-        if (i < end && lines[i].sequence < logged.sequence) continue;
-        record.certificates.push_back(lines[i].certificate);
+      const WantedLine wanted{met > 0 ? lines_at(purges[met - 1], log.name) : 0,
+                              record.purged ? lines_at(purges[met], log.name) : std::numeric_limits<std::size_t>::max(),
+                              covered};
+      if (few) {
+        if (auto certificate = first_covering(log.file, log.name, wanted))
+          record.certificates.push_back(*std::move(certificate));
+        continue;
+      }
+      for (std::size_t i = wanted.begin; i < log.lines.size(); ++i) {
+        if (!wanted.is_covered_by(log.lines[i], i + 1)) continue;
+        record.certificates.push_back(log.lines[i].certificate);
         break;
       }
     }
     for (const ModelSummary& model : models)
-      if (record.status == "applied" && record.kind != "expires" && model.damage.empty() && !record.purged &&
-          model.sequence < logged.sequence)
+      if (record.done() && record.kind != "expires" && model.damage.empty() && !record.purged &&
+          model.sequence < covered)
         record.waiting.push_back(model.name);
     use(record);
   });
+  return total;
 }
 
 }  // namespace
 
-void visit_requests(const fs::path& path, const std::optional<std::string>& id, Resources& resources,
+void visit_requests(const fs::path& named, const std::optional<std::string>& id, Resources& resources,
                     const std::function<void(const RequestRecord&)>& use) {
+  const fs::path path = resolved(named);
   const LiveStore store(path, Access::read, resources.memory(), release_ledger());
-  visit(
-      path, id, [&](const auto& each) { store.visit_requests(each); }, use);
+  static_cast<void>(visit(
+      path, {id}, [&](const auto& each) { store.visit_requests(each); }, use));
 }
 
-void visit_logged_requests(const fs::path& path, const std::optional<std::string>& id,
+void visit_logged_requests(const fs::path& named, const std::optional<std::string>& id,
                            const std::function<void(const RequestRecord&)>& use) {
-  visit(
-      path, id, [&](const auto& each) { static_cast<void>(read_request_log(path, nullptr, each)); }, use);
+  const fs::path path = resolved(named);
+  static_cast<void>(visit(
+      path, {id}, [&](const auto& each) { static_cast<void>(read_request_log(path, nullptr, each)); }, use));
+}
+
+NewestRequests newest_logged_requests(const fs::path& named, std::size_t most) {
+  const fs::path path = resolved(named);
+  NewestRequests newest;
+  std::deque<RequestRecord> last;  // those that came meanwhile, too
+  newest.total = visit(
+      path, {std::nullopt, std::max<std::size_t>(most, 1)},
+      [&](const auto& each) { static_cast<void>(read_request_log(path, nullptr, each)); },
+      [&](const RequestRecord& record) {
+        last.push_back(record);
+        if (last.size() > most) last.pop_front();
+      });
+  newest.requests.assign(std::make_move_iterator(last.rbegin()), std::make_move_iterator(last.rend()));
+  return newest;
 }
 
 std::uint64_t forget_requests(const fs::path& path, Millis before, Resources& resources) {
-  LiveStore store(path, Access::write, resources.memory(), release_ledger());
+  LiveStore store(resolved(path), Access::write, resources.memory(), release_ledger());
   return store.forget_requests(before);
 }
 

@@ -16,6 +16,7 @@
 #include "algorithms/propagation/schemes.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/feature_reader.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/message.h"
@@ -65,9 +66,21 @@ void export_train(const Reader& reader, const NpyTarget& target) {
   export_train(Internals::store(reader), target);
 }
 
+std::vector<NodeId> nodes_of_split(const Reader& reader, std::string_view split) {
+  const Contents& contents = Internals::store(reader).contents();
+  if (split != "train" && split != "valid" && split != "test")
+    throw UsageError("'" + std::string(split) + "' is no split; there are train, valid and test");
+  std::vector<NodeId> nodes = split == "train"   ? contents.train()
+                              : split == "valid" ? contents.valid()
+                                                 : contents.test();
+  for (NodeId& node : nodes) node = contents.order().user(node);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
 ExportedStore export_all(const Reader& reader, const std::filesystem::path& folder) {
   const WatchedBy watched(Internals::resources(reader).meter());
-  return export_all(Internals::store(reader), folder);
+  return export_all(Internals::store(reader), resolved(folder));
 }
 
 namespace {
@@ -98,6 +111,21 @@ std::vector<NamedArray> named_weights(const ModelRecord& record, const ArrayName
   return arrays;
 }
 
+/// The file of the certificate beside the weights takes the place of one of an earlier export, and of no other.
+std::filesystem::path lines_beside(const std::filesystem::path& weights, const std::string& certificate) {
+  std::filesystem::path lines = resolved_parent(weights).replace_extension(".jsonl");
+  if (!has_entry(lines)) return lines;
+  std::string begin(certificate.find(':') + 1,
+                    '\0');  // up to the name of the first member, which all certificates share
+  const File file = File::open_read(lines);
+  if (file.size() >= begin.size()) file.read_at(0, std::as_writable_bytes(std::span(begin)));
+  if (!certificate.starts_with(begin))
+    throw UsageError(lines.string() +
+                     ": it is no certificate, and the one of the model would take its place; move it, " +
+                     "or give the model another name");
+  return lines;
+}
+
 }  // namespace
 
 void export_model(const StoredModel& model, const NpyTarget& target) {
@@ -106,6 +134,7 @@ void export_model(const StoredModel& model, const NpyTarget& target) {
   if (record.certificate.empty())
     throw DataError("no certificate speaks of the model " + name_of(record) + " yet; make one with " +
                     operation("stream STORE " + option("requests", "/dev/null") + ' ' + selecting(name_of(record))));
+  const std::filesystem::path lines = lines_beside(target.file, record.certificate);
   if (target.file.extension() == ".npz") {
     write_npz(target.file, named_weights(record, {"coef_", "intercept_", "classes_"}));
   } else if (target.file.extension() == ".safetensors") {
@@ -118,8 +147,7 @@ void export_model(const StoredModel& model, const NpyTarget& target) {
     writer.append(std::span<const double>(weights.data(), size_of(weights.size())));
     writer.finish();
   }
-  replace_file(std::filesystem::absolute(target.file).replace_extension(".jsonl"),
-               record.certificate + "\n" + weights_key_line(record) + "\n");
+  replace_file(lines, record.certificate + "\n" + weights_key_line(record) + "\n");
 }
 
 std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options) {

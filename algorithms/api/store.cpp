@@ -2,9 +2,11 @@
 #include "unweave/store.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "algorithms/api/internals.h"
+#include "algorithms/live/export.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/rank_propagation.h"
 #include "algorithms/models/lazy_error.h"
@@ -14,11 +16,18 @@
 #include "engine/generations/store_purge.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
+#include "storage/formats/journal.h"
+#include "storage/formats/request_log.h"
+#include "storage/input/label_reader.h"
+#include "storage/input/quoted_word.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/message.h"
+#include "storage/io/plain_text.h"
 #include "storage/io/store_folders.h"
 #include "unweave/ranks.h"
+#include "unweave/version.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -30,16 +39,6 @@ std::uint64_t num_targets(const LiveStore& store) {
   if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels());
   // What a propagation takes by default.
   return store.contents().has_labels() ? store.contents().num_labelled() : store.contents().num_nodes();
-}
-
-/// Nodes that have lost theirs, and keep it in the files until a purge, are not counted.
-std::uint64_t present_names(const LiveStore& store) {
-  const Contents& contents = store.contents();
-  const NodeNames& names = contents.order().names();
-  std::uint64_t count = names.named();
-  for (const NodeId node : contents.cleared().sorted())
-    if (contents.has_lost_name(node) && !names.name(contents.order().user(node)).empty()) --count;
-  return count;
 }
 
 bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
@@ -123,7 +122,8 @@ PropagateMeter meter_of(Resources& resources) {
 
 }  // namespace
 
-StoreInfo describe_store(const std::filesystem::path& path, Resources& resources, bool with_digest) {
+StoreInfo describe_store(const std::filesystem::path& named, Resources& resources, bool with_digest) {
+  const std::filesystem::path path = resolved(named);
   std::vector<ModelSummary> models = list_models(path);  // first: a writer at work acknowledges requests first
   const LiveStore store(path, Access::read, resources.memory(), release_ledger());
   const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
@@ -139,7 +139,9 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
   info.arcs = arcs;
   info.features = manifest.features;
   info.classes = manifest.classes;
-  if (manifest.names) info.named = present_names(store);
+  info.class_names = class_names(store);
+  if (manifest.names) info.named = contents.order().names().named();
+  info.ids_are = manifest.ids_are;
   info.targets = num_targets(store);
   if (arcs > 0) info.bits_per_arc = 8.0 * static_cast<double>(bytes_of(manifest.shards)) / static_cast<double>(arcs);
   info.order = manifest.order;
@@ -174,7 +176,7 @@ StoreInfo describe_store(const std::filesystem::path& path, Resources& resources
 
 Reader::Reader(const std::filesystem::path& store, Resources& resources)
     : resources_(&resources),
-      store_(std::make_unique<LiveStore>(store, Access::read, resources.memory(), release_ledger())) {}
+      store_(std::make_unique<LiveStore>(resolved(store), Access::read, resources.memory(), release_ledger())) {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
@@ -194,15 +196,80 @@ std::uint64_t Reader::acknowledged() const noexcept {
   return store_->sequence();
 }
 
+std::vector<std::string> Reader::class_names() const {
+  return unweave::class_names(*store_);
+}
 const NodeNames& Reader::names() const noexcept {
   return store_->contents().order().names();
 }
 
-Writer::State::State(const std::filesystem::path& path, Resources& of)
-    : resources(of), store(path, Access::write, of.memory(), release_ledger()) {}
+namespace {
 
-Writer::State::State(const std::filesystem::path& path, Resources& of, Ranks& ranks)
-    : resources(of), store(path, ranks, of.memory(), release_ledger()) {}
+/// What Writer::remark_on_ids() tells: of the journal, before anything empties it.
+std::string remark_on(const LiveStore& store) {
+  const Manifest& manifest = store.manifest();
+  if (!manifest.journal || store.pending_requests() == 0) return {};
+  std::uint64_t sequence = manifest.sequence, count = 0;
+  std::string first;
+  static_cast<void>(read_journal(store.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
+    for (const Request& request : batch.requests) {
+      ++sequence;
+      if (!text_fault(request.id) || count++ > 0) continue;
+      first = "request " + std::to_string(sequence) + ", '" + printable(request.id) + "'";
+    }
+  }));
+  if (count == 0) return {};
+  return (count == 1 ? "the id of " + first + ", is"
+                     : "the ids of " + std::to_string(count) + " requests, the first of them " + first + ", are") +
+         " no plain text, as an older program took it; " + (count == 1 ? "it counts and is" : "they count and are") +
+         " applied like others, shown in this way everywhere, and as they were sent only in " +
+         (store.path() / kRequestLog).string();
+}
+
+}  // namespace
+
+Writer::State::State(const std::filesystem::path& named, Resources& of)
+    : resources(of),
+      path(resolved(named)),
+      held(std::in_place, path, Access::write, of.memory(), release_ledger()),
+      remark_on_ids(remark_on(*held)) {}
+
+Writer::State::State(const std::filesystem::path& named, Resources& of, Ranks& ranks)
+    : resources(of),
+      path(resolved(named)),
+      held(std::in_place, path, ranks, of.memory(), release_ledger()),
+      remark_on_ids(remark_on(*held)) {}
+
+LiveStore& Writer::State::store() {
+  if (!held)
+    throw DataError(path.string() + ": it could not be opened again after a purge; open it anew, which tells why");
+  return *held;
+}
+
+PurgeReport Writer::State::purge(const PurgeOptions& options) {
+  require_no_session(store(), in_session);
+  if (store().ranks() != nullptr)
+    throw UsageError(path.string() + ": several ranks do not purge a store; end them, and purge it by one process");
+  const WriterLock mine = store().share_lock();  // nobody else writes in between
+  PurgeOptions signed_by = options;
+  if (signed_by.program.empty()) signed_by.program = version();
+  PurgeReport report;
+  std::exception_ptr error;
+  try {
+    std::optional<WriterLock> lock(std::move(*held).close());
+    held.reset();
+    report = purge_store(path, signed_by, resources.memory(), resources.meter(), std::move(lock));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  held.emplace(path, mine.share(), resources.memory(), release_ledger());
+  if (error) std::rethrow_exception(error);
+  return report;
+}
+
+PurgeReport Writer::purge(const PurgeOptions& options) {
+  return state_->purge(options);
+}
 
 Writer::Writer(const std::filesystem::path& store, Resources& resources, Ranks& ranks)
     : state_(std::make_unique<State>(store, resources, ranks)) {}
@@ -213,37 +280,62 @@ Writer& Writer::operator=(Writer&&) noexcept = default;
 Writer::~Writer() = default;
 
 const std::filesystem::path& Writer::path() const noexcept {
-  return state_->store.path();
+  return state_->path;
 }
 const Manifest& Writer::manifest() const noexcept {
-  return state_->store.manifest();
+  return state_->store().manifest();
 }
 std::uint64_t Writer::nodes() const noexcept {
-  return state_->store.contents().num_nodes();
+  return state_->store().contents().num_nodes();
 }
 bool Writer::has_labels() const noexcept {
-  return state_->store.contents().has_labels();
+  return state_->store().contents().has_labels();
 }
 std::uint64_t Writer::dropped_bytes() const noexcept {
-  return state_->store.unfinished_bytes();
+  return state_->store().unfinished_bytes();
+}
+
+const std::string& Writer::remark_on_ids() const noexcept {
+  return state_->remark_on_ids;
 }
 std::uint64_t Writer::acknowledged() const noexcept {
-  return state_->store.sequence();
+  return state_->store().sequence();
 }
 
 const NodeNames& Writer::names() const noexcept {
-  return state_->store.contents().order().names();
+  return state_->store().contents().order().names();
 }
 
 ReadId id_reader(const Reader& reader) {
   if (!reader.names().given()) return {};
-  return [&reader](std::string_view word) { return reader.names().number(word); };
+  return [&reader](std::string_view word) { return reader.names().read(word); };
 }
+
+std::vector<NodeId> read_nodes(const Reader& reader, const std::string& file) {
+  return read_node_ids(named_input(file), reader.nodes(), id_reader(reader), reader.names().ids_are());
+}
+
+namespace {
+
+/// The node of a word in a request. A name that its node has lost means it still: the request is rejected as one of nobody, and is told
+/// by it from other requests where it comes again with its id.
+NodeWord read_asked(const NodeNames& names, std::string_view word) {
+  NodeWord read = names.read(word);
+  if (!read.by_name || read.id != kUnknownName) return read;
+  const std::string text = is_quoted(word) ? unquoted(word) : std::string(word);
+  const std::string_view name = text;
+  NodeId node = kNoNode;
+  names.index().find({&name, 1}, &node);
+  if (node != kNoNode) read.id = node;
+  return read;
+}
+
+}  // namespace
 
 ReadId id_reader(const Writer& writer) {
   if (!writer.names().given()) return {};
   // A checkpoint opens the names anew.
-  return [&writer](std::string_view word) { return writer.names().number(word); };
+  return [&writer](std::string_view word) { return read_asked(writer.names(), word); };
 }
 
 void require_no_session(const LiveStore& store, bool in_session) {
@@ -251,9 +343,9 @@ void require_no_session(const LiveStore& store, bool in_session) {
 }
 
 PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter, const PropagateHow& how) {
-  require_no_session(state_->store, state_->in_session);
+  require_no_session(state_->store(), state_->in_session);
   const PropagationSpec spec = with_weights(wanted);
-  LiveStore& store = state_->store;
+  LiveStore& store = state_->store();
   Resources& resources = state_->resources;
   if (Ranks& job = Ranks::world(); !job.alone())
     return propagate_over_ranks(store, spec, resources.memory(), meter ? meter : meter_of(resources), how.restart,

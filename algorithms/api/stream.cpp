@@ -2,6 +2,8 @@
 #include "unweave/stream.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,18 +12,25 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/change_feed.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/models/training_terms.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/updates/batch_pace.h"
+#include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
+#include "storage/formats/request_log.h"
 #include "storage/input/request_reader.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/readable_bytes.h"
 #include "unweave/ranks.h"
 #include "unweave/version.h"
 
@@ -45,14 +54,81 @@ class Uncancelled final : public WorkMeter {
   WorkMeter& told_;
 };
 
-Learner open_model(LiveStore& store, Resources& resources, const StreamOptions& options) {
-  const ModelSelection& selected = options.model;
-  if (selected.solver) static_cast<void>(solver_entry(*selected.solver));  // an unknown one is told before all else
-  Learner learner =
-      Learner::open(store, resources.memory(), selected.name ? *selected.name : *selected.solver,
-                    {options.adaptive, std::string(version()), {}, options.key, options.receipts}, options.seed);
-  require_solver(selected, learner.record());
-  return learner;
+}  // namespace
+
+/// A model that follows a stream.
+struct Follower {
+  Learner learner;
+  std::optional<StepReport> missed{};  ///< what catching up did, until an outcome tells of it
+  double seconds_catch_up = 0;
+  bool is_new = false;  ///< a purge had removed it
+};
+
+namespace {
+
+const std::string& name_in_store(const ModelSelection& selected) {
+  return selected.name ? *selected.name : *selected.solver;
+}
+
+/// The models that follow; none where nothing is selected. Throws UsageError for one that is selected twice, and an unknown solver.
+std::vector<ModelSelection> selected_models(const StreamOptions& options) {
+  std::vector<ModelSelection> selected;
+  const auto add = [&](const ModelSelection& one) {
+    if (!one.name && !one.solver) return;
+    if (one.solver) static_cast<void>(solver_entry(*one.solver));
+    for (const ModelSelection& other : selected)
+      if (name_in_store(other) == name_in_store(one))
+        throw UsageError("the model " + name_in_store(one) + " is to follow the stream twice; name each once");
+    selected.push_back(one);
+  };
+  add(options.model);
+  for (const ModelSelection& one : options.more_models) add(one);
+  return selected;
+}
+
+/// The file of receipts of one of them.
+std::filesystem::path receipts_of(const StreamOptions& options, const std::string& model, bool alone) {
+  if (options.receipts.empty() || alone) return options.receipts;
+  std::filesystem::path file = options.receipts;
+  return file += "." + model;
+}
+
+Follower open_model(LiveStore& store, Resources& resources, const StreamOptions& options,
+                    const ModelSelection& selected, bool alone) {
+  const std::string& name = name_in_store(selected);
+  const ReleaseContext context{
+      options.adaptive, std::string(version()), {}, options.key, receipts_of(options, name, alone)};
+  if (options.train_purged && !has_entry(model_file(store.path(), name))) {
+    require_no_recorded_model(store.path(), store.manifest(), name);  // it is lost, and not removed
+    if (const std::optional<TrainingTerms> terms = terms_in_log(store.path(), name)) {
+      SolverOptions how = terms->options;
+      how.seed = options.seed;
+      ReleaseContext of_stream = context;
+      of_stream.may_be_empty = true;  // rows come back by later requests
+      Follower follower{Learner::train(store, resources.memory(), terms->solver, how, terms->weights, of_stream, name)};
+      require_solver(selected, follower.learner.record());
+      store.record();
+      follower.is_new = true;
+      return follower;
+    }
+  }
+  Follower follower{Learner::open(store, resources.memory(), name, context, options.seed)};
+  require_solver(selected, follower.learner.record());
+  const Clock::time_point start = Clock::now();
+  follower.missed = follower.learner.catch_up();
+  follower.seconds_catch_up = seconds_since(start);
+  return follower;
+}
+
+/// Before anything of a batch is done: what the journal would refuse is told without harm.
+void require_ids(std::span<const Request> requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i].id.empty() || is_request_id(requests[i].id)) continue;
+    const std::optional<TextFault> fault = text_fault(requests[i].id);
+    throw UsageError("request " + std::to_string(i) + " of the batch: " + quote_for_message(requests[i].id) +
+                     " is no id of a request" + (fault ? ": " + text_of(*fault) : "") + "; take 1 to " +
+                     std::to_string(kMostIdBytes) + " bytes of UTF-8 without blanks, commas and control characters");
+  }
 }
 
 }  // namespace
@@ -64,7 +140,7 @@ Request request_of_line(std::string_view line, const ReadId& read_id) {
 }
 
 void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks) {
-  LiveStore(store, ranks, resources.memory(), release_ledger()).follow();
+  LiveStore(resolved(store), ranks, resources.memory(), release_ledger()).follow();
 }
 
 struct StreamSession::Impl {
@@ -72,12 +148,12 @@ struct StreamSession::Impl {
   class Turn {
    public:
     explicit Turn(Internals::WriterState& state) : state_(state) {
-      if (state.in_session) throw UsageError(state.store.path().string() + ": a stream session is open already");
+      if (state.in_session) throw UsageError(state.path.string() + ": a stream session is open already");
       state.in_session = true;
     }
     ~Turn() {
       state_.in_session = false;
-      state_.store.watch_appends({}, {});
+      if (state_.held) state_.held->watch_appends({}, {});
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -87,7 +163,7 @@ struct StreamSession::Impl {
     Internals::WriterState& state_;
   };
 
-  Impl(Writer& writer, StreamOptions how) : turn(Internals::state(writer)), options(std::move(how)) {
+  Impl(Internals::WriterState& state, StreamOptions how) : turn(state), options(std::move(how)) {
     store.require_sums();
     require_mode(options.mode);
     if (store.ranks() != nullptr) require_ranks_can();
@@ -97,19 +173,60 @@ struct StreamSession::Impl {
       store.set_rates(*std::move(machine));
     if (store.rates() != nullptr) pace = BatchPace(store.rates()->disk.sync_seconds);
     if (options.mode.r_max > 0) static_cast<void>(store.threshold(options.mode));
-    if (options.model.name || options.model.solver) {
+    if (!options.receipts.empty()) store.expect_receipts();
+    if (options.service) {
+      store.open_room();
+      take_work_room();
+    }
+    const std::vector<ModelSelection> selected = selected_models(options);
+    if (selected.size() > 1) require_exact_rows();
+    if (!selected.empty()) {
       const WatchedBy watched(resources.meter());
       static_cast<void>(store.deliver());  // what an earlier session may have put off
-      learner.emplace(open_model(store, resources, options));
-      const Clock::time_point start = Clock::now();
-      missed = learner->catch_up();
-      seconds_catch_up = seconds_since(start);
+      for (const ModelSelection& one : selected) {
+        followers.push_back(open_follower(one, selected.size() == 1));
+        tell_others(followers.size() - 1);
+      }
     }
     if (!options.changes.empty()) {
       static_cast<void>(store.deliver());
       feed.emplace(store, options.changes);
     }
+    take_work_room();  // which learners may have grown into
     store.watch_appends([this] { call(options.before_acknowledged); }, [this] { call(options.acknowledged); });
+  }
+
+  Follower open_follower(const ModelSelection& selected, bool alone) {
+    const auto open = [&] { return open_model(store, resources, options, selected, alone); };
+    if (!options.service) return open();
+    // What a journal has changed must not keep a service from starting in the memory in which it acknowledged it.
+    try {
+      return open();
+    } catch (const ResourceError&) {
+      store.lend_work_room();
+      store.fold_graph();
+      take_work_room();
+      return open();
+    }
+  }
+
+  /// Stale rows that one model publishes would be other rows than those that the next one has read.
+  void require_exact_rows() const {
+    const std::string remedy = "; let one model follow, or stream without " + option("r-max");
+    if (options.mode.r_max > 0)
+      throw UsageError(store.path().string() + ": several models follow a stream whose rows are exact" + remedy);
+    if (store.propagated() && store.embedding().stale_rows() > 0)
+      throw UsageError(store.path().string() + ": " + std::to_string(store.embedding().stale_rows()) +
+                       " rows are stale, which an earlier stream has left, and several models follow exact rows alone; "
+                       "stream one batch with one model first, without " +
+                       option("r-max"));
+  }
+
+  /// One of the models has released.
+  void tell_others(std::size_t one) {
+    const ModelSummary released = followers[one].learner.summary();
+    for (std::size_t i = 0; i < followers.size(); ++i)
+      if (i != one) followers[i].learner.note_other(released);
   }
 
   /// What needs whole rows, or rows that nobody knows yet, is for one process.
@@ -119,8 +236,7 @@ struct StreamSession::Impl {
                        "; leave it out, or stream by one process");
     };
     if (options.mode.r_max > 0) refuse(option("r-max"));
-    if (options.model.name) refuse(option("name"));
-    if (options.model.solver) refuse(option("solver"));
+    for (const ModelSelection& one : selected_models(options)) refuse(option(one.name ? "name" : "solver"));
     if (!options.changes.empty()) refuse(option("changes"));
   }
 
@@ -150,14 +266,25 @@ struct StreamSession::Impl {
   void absorb(std::span<const Request> requests, BatchOutcome& outcome) {
     Uncancelled meter(resources.meter());
     const WatchedBy watched(meter);
-    const Clock::time_point start = Clock::now();
-    outcome.step = learner->absorb(outcome.batch, requests);
-    outcome.seconds_unlearn = seconds_since(start);
-    if (!missed) return;
-    outcome.step->retrained |= missed->retrained;
-    outcome.step->passes += missed->passes;
-    outcome.seconds_catch_up = seconds_catch_up;
-    missed.reset();
+    for (std::size_t i = 0; i < followers.size(); ++i) {
+      Follower& follower = followers[i];
+      const ModelRecord& record = follower.learner.record();
+      ModelStep& step = outcome.steps.emplace_back();
+      const Clock::time_point start = Clock::now();
+      step.name = name_of(record);
+      step.solver = record.model.solver;
+      step.report = follower.learner.absorb(outcome.batch, requests);
+      step.seconds_unlearn = seconds_since(start);
+      tell_others(i);
+      if (!follower.missed) continue;
+      step.report.retrained |= follower.missed->retrained;
+      step.report.passes += follower.missed->passes;
+      step.seconds_catch_up = follower.seconds_catch_up;
+      follower.missed.reset();
+    }
+    outcome.step = outcome.steps.front().report;
+    outcome.seconds_unlearn = outcome.steps.front().seconds_unlearn;
+    outcome.seconds_catch_up = outcome.steps.front().seconds_catch_up;
   }
 
   /// A batch was applied in `seconds`, to be told beside what was predicted for its work on journal, graph and sums.
@@ -171,60 +298,70 @@ struct StreamSession::Impl {
 
   /// What follows a batch that the store has applied.
   void follow(std::span<const Request> requests, BatchOutcome& outcome) {
-    if (learner) absorb(requests, outcome);
+    if (!followers.empty()) absorb(requests, outcome);
     if (!feed) return;
     feed->add(outcome.batch);
     outcome.changes_entry = feed->entries();
   }
 
   /// The last level waits for a reader where nothing reads it.
-  [[nodiscard]] LastLevel last_level() const { return learner || feed ? LastLevel::at_once : LastLevel::deferred; }
+  [[nodiscard]] LastLevel last_level() const {
+    return !followers.empty() || feed ? LastLevel::at_once : LastLevel::deferred;
+  }
 
-  void make_room(std::size_t requests, std::uint64_t text = 0) {
+  /// What the store keeps in memory may have grown into it: then nothing more is taken until it has gone.
+  void take_work_room() {
+    if (options.service) is_short = !store.take_work_room();
+  }
+
+  void make_room(std::size_t requests, std::uint64_t text) {
     room.release();
     room = store.reserve_batch(requests, text);
     room_for = requests;
+    room_text = text;
   }
 
   Turn turn;
   Resources& resources = turn.state().resources;
-  LiveStore& store = turn.state().store;
+  LiveStore& store = turn.state().store();
   StreamOptions options;
-  std::optional<Learner> learner;
+  std::vector<Follower> followers;
   std::optional<ChangeFeed> feed;
   BatchPace pace;
-  std::optional<StepReport> missed;  // what catching up did, until an outcome tells of it
-  double seconds_catch_up = 0;
   Reservation room;                    // room for requests and all that is made of them
+  std::atomic<bool> is_short = false;  // there was not the room for the work on a batch
   RankTraffic said = store.traffic();  // what ranks have said before the present batch
   std::size_t room_for = 0;            // how many requests it is for; 0 when a batch has used it
+  std::uint64_t room_text = 0;         // how many bytes of their words
   bool failed = false;                 // a batch did not come to its end after it was acknowledged, or on the way there
   bool closed = false;
 };
 
 StreamSession::StreamSession(Writer& writer, StreamOptions options)
-    : impl_(std::make_unique<Impl>(writer, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(Internals::state(writer), std::move(options))) {}
 StreamSession::StreamSession(StreamSession&&) noexcept = default;
 StreamSession::~StreamSession() = default;
 
-void StreamSession::make_room(std::size_t requests) {
+void StreamSession::make_room(std::size_t requests, std::uint64_t text) {
   impl_->require_usable();
-  impl_->make_room(requests);
+  impl_->make_room(requests, text);
 }
 
 BatchOutcome StreamSession::send(std::span<const Request> requests) {
   Impl& session = *impl_;
   LiveStore& store = session.store;
   session.require_usable();
+  require_ids(requests);
   BatchOutcome outcome;
   outcome.after = store.sequence();
   outcome.batch.last_request = outcome.after;
   if (requests.empty()) return outcome;
   const std::uint64_t text = text_bytes(requests);
-  if (session.room_for < requests.size() || text > 0) session.make_room(requests.size(), text);
+  if (session.room_for < requests.size() || session.room_text < text) session.make_room(requests.size(), text);
   session.room_for = 0;  // until its sender has been told, or the next batch comes
   const Clock::time_point start = Clock::now();
   BatchChanges changes = store.resolve(requests);
+  if (changes.conflict) throw IdConflictError({*changes.conflict});
   // Whoever sends a request again does so because nobody told what became of it: that is no fault of the batch.
   const auto resent = std::count(changes.statuses.begin(), changes.statuses.end(), RequestStatus::known_id);
   outcome.refused = session.options.strict && changes.rejected > static_cast<std::uint64_t>(resent);
@@ -243,11 +380,37 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
 }
 
 std::uint64_t StreamSession::acknowledge(std::span<const Request> requests) {
+  require_ids(requests);
   return impl_->store.acknowledge(requests);
 }
 
-std::vector<bool> StreamSession::known_ids(std::span<const Request> requests) const {
-  return impl_->store.known_ids(requests);
+std::uint64_t StreamSession::acknowledge(std::vector<Request>&& requests, std::vector<Reservation> rooms) {
+  return impl_->store.acknowledge(std::move(requests), std::move(rooms));
+}
+
+Reservation StreamSession::make_room_to_wait(std::span<const Request> requests) {
+  return impl_->store.reserve_waiting(requests);
+}
+
+void StreamSession::require_share(std::uint64_t ids, std::uint64_t note_bytes) const {
+  if (impl_->is_short)
+    throw FullError(
+        "requests: what the store keeps in memory (notes of what expires, new nodes, training rows) leaves too "
+        "little of " +
+        readable_bytes(impl_->resources.memory().limit()) + " for the work on a batch; raise " + option("memory"));
+  impl_->store.require_share(ids, note_bytes);
+}
+
+void StreamSession::require_removable(std::span<const Request> requests) const {
+  impl_->store.require_removable(requests);
+}
+
+std::vector<IdUse> StreamSession::id_uses(std::span<const Request> requests) const {
+  return impl_->store.id_uses(requests);
+}
+
+IdConflict StreamSession::conflict(std::span<const Request> requests, std::size_t index) const {
+  return impl_->store.conflict(requests, index);
 }
 
 std::uint64_t StreamSession::waiting() const {
@@ -265,6 +428,7 @@ AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
   outcome.after = session.store.sequence();
   const Clock::time_point start = Clock::now();
   session.failed = true;
+  session.store.lend_work_room();
   outcome.batch = session.store.apply_acknowledged(most, session.last_level(), applied.requests);
   session.time(seconds_since(start), outcome);
   if (!applied.requests.empty()) session.follow(applied.requests, outcome);
@@ -274,8 +438,7 @@ AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
 
 std::vector<Request> StreamSession::expired(Millis now, std::size_t most) const {
   std::vector<Request> requests;
-  for (const auto& [edge, time] : impl_->store.contents().expiries().due(now, most))
-    requests.push_back({RequestKind::remove_edge, edge.u, edge.v});
+  for (const Expiry& one : impl_->store.contents().expiries().due(now, most)) requests.push_back(removal_request(one));
   return requests;
 }
 
@@ -285,18 +448,23 @@ std::optional<Millis> StreamSession::next_expiry() const {
 
 void StreamSession::checkpoint() {
   settle();
+  impl_->store.lend_work_room();
   impl_->store.checkpoint();
+  impl_->take_work_room();
 }
 
 void StreamSession::settle() {
   impl_->require_usable();
   if (impl_->room_for == 0) impl_->room.release();
-  if (impl_->learner) impl_->learner->settle();
+  impl_->store.lend_work_room();
+  for (Follower& follower : impl_->followers) follower.learner.settle();
+  impl_->take_work_room();
 }
 
 CloseReport StreamSession::close() {
   CloseReport report;
   settle();
+  impl_->store.lend_work_room();
   impl_->closed = true;
   const Clock::time_point start = Clock::now();
   report.update = impl_->store.deliver();
@@ -313,14 +481,65 @@ std::vector<std::string> StreamSession::models_left_behind() const {
   std::vector<std::string> names;
   const LiveStore& store = impl_->store;
   for (std::string& name : model_names(store.path(), store.manifest()))
-    if ((!impl_->learner || name != name_of(impl_->learner->record())) &&
-        std::filesystem::exists(model_file(store.path(), name)))
+    if (std::none_of(impl_->followers.begin(), impl_->followers.end(),
+                     [&](const Follower& one) { return name_of(one.learner.record()) == name; }) &&
+        has_entry(model_file(store.path(), name)))
       names.push_back(std::move(name));
   return names;
 }
 
+std::vector<std::string> StreamSession::models() const {
+  std::vector<std::string> names;
+  for (const Follower& follower : impl_->followers) names.push_back(name_of(follower.learner.record()));
+  return names;
+}
+
+PurgeReport StreamSession::purge(const PurgeOptions& options) {
+  impl_->require_usable();
+  if (impl_->store.waiting() > 0)
+    throw UsageError(impl_->store.path().string() + ": requests wait to be applied; apply them before a purge");
+  require_room_to_begin_purge(impl_->store);  // behind close() a full disk would end the session
+  Internals::WriterState& state = impl_->turn.state();
+  static_cast<void>(close());
+  const StreamOptions own = impl_->options;
+  impl_.reset();
+  PurgeReport report;
+  std::exception_ptr error;
+  try {
+    report = state.purge(options);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error && !state.held) std::rethrow_exception(error);
+  impl_ = std::make_unique<Impl>(state, own);
+  if (error) std::rethrow_exception(error);
+  for (const Follower& follower : impl_->followers)
+    if (follower.is_new) report.trained_models.push_back(name_of(follower.learner.record()));
+  return report;
+}
+
+bool StreamSession::is_open() const noexcept {
+  return impl_ && !impl_->failed && !impl_->closed;
+}
+
+PurgeNeed StreamSession::purge_need() const {
+  const LiveStore& store = impl_->store;
+  PurgeNeed need;
+  need.requests = store.sequence() + store.waiting();
+  need.begun = purge_state(store.path()) != PurgeState::none;
+  if (need.requests == 0) return need;
+  store.visit_requests([&](const LoggedRequest& request) {
+    if (request.kind == kPurgeLine)
+      need.since.reset();
+    else if (!need.since)
+      need.since = request.time;
+  });
+  return need;
+}
+
 bool StreamSession::caught_up() const noexcept {
-  return impl_->missed.has_value();
+  return std::any_of(impl_->followers.begin(), impl_->followers.end(),
+                     [](const Follower& one) { return one.missed.has_value(); });
 }
 
 std::optional<double> StreamSession::lazy_error_bound() const {
@@ -328,10 +547,11 @@ std::optional<double> StreamSession::lazy_error_bound() const {
   return unweave::lazy_error_bound(impl_->store.embedding(), impl_->store.contents());
 }
 
-Accuracies StreamSession::accuracies() const {
-  if (!impl_->learner) return {};
+Accuracies StreamSession::accuracies(std::size_t model) const {
+  if (model >= impl_->followers.size()) return {};
   impl_->require_usable();
-  return evaluate_model(impl_->store, impl_->learner->record(), &impl_->learner->rows());
+  const Learner& learner = impl_->followers[model].learner;
+  return evaluate_model(impl_->store, learner.record(), &learner.rows());
 }
 
 }  // namespace v0

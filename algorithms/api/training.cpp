@@ -1,8 +1,13 @@
 // algorithms/api/training.cpp - learns a model on the present rows of a store, from nothing or from given weights.
+#include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/level_choice.h"
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
@@ -19,6 +24,16 @@
 namespace unweave {
 inline namespace v0 {
 namespace {
+
+std::optional<DominantColumn> dominant_column(const Manifest& manifest) {
+  constexpr double kNearlyAll = 0.9;
+  if (!manifest.propagation || manifest.features < 3) return std::nullopt;
+  const std::vector<double>& norms = manifest.propagation->column_norms;
+  const auto largest = std::max_element(norms.begin(), norms.end());
+  const double share = *largest / std::accumulate(norms.begin(), norms.end(), 0.0);
+  if (!(share >= kNearlyAll)) return std::nullopt;
+  return DominantColumn{static_cast<std::uint32_t>(largest - norms.begin()), share};
+}
 
 std::optional<ModelRecord> present_model(const std::filesystem::path& store, const std::string& name) {
   for (const ModelSummary& model : list_models(store))
@@ -47,6 +62,8 @@ TrainingTask task_of(const TrainOptions& how) {
   TrainingTask task;
   task.solver = how.solver.empty() ? std::string(default_solver().name) : how.solver;
   task.name = how.name.empty() ? task.solver : how.name;
+  if (how.choose_weights && !how.weights.empty())
+    throw UsageError(option("weights") + ": numbers, or auto, and not both");
   task.options = taken_options(task.solver, how.options);
   task.options.intercept = task.options.hidden.empty() && how.intercept.value_or(solver_entry(task.solver).intercept);
   require_options(task.solver, task.options);
@@ -59,26 +76,38 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
               TrainedModel& trained) {
   task.weights = level_weights(store, how);
   SolverOptions& options = task.options;
+  if (!how.weights.empty()) options.weights_chosen = "given";
   const DeclaredSizes sizes{task.solver, store.contents().num_nodes(), store.embedding().row_width(task.weights),
                             store.manifest().classes, options.head};
   if (sizes.classes > 0)
     trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
-  options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : "default";
+  options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : kDefaultLambda;
   if (how.lambda != LambdaChoice::given && sizes.classes > 0) options.lambda = trained.default_lambda;
+  const std::string chosen_by = "validation at version " + std::to_string(store.sequence());
+  WorkMeter& meter = resources.meter();
+  if (how.choose_weights) {
+    const std::vector<std::vector<double>> candidates =
+        candidate_weights(store.embedding().spec().levels, task.weights);
+    meter.start("weights", candidates.size(), "trials");
+    ChosenWeights chosen = choose_weights(
+        store, resources.memory(), options, candidates, [&](const WeightsTrial&) { meter.advance(1); }, ranks);
+    task.weights = std::move(chosen.weights);
+    options.weights_chosen = chosen_by;
+    trained.weights_trials = std::move(chosen.trials);
+  }
   if (how.lambda == LambdaChoice::by_validation) {
-    WorkMeter& meter = resources.meter();
     meter.start("lambda", kLambdaTrials, "trials");
     TunedLambda tuned = tune_lambda(
         store, resources.memory(), options, task.weights, [&](const LambdaTrial&) { meter.advance(1); }, ranks);
     options.lambda = tuned.lambda;
-    options.lambda_chosen = "validation at version " + std::to_string(store.sequence());
+    options.lambda_chosen = chosen_by;
     trained.lambda_trials = std::move(tuned.trials);
   }
 }
 
 TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const TrainOptions& how,
                         const StartFrom& start, Ranks* ranks) {
-  LiveStore& store = writer.store;
+  LiveStore& store = writer.store();
   TrainedModel trained;
   complete(task, store, writer.resources, how, ranks, trained);
   if (how.before_replacement) {
@@ -98,6 +127,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   trained.rows = learner.rows().size();
   trained.accuracies = evaluate_model(store, learner.record(), &learner.rows());
   trained.majority = majority_accuracies(store);
+  trained.dominant = dominant_column(store.manifest());
   trained.public_key = learner.public_key();
   return trained;
 }
@@ -119,8 +149,8 @@ TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
 
 TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start) {
   TrainingTask task = task_of(how);
-  require_no_session(writer.store, writer.in_session);
-  static_cast<void>(writer.store.deliver());  // what a session may have put off
+  require_no_session(writer.store(), writer.in_session);
+  static_cast<void>(writer.store().deliver());  // what a session may have put off
   return train_task(writer, std::move(task), how, start, nullptr);
 }
 
@@ -128,8 +158,8 @@ TrainedModel Writer::train(const TrainOptions& how) {
   Ranks& ranks = Ranks::world();
   if (ranks.alone()) return train_model(*state_, how, {});
   TrainingTask task = shared_task(how, ranks);
-  require_no_session(state_->store, state_->in_session);
-  require_same(path(), "contents", state_->store.moment(), ranks);
+  require_no_session(state_->store(), state_->in_session);
+  require_same(path(), "contents", state_->store().moment(), ranks);
   return train_task(*state_, std::move(task), how, {}, &ranks);
 }
 

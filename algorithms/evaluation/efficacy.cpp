@@ -9,6 +9,7 @@
 #include "algorithms/random/permutation.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -60,7 +61,7 @@ void require_copy(const LiveStore& before, const LiveStore& present) {
   };
   throw DataError(before.path().string() + ": " + text(old) + ", but " + present.path().string() + " has " + text(now) +
                   (old.nodes < now.nodes && old.features == now.features && old.classes == now.classes
-                       ? "; bring the copy there by " + operation("purge " + before.path().string() + ' ' +
+                       ? "; bring the copy there by " + operation("purge " + shell_word(before.path().string()) + ' ' +
                                                                   option("nodes", std::to_string(now.nodes)))
                        : "; name a copy of the store from before the removals"));
 }

@@ -14,6 +14,9 @@ namespace unweave {
 
 class LiveStore;
 
+/// SolverOptions::lambda_chosen of a model whose lambda is default_lambda().
+inline constexpr const char* kDefaultLambda = "default";
+
 /// What a default may depend on: declared names and numbers of the store and of the model, never training rows, so that a
 /// training after removals takes the same one.
 struct DeclaredSizes {
@@ -42,8 +45,7 @@ struct TunedLambda {
 };
 
 /// The value of the best accuracy on the validation split, the largest of several: options.lambda times powers of ten from
-/// 10^4 down to 10^-2, then the two half-way neighbours of the best. Each trial learns on the present training rows as
-/// `retrain` does, to a gradient of 1e-4 at least and without noise. `told` is called after each. With `ranks` all call
+/// 10^4 down to 10^-2, then the two half-way neighbours of the best (ValidationTrial). `told` is called after each. With `ranks` all call
 /// it, and share the rows. Throws DataError where no node of the validation split has a label, UsageError where no
 /// trial ends.
 [[nodiscard]] TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options,

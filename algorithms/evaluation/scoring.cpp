@@ -12,6 +12,7 @@
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -92,12 +93,19 @@ void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSin
 void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                 const ScoreSink& sink) {
   const NodeOrder& order = store.contents().order();
-  for (const NodeId node : nodes)
-    if (!store.embedding().is_target(order.position(node)))
-      throw UsageError("node " + order.names().text(node) +
-                       " has no embedding, so that nothing can be said of it; take it out of the list, or run " +
-                       operation("propagate " + store.path().string() + ' ' + option("rows", "all")) + " and " +
-                       operation("train") + " again");
+  for (const NodeId node : nodes) {
+    const NodeId position = order.position(node);
+    if (store.embedding().is_target(position)) continue;
+    if (store.contents().graph().degree(position) == 1 && store.contents().is_blank(position))  // itself alone
+      throw UsageError(
+          "node " + order.names().text(node) +
+          " has no edges, features and label: it was removed, or never had any, and nothing can be said of "
+          "it; take it out of the list");
+    throw UsageError("node " + order.names().text(node) +
+                     " has no embedding, so that nothing can be said of it; take it out of the list, or run " +
+                     operation("propagate " + shell_word(store.path().string()) + ' ' + option("rows", "all")) +
+                     " and " + operation("train") + " again");
+  }
   Chunks chunks(store, record);
   for (const NodeId node : nodes) chunks.add(order.position(node), sink);
   chunks.flush(sink);

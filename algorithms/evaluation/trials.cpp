@@ -4,6 +4,7 @@
 #include "algorithms/evaluation/stated_run.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/privacy/output_noise.h"
+#include "storage/io/entry.h"
 
 namespace unweave {
 namespace {
@@ -62,7 +63,7 @@ void Trials::with_model(const Body& body) {
   Fit fit = solver->fit(canary_.before, exact_);
   solver->tidy(fit.model);
   body(*solver, fit.model);
-  std::filesystem::remove_all(resources.folder);
+  remove_tree(resources.folder);
 }
 
 Matrix Trials::unlearn(Matrix& first) {

@@ -73,6 +73,7 @@ CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner,
   while (result.passes < most_passes) {
     const Matrix image = apply(now.direction, now.classes);
     ++result.passes;
+    result.products += static_cast<double>(now.classes.size()) / static_cast<double>(right.cols());
     const ColumnScalars curvature = column_dots(now.direction, image, coupled);
     const ColumnScalars step = (curvature > 0).select(now.energy / curvature, ColumnScalars::Zero(now.energy.size()));
     now.solution.array() += now.direction.array().rowwise() * step;

@@ -16,9 +16,10 @@ using ClassOperator = std::function<Matrix(const Matrix&, std::span<const std::s
 enum class LastStep { expected, measured };
 
 struct CgResult {
-  Matrix solution;     ///< F x C; zero where the right-hand side met its tolerance already
-  int passes = 0;      ///< products with the rows
-  bool stuck = false;  ///< a class ended at a direction along which its matrix does not curve upward
+  Matrix solution;      ///< F x C; zero where the right-hand side met its tolerance already
+  int passes = 0;       ///< products with the rows
+  double products = 0;  ///< these, where a product of some classes counts by their share
+  bool stuck = false;   ///< a class ended at a direction along which its matrix does not curve upward
 };
 
 /// Solves A_c x_c = b_c for every class until the recursive residual |b_c - A_c x_c|_2 <= tolerance[c], or until one more

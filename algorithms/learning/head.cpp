@@ -2,7 +2,6 @@
 #include "algorithms/learning/head.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "storage/io/error.h"
@@ -33,11 +32,18 @@ void multiply_by_curvatures(Head head, const double* curvatures, double* values,
     for (std::size_t k = 0; k < rows * classes; ++k) values[k] *= curvatures[k];
     return;
   }
-  for (std::size_t i = 0; i < rows; ++i, curvatures += classes)
+  for (std::size_t i = 0; i < rows; ++i, curvatures += classes) {
+    // Relative to the likeliest class the mean is a sum over the others, with no cancellation where a row is sure.
+    const std::size_t top =
+        coupled ? static_cast<std::size_t>(std::max_element(curvatures, curvatures + classes) - curvatures) : 0;
     for (std::size_t k = 0; k < directions; ++k, values += classes) {
-      const double mean = coupled ? std::inner_product(curvatures, curvatures + classes, values, 0.0) : 0;
-      for (std::size_t c = 0; c < classes; ++c) values[c] = curvatures[c] * (values[c] - mean);
+      const double own = coupled ? values[top] : 0;
+      double mean = 0;
+      if (coupled)
+        for (std::size_t c = 0; c < classes; ++c) mean += curvatures[c] * (values[c] - own);
+      for (std::size_t c = 0; c < classes; ++c) values[c] = curvatures[c] * ((values[c] - own) - mean);
     }
+  }
 }
 
 }  // namespace unweave

@@ -1,6 +1,7 @@
 // algorithms/learning/hessian_operator.cpp - float32 Hessian products for the iterations of conjugate gradients.
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "algorithms/learning/objective.h"
 #include "algorithms/numerics/blas.h"
@@ -11,6 +12,17 @@ namespace {
 
 FloatMatrix float_zero(std::size_t rows, std::size_t columns) {
   return FloatMatrix::Zero(index_of(rows), index_of(columns));
+}
+
+/// Probabilities of a row become p_c (1 - p_c). The complement of the likeliest class is the sum of the others: a difference
+/// would be what float32 left of it.
+void to_coupled_curvatures(float* row, std::size_t width) {
+  const auto top = static_cast<std::size_t>(std::max_element(row, row + width) - row);
+  const float likeliest = row[top];
+  row[top] = 0;
+  const float others = std::accumulate(row, row + width, 0.0F), sum = likeliest + others;
+  for (std::size_t c = 0; c < width; ++c) row[c] *= (sum - row[c]) / sum;
+  row[top] = likeliest * (others / sum);
 }
 
 }  // namespace
@@ -27,7 +39,7 @@ FloatMatrix HessianOperator::columns(std::span<const std::size_t> classes) const
 }
 
 /// Those of row `first` and the ones after it.
-const ShortFloat* HessianOperator::kept_curvatures(std::size_t first) const noexcept {
+const float* HessianOperator::kept_curvatures(std::size_t first) const noexcept {
   return curvatures_->values.get() + (first - objective_.rows.first) * objective_.classes;
 }
 
@@ -44,10 +56,10 @@ void HessianOperator::scale_by_curvatures(const float* block, std::size_t first,
     for (std::size_t k = 0; k < count * width; ++k) values[k] *= curvatures[k];
     return;
   }
-  const ShortFloat* row = kept_curvatures(first);
+  const float* row = kept_curvatures(first);
   if (width == objective_.classes) return scale_by(row, values, count * width);
   for (std::size_t i = 0; i < count; ++i, row += objective_.classes)
-    for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= to_float(row[classes[j]]);
+    for (std::size_t j = 0; j < width; ++j) values[i * width + j] *= row[classes[j]];
 }
 
 /// The probabilities of `count` rows in all classes, in a buffer of the calling thread.
@@ -71,13 +83,10 @@ void HessianOperator::couple(const float* block, std::size_t first, std::size_t 
 void HessianOperator::coupled_curvatures(const float* block, std::size_t first, std::size_t count, float* out) const {
   const std::size_t width = objective_.classes;
   if (curvatures_ != nullptr)
-    std::transform(kept_curvatures(first), kept_curvatures(first + count), out, to_float);
+    std::copy_n(kept_curvatures(first), count * width, out);
   else
     std::copy_n(probabilities(block, count), count * width, out);
-  for (std::size_t i = 0; i < count; ++i, out += width) {
-    const float sum = std::accumulate(out, out + width, 0.0F);
-    for (std::size_t c = 0; c < width; ++c) out[c] *= (sum - out[c]) / sum;
-  }
+  for (std::size_t i = 0; i < count; ++i) to_coupled_curvatures(out + i * width, width);
 }
 
 Matrix HessianOperator::apply(const Matrix& direction, std::span<const std::size_t> classes) const {
@@ -125,12 +134,13 @@ Matrix HessianOperator::diagonal() const {
 void HessianOperator::curvatures(const float* rows, std::size_t count, std::span<const std::size_t> classes,
                                  float* out) const {
   if (couples_classes(objective_.head)) {
-    const float* const all = probabilities(rows, count);
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < classes.size(); ++j) {
-        const float p = all[i * objective_.classes + classes[j]];
-        out[i * classes.size() + j] = p * (1 - p);
-      }
+    const float* all = probabilities(rows, count);
+    std::vector<float> row(objective_.classes);
+    for (std::size_t i = 0; i < count; ++i, all += row.size()) {
+      std::copy_n(all, row.size(), row.data());
+      to_coupled_curvatures(row.data(), row.size());
+      for (std::size_t j = 0; j < classes.size(); ++j) out[i * classes.size() + j] = row[classes[j]];
+    }
     return;
   }
   multiply(rows, columns(classes).data(), out, count, objective_.rows.features, classes.size(), false);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "algorithms/learning/kept_preconditioner.h"
 #include "algorithms/learning/objective.h"
 #include "algorithms/learning/preconditioner.h"
 
@@ -13,14 +14,20 @@ struct NewtonOptions {
   int most_steps = 100;      ///< by float64 gradients, and as many before them by float32 gradients
   bool best_effort = false;  ///< when the tolerance cannot be reached, return the best iterate instead of throwing
   std::size_t memory = 0;    ///< bytes for working_memory.h, which the caller has set aside
+  /// Where the float64 gradient after a step is expected within the tolerance, or within its own error, it is not taken.
+  bool measured_by_caller = false;
+  KeptPreconditioner* kept = nullptr;  ///< the session's: its preconditioner is taken, and not refreshed
 };
 
 struct NewtonResult {
   Matrix weights;
-  Gradient gradient;    ///< at `weights`
-  double residual = 0;  ///< |computed gradient|_F + float error: bounds the exact gradient norm
-  int steps = 0;        ///< Newton steps
-  int passes = 0;       ///< gradients and Hessian products: readings of all rows
+  Gradient gradient;        ///< at `weights`, unless the caller is to measure it: then before the last step
+  double residual = 0;      ///< |computed gradient|_F + float error: bounds the exact gradient norm
+  int steps = 0;            ///< Newton steps
+  int passes = 0;           ///< gradients and Hessian products: readings of all rows
+  int gradients = 0;        ///< those in float64
+  int rough_gradients = 0;  ///< and in float32
+  double products = 0;      ///< Hessian products, of which one of some classes counts by their share
 
   /// What was worth keeping from step to step, for systems near `weights`: null, or without values, where none was.
   std::unique_ptr<Preconditioner> preconditioner{};

@@ -42,14 +42,14 @@ struct GradientPart {
 Curvatures curvatures_within(const Objective& objective, std::size_t bytes) {
   const std::size_t entries = own_rows(objective.rows) * objective.classes;
   Curvatures curvatures;
-  if (entries <= bytes / sizeof(ShortFloat))
-    curvatures.values = std::make_unique_for_overwrite<ShortFloat[]>(entries + kSlopeSlack);
+  if (entries <= bytes / sizeof(float))
+    curvatures.values = std::make_unique_for_overwrite<float[]>(entries + kSlopeSlack);
   return curvatures;
 }
 
 namespace {
 
-ShortFloat* place_in(Curvatures* keep, const Objective& objective, std::size_t row) {
+float* place_in(Curvatures* keep, const Objective& objective, std::size_t row) {
   if (keep == nullptr || keep->values == nullptr) return nullptr;
   return keep->values.get() + (row - objective.rows.first) * objective.classes;
 }

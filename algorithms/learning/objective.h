@@ -36,9 +36,9 @@ struct Gradient {
 };
 
 /// Curvatures of all rows and classes at one W, n x C, for softmax the probabilities of which they are made; kept for
-/// Hessian products: 2 bytes each, less than a product with the rows costs to form them again.
+/// Hessian products: 4 bytes each, less than a product with the rows costs to form them again.
 struct Curvatures {
-  std::unique_ptr<ShortFloat[]> values;  ///< null: not kept. First touched by the passes, in parallel; kSlopeSlack more
+  std::unique_ptr<float[]> values;  ///< null: not kept. First touched by the passes, in parallel; kSlopeSlack more
 };
 
 /// Room for an objective's curvatures when those of a rank need no more than `bytes`, else none.
@@ -97,7 +97,7 @@ class HessianOperator {
                            std::span<const std::size_t> classes, const FloatMatrix& weights, float* values) const;
   void couple(const float* block, std::size_t first, std::size_t count, float* values) const;
   void coupled_curvatures(const float* block, std::size_t first, std::size_t count, float* out) const;
-  [[nodiscard]] const ShortFloat* kept_curvatures(std::size_t first) const noexcept;
+  [[nodiscard]] const float* kept_curvatures(std::size_t first) const noexcept;
   [[nodiscard]] const float* probabilities(const float* block, std::size_t count) const;
   [[nodiscard]] FloatMatrix columns(std::span<const std::size_t> classes) const;
 

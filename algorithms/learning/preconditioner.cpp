@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "algorithms/learning/rank_passes.h"
@@ -65,7 +66,11 @@ class SpectralPreconditioner final : public Preconditioner {
     curvature_ = mean_curvature(hessian, sample_);
   }
 
-  void refresh(const HessianOperator& hessian) override { curvature_ = mean_curvature(hessian, sample_); }
+  void refresh(const HessianOperator& hessian) override {
+    // Rows that ranks share stay where they are; others may lie elsewhere now.
+    if (!sample_.over_ranks()) sample_ = RowSample(hessian.objective().rows, kSampledRows);
+    curvature_ = mean_curvature(hessian, sample_);
+  }
 
   Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
     Matrix coefficients(residual.rows(), residual.cols()), out(residual.rows(), residual.cols());
@@ -120,39 +125,75 @@ std::unique_ptr<Preconditioner> make_spectral_preconditioner(const HessianOperat
 namespace {
 
 constexpr std::size_t kMostFeatures = 512;  // past it F x F problems and their memory dominate
-constexpr std::size_t kDirections = 128;    // that are taken of more features
-
-std::size_t directions_of(const Rows& rows) {
-  return rows.features <= kMostFeatures ? rows.features : kDirections;
-}
 
 /// As many picks a class as cost a quarter of a Hessian product, or as pay.
-std::size_t picks_of(const Rows& rows) {
-  const std::size_t directions = directions_of(rows);
-  return std::min(64 * directions, rows.count * rows.features / (directions * directions));
+SampledForm one_time_form(const Rows& rows) {
+  constexpr std::size_t kDirections = 128;
+  const std::size_t directions = rows.features <= kMostFeatures ? rows.features : kDirections;
+  return {directions, std::min(64 * directions, rows.count * rows.features / (directions * directions))};
+}
+
+/// Hessian products that it costs to make one of this form.
+double cost_of(const SampledForm& form, const Rows& rows, std::size_t classes) {
+  constexpr double kBasisRows = 8192, kGramRows = 32768;
+  const auto features = static_cast<double>(rows.features), columns = static_cast<double>(classes),
+             directions = static_cast<double>(form.directions), count = static_cast<double>(rows.count),
+             from = static_cast<double>(std::min(rows.count, form.picked_from));
+  // Sums in float64, here of an orthonormal basis, cost several times as much.
+  constexpr double kOrthonormal = 40;
+  const double along =
+      form.directions < rows.features
+          ? 2 * features * directions * (4 * std::min(count, kBasisRows) + from + kOrthonormal * directions)
+          : features * features * std::min(count, std::max(kGramRows, 2 * columns * count / features));
+  const double picked =
+      directions * directions * columns * (static_cast<double>(std::min(rows.count, form.picks)) + directions);
+  return (along + 2 * from * features * columns + picked) / (4 * count * features * columns);
+}
+
+/// What may be made, the strongest first. `worth`: as make_preconditioner() takes it.
+std::vector<SampledForm> sampled_forms(const Rows& rows, std::size_t classes, double worth) {
+  std::vector<SampledForm> forms;
+  const auto add_often = [&](const SampledForm& form) {
+    if (rows.ranks == nullptr && rows.count >= form.directions && cost_of(form, rows, classes) <= worth)
+      forms.push_back(form);
+  };
+  constexpr std::size_t kPicks = 4096;
+  if (rows.features <= kMostFeatures) {
+    add_often({rows.features, 64 * rows.features, rows.count});
+    add_often({rows.features, 64 * rows.features});
+  } else {
+    for (const std::size_t directions : {512, 256, 128}) add_often({directions, kPicks});
+  }
+  // Fewer than a few picks a direction say nothing, and are soon enough made anew.
+  constexpr std::size_t kMostFactors = std::size_t{64} << 20;
+  const SampledForm once = one_time_form(rows);
+  const std::size_t factors = classes * once.directions * once.directions * sizeof(double);
+  if (once.picks >= 4 * once.directions && rows.count >= 4 * once.directions && factors <= kMostFactors)
+    forms.push_back(once);
+  return forms;
+}
+
+std::optional<SampledForm> sampled_form(const Rows& rows, std::size_t classes, std::size_t bytes, double worth) {
+  for (const SampledForm& form : sampled_forms(rows, classes, worth))
+    if (sampled_preconditioner_bytes(rows, classes, form) <= bytes) return form;
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes) {
-  constexpr std::size_t kMostFactors = std::size_t{64} << 20;
-  const std::size_t directions = directions_of(rows);
-  const std::size_t factors = classes * directions * directions * sizeof(double);
-  // Fewer than a few picks a direction say nothing.
-  if (picks_of(rows) < 4 * directions || rows.count < 4 * directions || factors > kMostFactors) return 0;
-  return sampled_preconditioner_bytes(rows, classes, directions);
+std::size_t preconditioner_bytes(const Rows& rows, std::size_t classes, std::size_t bytes, double worth) {
+  const std::optional<SampledForm> form = sampled_form(rows, classes, bytes, worth);
+  return form ? sampled_preconditioner_bytes(rows, classes, *form) : 0;
 }
 
 namespace {
 
-enum class Kind { sampled, spectral, diagonal };
+enum class Kind { spectral, diagonal };
 
-/// The preconditioner for these rows. A kind other than the diagonal is chosen where it costs less than the Hessian products
-/// that it saves.
-Kind kind_for(const Rows& rows, std::size_t classes, std::size_t bytes) {
+/// The preconditioner for these rows where none is sampled. A kind other than the diagonal is chosen where it costs less than the
+/// Hessian products that it saves.
+Kind kind_for(const Rows& rows, std::size_t classes) {
   constexpr double kSavedPasses = 10;
-  const std::size_t needed = preconditioner_bytes(rows, classes);
-  if (needed > 0 && needed <= bytes) return Kind::sampled;
   if (rows.features > kMostFeatures) return Kind::diagonal;
   const double n = static_cast<double>(rows.count), features = static_cast<double>(rows.features);
   const double pass = 4 * n * features * static_cast<double>(classes);
@@ -161,34 +202,27 @@ Kind kind_for(const Rows& rows, std::size_t classes, std::size_t bytes) {
   return factorisation <= kSavedPasses * pass ? Kind::spectral : Kind::diagonal;
 }
 
-std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
+std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator& hessian, std::size_t bytes,
+                                                          double worth) {
   const Rows& rows = hessian.objective().rows;
-  switch (kind_for(rows, hessian.objective().classes, bytes)) {
-    case Kind::sampled:
-      return make_sampled_preconditioner(hessian, picks_of(rows), directions_of(rows));
-    case Kind::spectral:
-      return make_spectral_preconditioner(hessian);
-    case Kind::diagonal:
-      break;
-  }
-  return make_diagonal_preconditioner(hessian);
+  const std::size_t classes = hessian.objective().classes;
+  if (const std::optional<SampledForm> form = sampled_form(rows, classes, bytes, worth))
+    return make_sampled_preconditioner(hessian, *form);
+  return kind_for(rows, classes) == Kind::spectral ? make_spectral_preconditioner(hessian)
+                                                   : make_diagonal_preconditioner(hessian);
 }
 
 }  // namespace
 
 void count_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
-  switch (kind_for(rows, classes, std::numeric_limits<std::size_t>::max())) {
-    case Kind::sampled:
-      return count_sampled_refresh(rows, classes, job);
-    case Kind::spectral:
-      return job.count_sum((classes + 1) * sizeof(double));
-    case Kind::diagonal:
-      return job.count_sum(rows.features * classes * sizeof(float));
-  }
+  if (sampled_form(rows, classes, std::numeric_limits<std::size_t>::max(), 0))
+    return count_sampled_refresh(rows, classes, job);
+  if (kind_for(rows, classes) == Kind::spectral) return job.count_sum((classes + 1) * sizeof(double));
+  job.count_sum(rows.features * classes * sizeof(float));
 }
 
-std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes) {
-  std::unique_ptr<Preconditioner> each = make_class_preconditioner(hessian, bytes);
+std::unique_ptr<Preconditioner> make_preconditioner(const HessianOperator& hessian, std::size_t bytes, double worth) {
+  std::unique_ptr<Preconditioner> each = make_class_preconditioner(hessian, bytes, worth);
   if (!couples_classes(hessian.objective().head)) return each;
   return std::make_unique<CenteredPreconditioner>(std::move(each), hessian.objective().mu);
 }

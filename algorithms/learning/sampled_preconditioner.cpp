@@ -16,11 +16,31 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kPickedFrom = 65536;  // rows of which each class picks its own
 constexpr std::size_t kClassesAtOnce = 32;  // classes whose curvatures on these are held
 constexpr std::size_t kPicksAtOnce = 1024;  // picks copied for one product
 constexpr double kAlike = 1.0 / 8;          // share of curvature that may differ from the mean, for that to be believed
 constexpr std::size_t kBasisRows = 8192;    // rows of which directions are found
+
+/// An orthonormal basis of the columns. By Cholesky factors of their products, twice for the sake of rounding, which costs a tenth of
+/// reflections; by these where columns are nearly dependent.
+Matrix orthonormal(Matrix columns) {
+  constexpr double kLeastPivot = 1e-12;
+  const std::size_t rows = size_of(columns.rows()), count = size_of(columns.cols());
+  const Matrix given = columns;
+  for (int round = 0; round < 2; ++round) {
+    const Vector sizes = columns.colwise().norm();
+    if (!(sizes.minCoeff() > 0)) break;
+    columns.array().rowwise() /= sizes.transpose().array();
+    Matrix products(columns.cols(), columns.cols());
+    multiply_transposed(columns.data(), columns.data(), products.data(), count, rows, count, false);
+    const Eigen::LLT<Eigen::MatrixXd> factor(products);
+    if (factor.info() != Eigen::Success || factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() < kLeastPivot) break;
+    factor.matrixU().solveInPlace<Eigen::OnTheRight>(columns);
+    if (round == 1) return columns;
+  }
+  const Eigen::HouseholderQR<Eigen::MatrixXd> factors(given);
+  return factors.householderQ() * Eigen::MatrixXd::Identity(given.rows(), given.cols());
+}
 
 /// An orthonormal basis, F x count, of about the strongest directions of the rows: two steps of subspace iteration. They
 /// need not be exact.
@@ -39,8 +59,7 @@ Matrix strong_directions(const RowSample& sample, std::size_t count) {
           multiply(block, narrow.data(), coordinates, rows, features, count, false);
           multiply_transposed(block, coordinates, part.data(), features, rows, count, true);
         });
-    const Eigen::HouseholderQR<Eigen::MatrixXd> factors(image.cast<double>());
-    basis = factors.householderQ() * Eigen::MatrixXd::Identity(basis.rows(), basis.cols());
+    basis = orthonormal(image.cast<double>());
   }
   return basis;
 }
@@ -56,21 +75,21 @@ std::size_t rows_of_gram(const Rows& rows, std::size_t classes) {
 /// mean times Z^T Z is taken and only the rest is sampled; where they vary much, small ones would drown in the rest.
 class SampledPreconditioner final : public Preconditioner {
  public:
-  /// `directions`: columns of the basis; all features need none.
-  SampledPreconditioner(const HessianOperator& hessian, std::size_t picks, std::size_t directions)
-      : picks_(picks),
+  SampledPreconditioner(const HessianOperator& hessian, const SampledForm& form)
+      : form_(form),
         factors_(hessian.objective().classes),
         beside_(Vector::Ones(index_of(hessian.objective().classes))) {
     const Rows& rows = hessian.objective().rows;
-    if (directions < rows.features)
-      basis_ = strong_directions(RowSample(rows, kBasisRows), directions);
+    if (form.directions < rows.features)
+      basis_ = strong_directions(RowSample(rows, kBasisRows), form.directions);
     else if (rows.count > 0)
       gram_ = gram_of(RowSample(rows, rows_of_gram(rows, factors_.size())));
     SampledPreconditioner::refresh(hessian);
   }
 
   void refresh(const HessianOperator& hessian) override {
-    if (!sample_) sample_.emplace(hessian.objective().rows, kPickedFrom);
+    // Rows that ranks share stay where they are; others may lie elsewhere now.
+    if (!sample_ || !sample_->over_ranks()) sample_.emplace(hessian.objective().rows, form_.picked_from);
     FloatMatrix made;
     if (!sample_->over_ranks())
       made = coordinates_of(*sample_);
@@ -186,17 +205,21 @@ class SampledPreconditioner final : public Preconditioner {
                                              const Shares& shares, double total) const {
     const bool as_they_lie = coordinates.size() == 0;
     const std::size_t width = as_they_lie ? sample.features() : size_of(coordinates.cols());
-    const double step = total / static_cast<double>(picks_);
+    const double step = total / static_cast<double>(form_.picks);
     struct Picked {
-      std::vector<float> rows;
+      float* rows;
       std::size_t count = 0;
-      FloatMatrix gram;
+      FloatMatrix gram{};  // empty: nothing was picked
     };
-    Picked both[2];  // with positive shares and with negative ones
-    for (Picked& picked : both) {
-      picked.rows.resize(kPicksAtOnce * width);
-      picked.gram = FloatMatrix::Zero(index_of(width), index_of(width));
-    }
+    // With positive shares and with negative ones.
+    Picked both[2] = {{block_buffer<float, BlockUse::rows>(kPicksAtOnce * width)},
+                      {block_buffer<float, BlockUse::squares>(kPicksAtOnce * width)}};
+    const auto add = [&](Picked& picked) {
+      if (picked.count == 0) return;
+      if (picked.gram.size() == 0) picked.gram = FloatMatrix::Zero(index_of(width), index_of(width));
+      add_gram(picked.rows, picked.gram.data(), picked.count, width);
+      picked.count = 0;
+    };
     double sum = 0, next = step / 2;
     for (std::size_t i = 0; i < shares.size(); ++i) {
       const double share = std::abs(shares[i]);
@@ -207,14 +230,15 @@ class SampledPreconditioner final : public Preconditioner {
       const auto scale = static_cast<float>(std::sqrt(times * step * sample.spread()) / sample.norm(i));
       const float* row = as_they_lie ? sample.row(i) : coordinates.data() + i * width;
       Picked& picked = both[shares[i] > 0 ? 0 : 1];
-      float* to = picked.rows.data() + picked.count * width;
+      float* const to = picked.rows + picked.count * width;
       for (std::size_t f = 0; f < width; ++f) to[f] = scale * row[f];
-      if (++picked.count < kPicksAtOnce) continue;
-      add_gram(picked.rows.data(), picked.gram.data(), picked.count, width);
-      picked.count = 0;
+      if (++picked.count == kPicksAtOnce) add(picked);
     }
-    for (Picked& picked : both) add_gram(picked.rows.data(), picked.gram.data(), picked.count, width);
-    return both[0].gram.cast<double>() - both[1].gram.cast<double>();
+    for (Picked& picked : both) add(picked);
+    Eigen::MatrixXd out = Eigen::MatrixXd::Zero(index_of(width), index_of(width));
+    if (both[0].gram.size() > 0) out += both[0].gram.cast<double>();
+    if (both[1].gram.size() > 0) out -= both[1].gram.cast<double>();
+    return out;
   }
 
   /// Float32 sums leave eigenvalues around 0 where mu is small; pivots of that size say nothing.
@@ -237,7 +261,7 @@ class SampledPreconditioner final : public Preconditioner {
     factor.compute(Eigen::MatrixXd(sum.diagonal().asDiagonal()));
   }
 
-  std::size_t picks_;
+  SampledForm form_;
   std::optional<RowSample> sample_;  // each class picks rows of it; where ranks share the rows, copies are sent once
   Matrix basis_;                     // F x directions; empty: the axes
   Eigen::MatrixXd gram_;             // Z^T Z, its lower triangle; empty beside a basis
@@ -265,11 +289,11 @@ std::size_t gram_bytes(const Rows& rows, std::size_t classes) {
 
 /// What ranks take that share the rows: copies of others' rows, less than a lane of a sample at either end and one on
 /// its way, and where there is no basis the rows of which picks are made.
-std::size_t copied_bytes(const Rows& rows, std::size_t classes, bool whole) {
+std::size_t copied_bytes(const Rows& rows, std::size_t classes, bool whole, std::size_t picked_from) {
   if (rows.ranks == nullptr) return 0;
-  const std::size_t most = std::min(rows.count, whole ? rows_of_gram(rows, classes) : kPickedFrom);
+  const std::size_t most = std::min(rows.count, whole ? rows_of_gram(rows, classes) : picked_from);
   const std::size_t copied =
-      3 * cut_rows(most, rows.features).lane_rows + (whole ? std::min(rows.count, kPickedFrom) : 0);
+      3 * cut_rows(most, rows.features).lane_rows + (whole ? std::min(rows.count, picked_from) : 0);
   return copied * rows.features * sizeof(float);
 }
 
@@ -281,13 +305,12 @@ std::size_t inversion_bytes(std::size_t sampled, std::size_t directions) {
 
 }  // namespace
 
-std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian, std::size_t picks,
-                                                            std::size_t directions) {
-  return std::make_unique<SampledPreconditioner>(hessian, picks, directions);
+std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperator& hessian, const SampledForm& form) {
+  return std::make_unique<SampledPreconditioner>(hessian, form);
 }
 
 void count_sampled_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
-  const std::size_t sampled = std::min(rows.count, kPickedFrom);
+  const std::size_t sampled = std::min(rows.count, SampledForm{}.picked_from);
   for (std::size_t first = 0; first < classes; first += kClassesAtOnce) {
     const std::size_t row_bytes = std::min(kClassesAtOnce, classes - first) * sizeof(float);
     for (std::size_t rank = 0; rank < job.size(); ++rank) {
@@ -297,16 +320,17 @@ void count_sampled_refresh(const Rows& rows, std::size_t classes, PlannedRanks& 
   }
 }
 
-std::size_t sampled_preconditioner_bytes(const Rows& rows, std::size_t classes, std::size_t directions) {
+std::size_t sampled_preconditioner_bytes(const Rows& rows, std::size_t classes, const SampledForm& form) {
+  const std::size_t directions = form.directions;
   const bool whole = directions == rows.features;
-  const std::size_t at_once = std::min(classes, kClassesAtOnce), sampled = std::min(rows.count, kPickedFrom);
+  const std::size_t at_once = std::min(classes, kClassesAtOnce), sampled = std::min(rows.count, form.picked_from);
   const std::size_t making = whole ? gram_bytes(rows, classes) : basis_bytes(rows, directions);
   // The basis, and once more in float32; or the matrix that all classes share.
   const std::size_t shared = rows.features * directions * (sizeof(double) + (whole ? 0 : sizeof(float)));
   const std::size_t picked = sampled * (at_once + (whole ? 0 : directions)) * sizeof(float);
   const std::size_t inverting = std::min(active_threads(), at_once) * inversion_bytes(sampled, directions);
   const std::size_t factors = classes * directions * directions * sizeof(double);
-  return copied_bytes(rows, classes, whole) + std::max(making, shared + factors + picked + inverting);
+  return copied_bytes(rows, classes, whole, form.picked_from) + std::max(making, shared + factors + picked + inverting);
 }
 
 }  // namespace unweave

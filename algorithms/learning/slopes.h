@@ -16,10 +16,10 @@ namespace unweave {
 /// coupled head of its difference to the row's largest one; it and class_squares, to which sum_i r_ic^2 is added, need
 /// the slack too. `curvatures`, where given, receives count x classes: of a coupled head probabilities.
 [[nodiscard]] SlopeSums slopes_in_place(const MarginBlock& block, const double* margin_error, double* margins,
-                                        double* class_squares, ShortFloat* curvatures);
+                                        double* class_squares, float* curvatures);
 
 /// Turns margins into slopes in float32, without sums and bounds.
-void slopes_in_place(const MarginBlock& block, float* margins, ShortFloat* curvatures);
+void slopes_in_place(const MarginBlock& block, float* margins, float* curvatures);
 
 /// Float32 margins, rows x classes, become curvatures in place, of a coupled head probabilities. A one-vs-rest head may
 /// be given some of its classes.
@@ -30,12 +30,11 @@ void curvatures_in_place(Head head, float* margins, std::size_t rows, std::size_
 void add_curvatures(Head head, const float* slopes, std::size_t classes, double weight, double* sum);
 
 /// values[k] *= curvatures[k].
-void scale_by(const ShortFloat* curvatures, float* values, std::size_t size);
+void scale_by(const float* curvatures, float* values, std::size_t size);
 
 /// values_ic = p_ic (values_ic - mean_i), mean_i the mean of row i weighted by its probabilities, which need not quite
 /// sum to 1: the matrix by which a row is multiplied is symmetric and positive semidefinite whatever they were rounded
 /// to. Both arrays need the slack.
-void center_by(const ShortFloat* probabilities, float* values, std::size_t rows, std::size_t classes);
 void center_by(const float* probabilities, float* values, std::size_t rows, std::size_t classes);
 
 }  // namespace unweave

@@ -2,6 +2,8 @@
 // preconditioner.
 #include "algorithms/learning/working_memory.h"
 
+#include <limits>
+
 #include "algorithms/learning/preconditioner.h"
 #include "algorithms/learning/slopes.h"
 #include "algorithms/numerics/row_sweep.h"
@@ -20,11 +22,13 @@ std::size_t where_it_fits(const Rows& rows, std::size_t needed, std::size_t byte
 
 }  // namespace
 
-WorkingMemory working_memory_within(const Rows& rows, std::size_t classes, std::size_t bytes) {
+WorkingMemory working_memory_within(const Rows& rows, std::size_t classes, std::size_t bytes, double worth) {
   WorkingMemory memory;
-  memory.preconditioner = where_it_fits(rows, preconditioner_bytes(rows, classes), bytes);
+  // Ranks choose one form, and all or none of them take it.
+  const std::size_t most = rows.ranks == nullptr ? bytes : std::numeric_limits<std::size_t>::max();
+  memory.preconditioner = where_it_fits(rows, preconditioner_bytes(rows, classes, most, worth), bytes);
   memory.curvatures =
-      where_it_fits(rows, most_rows_of_a_rank(rows) * classes * sizeof(ShortFloat), bytes - memory.preconditioner);
+      where_it_fits(rows, most_rows_of_a_rank(rows) * classes * sizeof(float), bytes - memory.preconditioner);
   return memory;
 }
 

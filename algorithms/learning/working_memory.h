@@ -15,9 +15,10 @@ struct WorkingMemory {
   [[nodiscard]] std::size_t total() const noexcept { return preconditioner + curvatures; }
 };
 
-/// What of it fits into `bytes`, on every rank where ranks share the rows: then all of them must ask together. The
-/// preconditioner, which saves more, comes first.
-[[nodiscard]] WorkingMemory working_memory_within(const Rows& rows, std::size_t classes, std::size_t bytes);
+/// What of it fits into `bytes` where a preconditioner may cost `worth` products (make_preconditioner()), on every rank where ranks share
+/// the rows: then all of them must ask together. The preconditioner, which saves more, comes first.
+[[nodiscard]] WorkingMemory working_memory_within(const Rows& rows, std::size_t classes, std::size_t bytes,
+                                                  double worth = 0);
 
 /// Sets aside what of it fits into half of what is left: the other half is for updates of the store.
 [[nodiscard]] Reservation reserve_working_memory(const Rows& rows, std::size_t classes, MemoryBudget& budget);

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +17,7 @@
 #include "algorithms/live/live_store.h"
 #include "storage/input/npy.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
@@ -29,11 +30,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMostStateBytes = std::uint64_t{64} << 20;  // that a manifest may have
 constexpr std::string_view kLines = "changes.jsonl", kState = "state.json", kReaders = "readers";
 
+/// A small file; nothing where it cannot be read.
 std::string bytes_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  const File file = File::try_open_stored(path);
+  if (!file.is_open() || file.size() > kMostStateBytes) return {};
+  std::string bytes(file.size(), '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
 }
 
 /// The last entry that a reader's file names; none where it names none.
@@ -45,8 +51,8 @@ std::optional<std::uint64_t> taken_by(const fs::path& reader) {
   return entry;
 }
 
-void write_ids(const fs::path& path, std::span<const NodeId> ids, const NodeNames& names) {
-  IdWriter writer(path, ids.size(), names.writer());
+void write_ids(const fs::path& path, std::span<const NodeId> ids, const WriteId& write) {
+  IdWriter writer(path, ids.size(), write);
   constexpr std::size_t kChunk = 4096;
   std::array<std::int64_t, kChunk> wide{};
   for (std::size_t at = 0; at < ids.size(); at += kChunk) {
@@ -60,7 +66,10 @@ void write_ids(const fs::path& path, std::span<const NodeId> ids, const NodeName
 /// A number in the last line of a feed. Throws DataError.
 std::uint64_t number_in(const fs::path& lines, const std::string& line, const char* member) {
   try {
-    return whole_number<std::uint64_t>(parse_json(line).at(member));
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+    const auto number = whole_number<std::uint64_t>(parse_json(line).at(member));
+    if (number > kMost) throw std::out_of_range("a number above 2^53");
+    return number;
   } catch (const std::exception& fault) {
     throw DataError(lines.string() + ": the last line names no entry (" + fault_of(fault) +
                     "); restore the file from a copy, or begin a feed in a new folder");
@@ -73,34 +82,57 @@ std::optional<FeedEnd> end_of_feed(const fs::path& folder) {
   const std::optional<std::string> last = last_line(folder / kLines);
   if (!last) return std::nullopt;
   FeedEnd end{number_in(folder / kLines, *last, "entry"), number_in(folder / kLines, *last, "sequence"), {}};
-  std::error_code missing;
-  for (const fs::directory_entry& one : fs::directory_iterator(folder / kReaders, missing))
-    end.readers.emplace_back(one.path().filename().string(), taken_by(one.path()).value_or(0));
+  for (const Entry& one : list_folder(folder / kReaders))
+    end.readers.emplace_back(one.name(), taken_by(one.path).value_or(0));
   std::sort(end.readers.begin(), end.readers.end());
   return end;
 }
 
-ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store), folder_(std::move(folder)) {
+namespace {
+
+/// The number of the entry that a file belongs to, by its name (ChangeFeed::file()); none where it is no file of a feed.
+std::optional<std::uint64_t> entry_of(std::string_view name) {
+  std::uint64_t entry = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), entry);
+  if (error != std::errc()) return std::nullopt;
+  const std::string_view rest = name.substr(static_cast<std::size_t>(end - name.data()));
+  const bool is_own = std::to_string(entry).size() + rest.size() == name.size() &&
+                      (rest == ".rows.npy" || rest == ".ids.npy" || rest == ".ids.txt" || rest == ".removed.npy" ||
+                       rest == ".removed.txt");
+  return is_own ? std::optional(entry) : std::nullopt;
+}
+
+/// Whether a name is that of a file of an entry while it is written, ".17.rows.npy.4711.new" (npy_writer.h), which a writer that was ended
+/// leaves behind.
+bool is_begun_file(std::string_view name) {
+  constexpr std::string_view kEnd = ".new";
+  if (!name.starts_with('.') || !name.ends_with(kEnd)) return false;
+  name = name.substr(1, name.size() - 1 - kEnd.size());
+  return entry_of(name.substr(0, name.rfind('.'))).has_value();
+}
+
+/// What a writer that was ended before its first line leaves in the folder.
+bool is_begun_feed(const fs::path& folder) {
+  const std::vector<Entry> entries = list_folder(folder);
+  return std::all_of(entries.begin(), entries.end(), [](const Entry& one) {
+    return one.name() == kReaders || entry_of(one.name()) || is_begun_file(one.name());
+  });
+}
+
+}  // namespace
+
+ChangeFeed::ChangeFeed(const LiveStore& store, const fs::path& folder) : store_(store), folder_(resolved(folder)) {
   store.embedding().require_sums(store.path());  // throws before a propagation, too
-  std::error_code error;
-  if (fs::exists(folder_, error) && !fs::is_directory(folder_, error))
+  if (has_entry(folder_) && !is_folder(folder_))
     throw UsageError(folder_.string() + ": this is no folder; name one for the feed of changes");
-  const bool is_feed = fs::exists(folder_ / kLines, error);
-  if (!is_feed && fs::exists(folder_, error) && !fs::is_empty(folder_, error))
+  if (!has_entry(folder_ / kLines) && !is_begun_feed(folder_))
     throw UsageError(folder_.string() + ": the folder holds other files than a feed of changes; name a new one");
   make_folders(folder_ / kReaders);
   if (const auto last = last_line(folder_ / kLines)) entry_ = number_in(folder_ / kLines, *last, "entry");
-  kept_ = entry_ + 1;
-  for (const fs::directory_entry& one : fs::directory_iterator(folder_)) {
-    const std::string name = one.path().filename().string();
-    std::uint64_t entry = 0;
-    if ((!name.ends_with(".npy") && !name.ends_with(".txt")) ||
-        std::from_chars(name.data(), name.data() + name.size(), entry).ec != std::errc())
-      continue;
-    if (entry > entry_)
-      fs::remove(one.path(), error);  // what a crash kept from its line
-    else
-      kept_ = std::min(kept_, entry);
+  for (const Entry& one : list_folder(folder_)) {
+    const std::optional<std::uint64_t> entry = entry_of(one.name());
+    // What a crash kept from its line; all others are a user's own.
+    if (is_begun_file(one.name()) || (entry && *entry > entry_)) drop_entry(one.path);
   }
   register_feed(store.path(), folder_);
   if (entry_ == 0 || bytes_of(folder_ / kState) != state()) add_all_rows();
@@ -109,7 +141,7 @@ ChangeFeed::ChangeFeed(const LiveStore& store, fs::path folder) : store_(store),
 std::string ChangeFeed::state() const {
   const std::string manifest = bytes_of(store_.path() / kManifestName);
   const Checksum128 checksum = checksum128(std::as_bytes(std::span(manifest)), {});
-  return nlohmann::ordered_json{{"sequence", store_.sequence()}, {"manifest", to_hex(checksum)}}.dump() + "\n";
+  return text_of_json(nlohmann::ordered_json{{"sequence", store_.sequence()}, {"manifest", to_hex(checksum)}}) + "\n";
 }
 
 std::span<const double> ChangeFeed::weights() const {
@@ -124,10 +156,15 @@ fs::path ChangeFeed::names_file(std::uint64_t entry, const char* what) const {
   return file(entry, what).replace_extension(".txt");
 }
 
-void ChangeFeed::add_ids(const char* what, std::span<const NodeId> ids) {
+void ChangeFeed::add_ids(const char* what, std::span<const NodeId> ids, std::span<const NodeId> nameless) {
   const NodeNames& names = store_.contents().order().names();
-  write_ids(file(entry_ + 1, what), ids, names);
-  if (names.given()) write_ids(names_file(entry_ + 1, what), ids, names);
+  write_ids(file(entry_ + 1, what), ids, names.writer());
+  if (!names.given()) return;
+  write_ids(names_file(entry_ + 1, what), ids, [&](std::uint64_t user) {
+    const auto node = static_cast<NodeId>(user);
+    const bool goes = std::binary_search(nameless.begin(), nameless.end(), node);
+    return goes ? std::string(names.name_in_files(node)) : names.text(user);
+  });
 }
 
 /// The names of the nodes of an array, which may be all that there are.
@@ -155,21 +192,24 @@ void ChangeFeed::add(const BatchReport& batch) {
   if (batch.update.all_rows) return add_all_rows();
   const Embedding& embedding = store_.embedding();
   const NodeOrder& order = store_.contents().order();
-  std::vector<NodeId> ids, removed;
+  std::vector<NodeId> ids, removed, nameless;
   const Reservation memory = store_.budget().reserve(
-      (batch.update.changed.size() + batch.changes.nodes.size()) * 2 * sizeof(NodeId), "ids of changed rows");
+      (batch.update.changed.size() + batch.changes.nodes.size()) * 3 * sizeof(NodeId), "ids of changed rows");
   const auto put = [&](NodeId node) { (embedding.is_target(node) ? ids : removed).push_back(order.user(node)); };
   for (const NodeId node : batch.update.changed) put(node);
   for (const NodeChange& change : batch.changes.nodes)  // a node that loses its row need not be among the changed ones
     if ((change.cleared || change.label) && !embedding.is_target(change.node)) put(change.node);
+  for (const NodeChange& change : batch.changes.nodes)
+    if (change.loses_name) nameless.push_back(order.user(change.node));
+  std::sort(nameless.begin(), nameless.end());
   for (std::vector<NodeId>* const list : {&ids, &removed}) {
     std::sort(list->begin(), list->end());
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
   const std::uint64_t entry = entry_ + 1;
   export_embeddings(store_, ids, weights(), NpyTarget(file(entry, "rows")));
-  add_ids("ids", ids);
-  add_ids("removed", removed);
+  add_ids("ids", ids, nameless);
+  add_ids("removed", removed, nameless);
   add_line(false, ids.size(), removed.size());
 }
 
@@ -177,7 +217,7 @@ void ChangeFeed::add_line(bool complete, std::uint64_t rows, std::uint64_t remov
   const nlohmann::ordered_json line{{"entry", entry_ + 1},  {"sequence", store_.sequence()},
                                     {"complete", complete}, {"rows", rows},
                                     {"removed", removed},   {"columns", store_.embedding().row_width(weights())}};
-  AppendedLine(folder_ / kLines, line.dump(), Readers::all).sync();
+  AppendedLine(folder_ / kLines, text_of_json(line), Readers::all).sync();
   ++entry_;
   drop_taken();
 }
@@ -185,16 +225,15 @@ void ChangeFeed::add_line(bool complete, std::uint64_t rows, std::uint64_t remov
 void ChangeFeed::drop_taken() {
   std::uint64_t taken = std::numeric_limits<std::uint64_t>::max();
   bool any = false;
-  for (const fs::directory_entry& one : fs::directory_iterator(folder_ / kReaders)) {
+  for (const Entry& one : list_folder(folder_ / kReaders)) {
     any = true;
-    taken = std::min(taken, taken_by(one.path()).value_or(0));
+    taken = std::min(taken, taken_by(one.path).value_or(0));
   }
-  std::error_code error;
-  for (; any && kept_ <= std::min(taken, entry_); ++kept_)
-    for (const char* const what : {"ids", "rows", "removed"}) {
-      fs::remove(file(kept_, what), error);
-      fs::remove(names_file(kept_, what), error);
-    }
+  taken = std::min(taken, entry_);
+  if (!any || taken == dropped_) return;
+  for (const Entry& one : list_folder(folder_))
+    if (const std::optional<std::uint64_t> entry = entry_of(one.name()); entry && *entry <= taken) drop_entry(one.path);
+  dropped_ = taken;
 }
 
 void ChangeFeed::seal() const {

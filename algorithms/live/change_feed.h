@@ -6,7 +6,8 @@
 //   N.ids.npy          int64 [rows]: whose rows changed, ascending; of a complete entry all that have a row
 //   N.rows.npy         float32 [rows, columns]: their rows of Z now
 //   N.removed.npy      int64 [removed]: nodes that have no row any more
-//   N.ids.txt, N.removed.txt   beside these, of a store whose nodes have names: the names of these nodes, one a line
+//   N.ids.txt, N.removed.txt   beside these, of a store whose nodes have names: the names of these nodes, one a line; a node that
+//                      the batch has removed stands there by the name that it has lost
 //   readers/NAME       the last entry that a reader has taken, as text; the reader writes it
 //   state.json         at which moment of which store the feed ends
 //
@@ -44,7 +45,7 @@ class ChangeFeed {
   /// Opens the feed, whose folder is made where it is missing, brings it to the store's present moment, and notes it in the store
   /// (feed_registry.h). `store`, a writer's, outlives it.
   /// Throws UsageError before a propagation or for a folder with other files in it, DataError, ResourceError.
-  ChangeFeed(const LiveStore& store, std::filesystem::path folder);
+  ChangeFeed(const LiveStore& store, const std::filesystem::path& folder);
 
   /// Adds an entry for a batch, after which no level waits. Durable on return.
   void add(const BatchReport& batch);
@@ -60,14 +61,15 @@ class ChangeFeed {
   void add_line(bool complete, std::uint64_t rows, std::uint64_t removed);
   [[nodiscard]] std::filesystem::path file(std::uint64_t entry, const char* what) const;
   [[nodiscard]] std::filesystem::path names_file(std::uint64_t entry, const char* what) const;
-  void add_ids(const char* what, std::span<const NodeId> ids);
+  /// `nameless`: sorted; nodes that lose their names with this entry, where they still have them: readers know them so.
+  void add_ids(const char* what, std::span<const NodeId> ids, std::span<const NodeId> nameless = {});
   void name_rows() const;
   void drop_taken();
 
   const LiveStore& store_;
   std::filesystem::path folder_;
-  std::uint64_t entry_ = 0;  // number of the last one
-  std::uint64_t kept_ = 0;   // number of the first one whose files are there
+  std::uint64_t entry_ = 0;    // number of the last one
+  std::uint64_t dropped_ = 0;  // number of the last one whose files have gone since it was opened
 };
 
 }  // namespace unweave

@@ -16,7 +16,12 @@
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "engine/resources/watcher.h"
+#include "storage/formats/class_names.h"
+#include "storage/input/quoted_word.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "storage/npy/id_writer.h"
 
 namespace unweave {
@@ -27,7 +32,8 @@ constexpr std::uint64_t kChunkBytes = std::uint64_t{64} << 20;
 
 /// A store is never written to by readers.
 std::filesystem::path folder_beside(const LiveStore& store, const NpyTarget& target) {
-  return target.stream != nullptr ? store.temporary_folder() : std::filesystem::absolute(target.file).parent_path();
+  return target.stream != nullptr ? store.temporary_folder()
+                                  : std::filesystem::absolute(resolved_parent(target.file)).parent_path();
 }
 
 /// Rows of some nodes.
@@ -227,7 +233,7 @@ class EdgeSink {
   /// Lists that lack an arc of an edge have checksums of their own only where somebody forged them.
   [[noreturn]] void fail() const {
     throw DataError(store_.string() + ": its lists of neighbours do not have the edges that its manifest counts; run " +
-                    operation("verify " + store_.string()));
+                    operation("verify " + shell_word(store_.string())));
   }
   const std::filesystem::path& store_;
   std::uint64_t left_;  ///< edges that are still to come
@@ -298,7 +304,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
     if (!all)
       throw UsageError("node " + order.names().text(node) + " has no embedding; take it out of the list, give `" +
                        option("missing", "nan") + "` for a row of NaN, or run " +
-                       operation("propagate " + store.path().string() + ' ' + option("rows", "all")) +
+                       operation("propagate " + shell_word(store.path().string()) + ' ' + option("rows", "all")) +
                        " for rows of all nodes");
   }
   exported.rows = nodes->size();
@@ -343,6 +349,24 @@ void export_labels(const LiveStore& store, const NpyTarget& target) {
   writer.finish();
 }
 
+std::vector<std::string> class_names(const LiveStore& store) {
+  const Manifest& manifest = store.manifest();
+  if (!manifest.labels) return {};
+  return read_class_names(store.path(), *manifest.labels, manifest.nodes, manifest.classes);
+}
+
+void export_label_names(const LiveStore& store, const NpyTarget& target) {
+  const Contents& contents = store.contents();
+  std::vector<std::string> lines;  // as an import reads them
+  for (const std::string& name : class_names(store)) lines.push_back(class_list({name}));
+  TextWriter writer(target);
+  for (NodeId user = 0; user < contents.num_nodes(); ++user) {
+    const std::int32_t label = contents.label(contents.order().position(user));
+    writer.add(label == kNoLabel ? "-1" : lines.at(static_cast<std::size_t>(label)));
+  }
+  writer.finish();
+}
+
 void export_names(const LiveStore& store, const NpyTarget& target) {
   const Contents& contents = store.contents();
   if (!contents.order().names().given())
@@ -351,7 +375,9 @@ void export_names(const LiveStore& store, const NpyTarget& target) {
   TextWriter writer(target);
   const WatchedStep watched("names", contents.num_nodes(), "nodes");
   for (NodeId user = 0; user < contents.num_nodes(); ++user) {
-    writer.add(contents.name(contents.order().position(user)));
+    const std::string name = printable(contents.name(contents.order().position(user)));
+    // As import --ids reads it: a line is a name, blanks and all.
+    writer.add(name.starts_with('"') || name.find_first_of(",\t") != std::string::npos ? in_quotes(name) : name);
     if (user % kChunkRows == kChunkRows - 1) watched.advance(kChunkRows);
   }
   writer.finish();
@@ -360,8 +386,7 @@ void export_names(const LiveStore& store, const NpyTarget& target) {
 void export_expiries(const LiveStore& store, const NpyTarget& target) {
   const NodeNames& names = store.contents().order().names();
   TextWriter writer(target);
-  for (const auto& [edge, time] : store.contents().expiries().sorted())
-    writer.add(names.text_of({RequestKind::expire_edge, edge.u, edge.v, {}, time_text(time)}));
+  for (const Expiry& one : store.contents().expiries().sorted()) writer.add(names.text_of(note_request(one)));
   writer.finish();
 }
 

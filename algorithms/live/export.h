@@ -44,12 +44,16 @@ void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target
 
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const LiveStore& store, const NpyTarget& target);
+/// What users call the classes; empty where they have numbers alone.
+[[nodiscard]] std::vector<std::string> class_names(const LiveStore& store);
+/// The labels as text, by the names of classes, which there must be; -1 for none.
+void export_label_names(const LiveStore& store, const NpyTarget& target);
 
 /// The present names of all nodes, one a line in the order of ids, an empty line for a node without one: what an import takes.
 /// Throws UsageError where nodes have numbers alone.
 void export_names(const LiveStore& store, const NpyTarget& target);
 
-/// When edges are to go, as lines of requests `edge U V expires T`, sorted by edge.
+/// What is to go when, as lines of requests `edge U V expires T` and the like, with their ids, sorted.
 void export_expiries(const LiveStore& store, const NpyTarget& target);
 
 /// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are trained on.

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <system_error>
 #include <vector>
 
@@ -16,8 +15,10 @@
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/watcher.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/shell_word.h"
 #include "storage/npy/npy_writer.h"
 
 namespace unweave {
@@ -54,8 +55,9 @@ class ArraySink {
 /// Values of rows as a user would give them.
 class ValueSink {
  public:
-  ValueSink(const fs::path& file, const DataRules& rules, std::span<const std::uint64_t> shape) : rules_(rules) {
-    if (rules.scale.divisor == 1)
+  ValueSink(const fs::path& file, const LiveStore& store, std::span<const std::uint64_t> shape)
+      : store_(store), rules_(store.contents().rules()) {
+    if (rules_.scale.divisor == 1)
       floats_.emplace(file, "<f4", shape);
     else
       doubles_.emplace(file, "<f8", shape);
@@ -74,7 +76,9 @@ class ValueSink {
     for (const float value : row) given_.push_back(double{value} * rules_.scale.divisor * kHair);
     const auto again = stored_row(given_, rules_);
     if (!again || !std::equal(row.begin(), row.end(), again->begin(), again->end()))
-      throw std::logic_error("a row of features that no import would make");
+      throw DataError(store_.path().string() + ": its features hold a row that no import makes; run " +
+                      operation("verify " + shell_word(store_.path().string())) +
+                      ", and restore the file that it names from a copy");
     for (const double value : given_) doubles_->add(value);
   }
   void finish() {
@@ -83,6 +87,7 @@ class ValueSink {
   }
 
  private:
+  const LiveStore& store_;
   const DataRules& rules_;
   std::optional<ArraySink<float>> floats_;
   std::optional<ArraySink<double>> doubles_;
@@ -131,7 +136,7 @@ void for_user_rows(const LiveStore& store, const fs::path& folder, const Use& us
 void write_dense(const LiveStore& store, const fs::path& folder) {
   const Contents& contents = store.contents();
   const std::array<std::uint64_t, 2> shape{contents.num_nodes(), contents.features().columns()};
-  ValueSink values(folder / "features.npy", contents.rules(), shape);
+  ValueSink values(folder / "features.npy", store, shape);
   for_user_rows(store, folder, [&](std::span<const float> row) { values.add(row); });
   values.finish();
 }
@@ -146,7 +151,7 @@ void write_csr(const LiveStore& store, const fs::path& folder) {
   const std::array<std::uint64_t, 1> rows{std::uint64_t{contents.num_nodes()} + 1}, entries{nonzeros};
   ArraySink<std::int64_t> indptr(folder / "features_indptr.npy", "<i8", rows);
   ArraySink<std::int32_t> indices(folder / "features_indices.npy", "<i4", entries);
-  ValueSink values(folder / "features_values.npy", contents.rules(), entries);
+  ValueSink values(folder / "features_values.npy", store, entries);
   indptr.add(0);
   std::int64_t end = 0;
   std::vector<float> kept;
@@ -179,9 +184,8 @@ void write_split(const LiveStore& store, const fs::path& file, const std::vector
 }
 
 void require_empty(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::exists(folder, error)) return make_folders(folder);
-  if (!fs::is_directory(folder, error) || !fs::is_empty(folder, error))
+  if (!has_entry(folder)) return make_folders(folder);
+  if (!is_folder(folder) || !list_folder(folder).empty())
     throw UsageError(folder.string() + ": exists and is not an empty folder; name a new folder");
 }
 
@@ -205,16 +209,21 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.scale = rules.scale;
   exported.has_labels = contents.has_labels();
   exported.classes = rules.classes;
+  exported.class_names = class_names(store);
   exported.has_train = rules.has_train;
   exported.has_valid = rules.has_valid;
   exported.has_test = rules.has_test;
   exported.order = store.manifest().order;
   exported.has_names = contents.order().names().given();
+  exported.ids_are = store.manifest().ids_are;
   if (exported.edges > 0)
     export_edges(store, NpyTarget(folder / "edges.npy"),
                  rules.max_weight > 1 ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt);
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
-  if (exported.has_labels) export_labels(store, NpyTarget(folder / "labels.npy"));
+  // Numbers in an array might be taken for names that are numbers.
+  const bool by_name = !exported.class_names.empty();
+  if (exported.has_labels && by_name) export_label_names(store, NpyTarget(folder / "labels.txt"));
+  if (exported.has_labels && !by_name) export_labels(store, NpyTarget(folder / "labels.npy"));
   if (exported.has_train) write_split(store, folder / "train.npy", contents.train());
   if (exported.has_valid) write_split(store, folder / "valid.npy", contents.valid());
   if (exported.has_test) write_split(store, folder / "test.npy", contents.test());

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "storage/formats/feature_layout.h"
+#include "storage/formats/name_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -29,8 +31,10 @@ struct ExportedStore {
   FeatureScale scale;
   bool has_labels = false;  ///< labels.npy, int64 [nodes], -1 for none
   std::uint32_t classes = 0;
+  std::vector<std::string> class_names;                         ///< empty where classes have numbers alone
   bool has_train = false, has_valid = false, has_test = false;  ///< train.npy, valid.npy, test.npy: ids, int64
   bool has_names = false;                                       ///< names.txt, one a line
+  std::optional<IdsAre> ids_are;                                ///< as the store's import said; arrays have positions
   bool has_expiries = false;  ///< expiries.txt, requests that say it to the store that an import makes
   std::string order;          ///< in which the store has its nodes
 };

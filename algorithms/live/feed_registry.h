@@ -2,6 +2,8 @@
 // to take: whoever purges a store asks whether copies of its rows elsewhere have followed.
 //
 // certificates/feeds holds the absolute path of a folder a line. What a reader writes when it has taken an entry is its receipt.
+// The list has no checksum, and a store may come from somebody else: where it points to, files are read without following links,
+// and nothing of them is told but numbers and the names of readers.
 #pragma once
 
 #include <cstdint>

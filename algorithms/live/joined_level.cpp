@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/resources/memory_shares.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -95,11 +96,10 @@ struct WholeLevel {
     sums.fold(store);
     charge();
     const std::vector<FileEntry> named = manifest.files();
-    std::error_code ignored;
     for (const FileEntry& entry : before)
       if (std::find(sums.entries().begin(), sums.entries().end(), entry) == sums.entries().end() &&
           std::find(named.begin(), named.end(), entry) == named.end())
-        std::filesystem::remove(store / entry.path, ignored);
+        drop_entry(store / entry.path);
   }
   static StoredRun run_of(const std::filesystem::path& folder, const Manifest& of, std::uint32_t level) {
     const auto& entry = of.levels[level].run;

@@ -10,22 +10,21 @@
 
 #include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
+#include "algorithms/updates/repair.h"
 #include "engine/generations/store_purge.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/temporary_folder.h"
 #include "engine/sweep/sum_check.h"
 #include "storage/input/request_reader.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
 
-/// Memory of a request while it is applied: that of an edge, whose two ends get lists and rows of their own.
-constexpr std::uint64_t kRequestBytes = 640;
-/// What the text of a value comes to while its batch is applied: the request, the journal's record twice, numbers.
-constexpr std::uint64_t kTextCopies = 6;
 constexpr const char* kChangedLists = "changed lists of the graph, rows and labels that were set";
 
 /// Adds to a report what was done besides; the plan stays.
@@ -52,6 +51,17 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& b
   open();
 }
 
+LiveStore::LiveStore(std::filesystem::path store, std::optional<WriterLock> lock, MemoryBudget& budget,
+                     const ReleaseLedger& ledger)
+    : path_(std::move(store)),
+      access_(Access::write),
+      budget_(budget),
+      ledger_(ledger),
+      lock_(std::move(lock)),
+      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
+  open();
+}
+
 LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
     : path_(std::move(store)),
       access_(ranks.first() ? Access::write : Access::read),
@@ -69,7 +79,7 @@ LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& bu
 void LiveStore::open() {
   manifest_ = read_manifest(path_);
   if (access_ == Access::write) {
-    lock_.emplace(path_);
+    if (!lock_) lock_.emplace(path_);
     manifest_ = read_manifest(path_);
     // A killed writer may not have come to this. Nothing of an old generation goes before the new one has come to stay.
     sync_directory(path_);
@@ -133,8 +143,8 @@ void LiveStore::open_generation() {
 
 const Embedding& LiveStore::embedding() const {
   if (!embedding_)
-    throw UsageError(path_.string() + ": not propagated yet; run " + operation("propagate " + path_.string()) +
-                     " first");
+    throw UsageError(path_.string() + ": not propagated yet; run " +
+                     operation("propagate " + shell_word(path_.string())) + " first");
   return *embedding_;
 }
 
@@ -149,6 +159,12 @@ void LiveStore::charge_changes(const BatchChanges& changes) {
   static_cast<void>(budget_.reserve(more, kChangedLists));
   changes_memory_.release();
   changes_memory_ = budget_.reserve(bytes, kChangedLists);
+}
+
+/// Gives back what was charged for changes that are not made after all.
+void LiveStore::drop_charge() {
+  changes_memory_.release();
+  changes_memory_ = budget_.reserve(contents_->change_bytes(), kChangedLists);
 }
 
 /// Keeps what became of a journal's requests, for the receipts of a model that has missed them.
@@ -181,17 +197,33 @@ void LiveStore::replay() {
   replayed_after_ = manifest_.sequence;
   const AbsorbedRequest absorbed = ledger_.furthest_absorbed(path_);  // before the journal, which a writer may add to
   JournalEnd end;
-  if (manifest_.journal)
-    end = read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
-      const Reservation room = reserve_batch(batch.requests.size(), text_bytes(batch.requests));
-      const BatchChanges changes = resolve_after(batch.requests, sequence_, batch.time);
-      charge_changes(changes);
-      note_statuses(changes.statuses);
-      note_ids(batch.requests, changes.statuses, sequence_, batch.time);
-      require_exact(batch.r_max);
-      propagate_batch(changes, {batch.r_max, batch.scale}, LastLevel::deferred);
-      sequence_ += batch.requests.size();
-    });
+  if (manifest_.journal) {
+    std::vector<Request> record;  // as far as it was read
+    Reservation room;
+    bool in_record = false, as_whole = true;
+    const auto take = [&](const JournalBatch& batch, const RecordPart& part) {
+      const StreamMode mode{batch.r_max, batch.scale};
+      if (!std::exchange(in_record, !part.last) && !part.last) {
+        try {
+          room = reserve_record(part, mode);
+          as_whole = true;
+        } catch (const ResourceError&) {
+          if (mode.r_max > 0) throw;
+          as_whole = false;
+        }
+      }
+      if (!as_whole || (part.last && record.empty())) {
+        replay_batch(batch.requests, mode, batch.time);
+      } else {
+        record.insert(record.end(), batch.requests.begin(), batch.requests.end());
+        if (!part.last) return;
+        room.release();
+        replay_batch(std::exchange(record, {}), mode, batch.time);
+      }
+      if (part.last) as_whole = true;
+    };
+    end = read_journal_parts(path_, *manifest_.journal, manifest_.sequence, take);
+  }
   // An interrupted append lacks some of its bytes. This record lacks none and may have been acknowledged: nobody cuts
   // it off.
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
@@ -203,7 +235,46 @@ void LiveStore::replay() {
   if (access_ == Access::write)
     journal_ = Journal::open(path_, *manifest_.journal, manifest_.sequence);
   else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
-    File::open_read(path_ / manifest_.journal->path).sync();
+    File::open_stored(path_ / manifest_.journal->path).sync();
+}
+
+Reservation LiveStore::reserve_record(const RecordPart& record, const StreamMode& mode) {
+  std::string what = (path_ / manifest_.journal->path).string() + ": a batch of " + std::to_string(record.requests) +
+                     " requests that are acknowledged";
+  if (mode.r_max > 0) what += ", which was streamed with " + option("r-max") + " and is applied whole";
+  return reserve_for(request_bytes().in_batch(record.requests, record.text_bytes), what);
+}
+
+void LiveStore::replay_batch(std::span<const Request> requests, const StreamMode& mode, Millis time) {
+  require_exact(mode.r_max);
+  Reservation room;
+  BatchChanges changes;
+  bool fits = false;
+  try {
+    room = reserve_record({requests.size(), text_bytes(requests)}, mode);
+    changes = resolve_after(requests, AcknowledgedAfter{sequence_, time});
+    charge_changes(changes);
+    require_work_beside(changes);
+    if (pushes_alone() && mode.r_max == 0) {
+      const std::uint64_t captured = Repair(changes, embedding_->levels()).capture_bytes(embedding_->columns());
+      changed_rows_.make_room(*embedding_, 2 * captured);
+      static_cast<void>(budget_.reserve(captured, "rows that change"));
+    }
+    note_statuses(changes.statuses);
+    fits = true;
+  } catch (const ResourceError&) {
+    if (mode.r_max > 0 || requests.size() < 2) throw;
+  }
+  if (!fits) {  // in exact mode requests that are applied one after the other lead to what they lead to together
+    room.release();
+    changes = {};
+    drop_charge();
+    replay_batch(requests.first(requests.size() / 2), mode, time);
+    return replay_batch(requests.subspan(requests.size() / 2), mode, time);
+  }
+  note_ids(requests, changes.statuses, sequence_, time);
+  propagate_batch(changes, mode, LastLevel::deferred);
+  sequence_ += requests.size();
 }
 
 void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t end) const {
@@ -218,70 +289,6 @@ void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t 
                            operation("repair " + option("cut-journal"));
   if (manifest_.journal) throw FormatError(path_ / manifest_.journal->path, "byte " + std::to_string(end), text);
   throw DataError((path_ / kManifestName).string() + ": " + text);
-}
-
-BatchChanges LiveStore::resolve(std::span<const Request> requests) const {
-  require_sums();
-  return resolve_after(requests, sequence_, {});
-}
-
-BatchChanges LiveStore::resolve_after(std::span<const Request> requests, std::uint64_t after,
-                                      std::optional<Millis> time) const {
-  return resolve_batch(*contents_, requests, known_ids(requests, after, time));
-}
-
-std::vector<bool> LiveStore::known_ids(std::span<const Request> requests, std::uint64_t after,
-                                       std::optional<Millis> time) const {
-  if (std::all_of(requests.begin(), requests.end(), [](const Request& one) { return one.id.empty(); })) return {};
-  const std::scoped_lock lock(journal_mutex_);
-  if (!register_) register_.emplace(path_, manifest_, access_ == Access::write, budget_);
-  return register_->known(requests, after, time);
-}
-
-void LiveStore::note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses,
-                         std::uint64_t after, Millis time) {
-  const std::scoped_lock lock(journal_mutex_);
-  if (register_) register_->note(requests, statuses, after, time);
-}
-
-void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& use) const {
-  // Those of the journal stand in the log as well, unless a crash took them from its end, or nobody has opened it to write
-  // since. All that replay() met and the log lacks are among the statuses.
-  std::set<std::pair<std::uint64_t, Millis>> logged;
-  static_cast<void>(read_request_log(path_, manifest_.release(kRequestLog), [&](const LoggedRequest& request) {
-    if (request.sequence > manifest_.sequence) logged.emplace(request.sequence, request.time);
-    use(request);
-  }));
-  if (!manifest_.journal) return;
-  std::uint64_t sequence = manifest_.sequence;
-  static_cast<void>(read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
-    for (const Request& request : batch.requests) {
-      ++sequence;
-      const std::optional<RequestStatus> status = replayed_status(sequence);
-      if (request.id.empty() || !status || status == RequestStatus::known_id) continue;
-      if (logged.contains({sequence, batch.time})) continue;
-      use({sequence, batch.time, kind_name(request.kind), name_of(*status), request.id});
-    }
-  }));
-}
-
-std::uint64_t LiveStore::forget_requests(Millis before) {
-  checkpoint();
-  const Change change(*this);
-  Manifest next = manifest_;  // nothing is recorded of the log while it is replaced
-  if (std::erase_if(next.releases, [](const FileEntry& entry) { return entry.path == kRequestLog; }) > 0) {
-    write_manifest(path_, next);
-    manifest_ = std::move(next);
-  }
-  std::uint64_t forgotten = 0;
-  rewrite_request_log(path_, nullptr, [&](const LoggedRequest& request) {
-    const bool keep = request.time >= before || request.kind == kPurgeLine;
-    forgotten += keep ? 0 : 1;
-    return keep;
-  });
-  register_.emplace(path_, manifest_, true, budget_);
-  record();
-  return forgotten;
 }
 
 StreamPlan LiveStore::forecast(const BatchChanges& changes, std::uint64_t batches) && {
@@ -312,7 +319,7 @@ UpdateOptions LiveStore::update_options(LastLevel last) {
   if (cold_) cold_->look(path_, manifest_);
   const ColdFiles* const cold = cold_ ? &*cold_ : nullptr;
   const bool is_deferred = last == LastLevel::deferred;
-  if (access_ == Access::read && ranks_ == nullptr) return {{}, Plan::push, is_deferred, cold};
+  if (pushes_alone()) return {{}, Plan::push, is_deferred, cold};
   return {own_folder_ ? own_folder_->path() : path_, plan_, is_deferred, cold};
 }
 
@@ -369,9 +376,8 @@ void LiveStore::drop_superseded() {
   std::set<std::string> present;
   for (std::uint32_t l = 1; l <= embedding_->levels(); ++l)
     for (const FileEntry& entry : embedding_->level(l).entries()) present.insert(entry.path);
-  std::error_code ignored;
   for (const std::string& path : unsaved_)
-    if (!present.contains(path)) std::filesystem::remove(path_ / path, ignored);
+    if (!present.contains(path)) drop_entry(path_ / path);
   for (const FileEntry& entry : manifest_.files()) present.erase(entry.path);
   unsaved_.assign(present.begin(), present.end());
 }
@@ -381,11 +387,20 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   require_sums();
   require_mode(mode);  // a bad threshold must fail before anything is acknowledged
   require_exact(mode.r_max);
+  if (changes.conflict) throw IdConflictError({*changes.conflict});
   if (waiting() > 0) throw UsageError("acknowledged requests wait; apply them first");
   const Change change(*this);
   BatchReport report;
   const Clock::time_point start = Clock::now();
   prepare(changes);
+  require_room_for_notes(note_bytes(requests), contents_->expiries().bytes(), budget_);
+  std::uint64_t fresh = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    fresh += keeps_id(requests[i]) && changes.statuses[i] != RequestStatus::known_id ? 1U : 0U;
+  {
+    const std::scoped_lock lock(journal_mutex_);
+    if (register_) register_->make_room(fresh);
+  }
   open_journal();
   remove_tiles(path_);
   if (leads()) {
@@ -397,7 +412,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   }
   if (before_append_) before_append_();
   report.time = present_time();
-  journal_->append({mode.r_max, mode.scale, {requests.begin(), requests.end()}, report.time});
+  journal_->append(mode.r_max, mode.scale, requests, report.time);
   const std::uint64_t before = std::exchange(sequence_, journal_->sequence());
   if (after_append_) after_append_();
   note_ids(requests, changes.statuses, before, report.time);
@@ -406,11 +421,33 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   return report;
 }
 
-/// Before anything is acknowledged. Shards are written anew, as a purge does, before their changes fill the memory.
+/// Before anything is acknowledged, or applied that was. Shards are written anew, as a purge does, before their changes fill the
+/// memory.
 void LiveStore::prepare(const BatchChanges& changes) {
   lock_->require_held();
-  if (lists_full_ || changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_)) fold_graph();
-  charge_changes(changes);
+  // Notes of what expires stay in memory whatever is written.
+  if (lists_full_ || changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_) + contents_->expiries().bytes())
+    fold_graph();
+  try {
+    charge_changes(changes);
+  } catch (const ResourceError&) {
+    {
+      const std::scoped_lock lock(journal_mutex_);
+      if (!room_ || room_->is_lent()) throw;
+      room_->lend();
+    }
+    fold_graph();
+    charge_changes(changes);
+  }
+  require_work_beside(changes);
+}
+
+/// A batch that would leave little for the work on it is cut, or refused while that does no harm; one request cannot be.
+void LiveStore::require_work_beside(const BatchChanges& changes) {
+  if (!embedding_ || changes.requests < 2) return;
+  const std::uint64_t bytes = memory_shares::kWorkBesideBatch.of(budget_);
+  changed_rows_.make_room(*embedding_, bytes);
+  static_cast<void>(budget_.reserve(bytes, "work on a batch (a smaller " + option("batch") + " needs less)"));
 }
 
 void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report) {
@@ -427,62 +464,37 @@ void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLeve
   if (rows_full_ || changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) save(Fold::rows);
 }
 
-std::uint64_t LiveStore::acknowledge(std::span<const Request> requests) {
-  require_sums();
-  if (ranks_ != nullptr) throw UsageError(path_.string() + ": a service is of one process");
-  Waiting next{{0, ThresholdScale::absolute, {requests.begin(), requests.end()}, present_time()},
-               budget_.reserve(requests.size() * kRequestBytes, "requests that wait to be applied")};
-  open_journal();  // before the first one; nothing can be applied meanwhile
-  const std::scoped_lock lock(journal_mutex_);
-  remove_tiles(path_);
-  journal_->append(next.batch);
-  waiting_.push_back(std::move(next));
-  waiting_requests_ += requests.size();
-  return journal_->sequence();
-}
-
-std::uint64_t LiveStore::waiting() const {
-  const std::scoped_lock lock(journal_mutex_);
-  return waiting_requests_;
-}
-
-BatchReport LiveStore::apply_acknowledged(std::size_t most, LastLevel last, std::vector<Request>& taken) {
-  const Change change(*this);
-  BatchReport report;
-  std::size_t batches = 0;
-  {
-    const std::scoped_lock lock(journal_mutex_);
-    for (const Waiting& one : waiting_) {
-      if (batches > 0 && taken.size() + one.batch.requests.size() > most) break;
-      ++batches;
-      taken.insert(taken.end(), one.batch.requests.begin(), one.batch.requests.end());
-      report.times.insert(report.times.end(), one.batch.requests.size(), one.batch.time);
-      report.time = one.batch.time;
-    }
-  }
-  report.last_request = sequence_;
-  if (batches == 0) return report;
-  const Reservation room = reserve_batch(taken.size(), text_bytes(taken));
-  BatchChanges changes = resolve(taken);
-  prepare(changes);
-  {
-    const std::scoped_lock lock(journal_mutex_);
-    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(batches));
-    waiting_requests_ -= taken.size();
-  }
-  const std::uint64_t before = std::exchange(sequence_, sequence_ + taken.size());
-  for (std::size_t i = 0, end = 0; i < taken.size(); i = end) {
-    while (end < taken.size() && report.times[end] == report.times[i]) ++end;
-    note_ids({taken.data() + i, end - i}, {changes.statuses.data() + i, end - i}, before + i, report.times[i]);
-  }
-  carry_out(std::move(changes), {}, last, report);
-  return report;
-}
-
 Reservation LiveStore::reserve_batch(std::size_t requests, std::uint64_t text) {
-  const std::uint64_t bytes = requests * kRequestBytes + kTextCopies * text;
+  return reserve_for(request_bytes().in_batch(requests, text),
+                     "requests of a batch (a smaller " + option("batch") + " has fewer)");
+}
+
+Reservation LiveStore::reserve_for(std::uint64_t bytes, const std::string& what) {
   if (embedding_) changed_rows_.make_room(*embedding_, bytes);
-  return budget_.reserve(bytes, "requests of a batch (a smaller " + option("batch") + " has fewer)");
+  return budget_.reserve(bytes, what);
+}
+
+bool LiveStore::take_work_room() {
+  if (work_room_.bytes() > 0) return true;
+  has_work_room_ = true;
+  constexpr std::uint64_t kFewChanges = std::uint64_t{16} << 10;
+  const std::uint64_t bytes = memory_shares::kWork.of(budget_);
+  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
+  if (budget_.available() < bytes && embedding_ && embedding_->has_resident_levels()) save(Fold::rows);
+  if (budget_.available() < bytes && changes_memory_.bytes() > contents_->expiries().bytes() + kFewChanges)
+    fold_graph();
+  try {
+    work_room_ = budget_.reserve(bytes, "work on a batch");
+    return true;
+  } catch (const ResourceError&) {
+    return false;
+  }
+}
+
+Reservation LiveStore::hold_work_room() const {
+  if (!has_work_room_ || work_room_.bytes() > 0) return {};
+  return budget_.reserve(std::min(memory_shares::kWork.of(budget_), memory_shares::kHeldWork.of(budget_)),
+                         "work on a batch");
 }
 
 UpdateReport LiveStore::rehearse(std::span<const Request> requests) {

@@ -40,11 +40,9 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     WorkMeter nobody;
     if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {  // as fold_graph() asks
       next = fold_data(path_, next, *contents_, budget_, nobody);
-      std::vector<NodeId> cleared = std::move(changes.cleared);
-      changes = {};
-      // Removed nodes have no name any more, which the files alone would not tell.
-      std::erase_if(cleared, [&](NodeId node) { return !next.names || !contents_->is_blank(node); });
-      changes.cleared = std::move(cleared);
+      Changes left;
+      left.lost_names = std::move(changes.lost_names);  // the files of names stay
+      changes = std::move(left);
     }
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();
@@ -53,6 +51,8 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   }
   next.changes.reset();
   if (changes != Changes()) next.changes = write_changes(path_, changes);
+  // Nothing is said where an older program says nothing either: without cleared nodes no name was lost.
+  next.lists_lost_names = next.names && !(changes.cleared.empty() && changes.lost_names.empty());
   next.expiries.reset();
   if (contents_->expiries().size() > 0) next.expiries = write_expiries(path_, contents_->expiries().sorted());
   next.sequence = sequence_;
@@ -71,7 +71,7 @@ void LiveStore::swap_manifest(Manifest next) {
   std::optional<Journal> journal;
   if (!same_journal && (next.sequence > 0 || !waiting_.empty())) {
     journal = Journal::create(path_, journal_name(next), next.sequence);
-    for (const Waiting& one : waiting_) journal->append(one.batch);
+    for (const Waiting& one : waiting_) journal->append(0, ThresholdScale::absolute, one.left(), one.time);
     next.journal = journal->entry();
   }
   commit_generation(path_, manifest_, next);
@@ -152,7 +152,6 @@ void LiveStore::save_here(Fold fold) {
   open_embedding();
 }
 
-/// Where there is room for it; else lists go on to grow while they fit.
 void LiveStore::fold_graph() {
   // One after the other.
   std::uint64_t bytes = fold_bytes(contents_->graph());

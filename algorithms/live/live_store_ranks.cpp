@@ -12,6 +12,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/rank_orders.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 
@@ -63,8 +64,8 @@ void LiveStore::meet_after_work() {
 }
 
 void LiveStore::drop_own_files() const {
-  std::error_code ignored;  // which stay open as long as they are needed
-  if (own_folder_) std::filesystem::remove_all(own_folder_->path() / "state", ignored);
+  // They stay open as long as they are needed.
+  if (own_folder_) drop_tree(own_folder_->path() / "state");
 }
 
 void LiveStore::follow() {

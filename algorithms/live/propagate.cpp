@@ -20,6 +20,7 @@
 #include "engine/sweep/sum_check.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/target_lists.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -108,10 +109,10 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
     };
   const TileFolder* folder = spec.levels > 0 ? parts.tiles : nullptr;
   const bool cuts = plan.state.tiles.tiles > 1;
-  if (folder != nullptr && !parts.how.assemble && !cuts && !std::filesystem::exists(folder->path()) &&
+  if (folder != nullptr && !parts.how.assemble && !cuts && !has_entry(folder->path()) &&
       !(spec.kept.has_sums() && plan.state.state_bytes >= parts.how.least_kept_bytes))
     folder = nullptr;
-  const bool goes_on = folder != nullptr && std::filesystem::exists(folder->path());  // not all is summed here
+  const bool goes_on = folder != nullptr && has_entry(folder->path());  // not all is summed here
   std::optional<PreparedTiles> prepared;
   std::optional<TemporaryTiles> own;
   if (folder != nullptr)
@@ -119,10 +120,12 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   else if (cuts && !spec.kept.has_sums())
     folder = &own.emplace(store, contents.num_nodes()).folder();
   const TileUse use = parts.how.assemble ? TileUse::join : TileUse::sum;
-  SweepResult result = spec.kept.has_sums()
-                           ? build_state(store, contents, job, plan.state, budget, folder, use, norms)
-                           : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(),
-                                        plan.state, budget, files, folder, use, norms);
+  SweepResult result = naming_store(store, [&] {
+    return spec.kept.has_sums()
+               ? build_state(store, contents, job, plan.state, budget, folder, use, norms)
+               : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), plan.state,
+                            budget, files, folder, use, norms);
+  });
   if (norms != nullptr && !result.has_norms) measure_columns(contents, *norms);
   for (std::uint32_t l = 1; spec.kept.has_sums() && l <= spec.levels; ++l)
     files[l].partitions = std::move(result.partitions[l - 1]);
@@ -167,10 +170,8 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
     forecast.emplace(
         PropagationForecaster{survey_store(store.path(), store.manifest(), store.contents(), spec), *machine});
   PropagateReport report;
-  std::vector<LevelFiles> files = naming_store(store.path(), [&] {
-    return build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
-                              forecast ? &*forecast : nullptr, {&tiles, how});
-  });
+  std::vector<LevelFiles> files = build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
+                                                     forecast ? &*forecast : nullptr, {&tiles, how});
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);

@@ -23,6 +23,7 @@ struct RequestHead {
   std::uint32_t id_bytes = 0, value_bytes = 0;
   RequestKind kind = RequestKind::remove_edge;
   bool known = false;
+  bool u_by_name = false, v_by_name = false;
 };
 
 template <class T>
@@ -48,7 +49,9 @@ void tell_order(Ranks& ranks, const RankOrder& order) {
                            static_cast<std::uint32_t>(request.id.size()),
                            static_cast<std::uint32_t>(request.value.size()),
                            request.kind,
-                           order.known[i]};
+                           order.known[i],
+                           request.u_by_name,
+                           request.v_by_name};
     put(bytes, &head, 1);
     put(bytes, request.id.data(), request.id.size());
     put(bytes, request.value.data(), request.value.size());
@@ -68,8 +71,9 @@ RankOrder hear_order(Ranks& ranks) {
   for (std::uint64_t i = 0; i < head.requests; ++i) {
     RequestHead one;
     take(left, &one, 1);
-    Request& request = order.requests.emplace_back(
-        Request{one.kind, one.u, one.v, std::string(one.id_bytes, '\0'), std::string(one.value_bytes, '\0')});
+    Request& request =
+        order.requests.emplace_back(Request{one.kind, one.u, one.v, std::string(one.id_bytes, '\0'),
+                                            std::string(one.value_bytes, '\0'), one.u_by_name, one.v_by_name});
     take(left, request.id.data(), request.id.size());
     take(left, request.value.data(), request.value.size());
     order.known.push_back(one.known);

@@ -29,6 +29,7 @@
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/store_folders.h"
@@ -75,19 +76,16 @@ std::string options_line(std::string_view text) {
 /// Folders of tiles in a store.
 std::vector<fs::path> folders_of(const fs::path& store) {
   std::vector<fs::path> folders;
-  std::error_code missing;
-  for (const auto& item : fs::directory_iterator(store / kTilesFolder, missing)) folders.push_back(item.path());
-  std::sort(folders.begin(), folders.end());
+  for (const Entry& entry : list_folder(store / kTilesFolder)) folders.push_back(entry.path);
   return folders;
 }
 
 /// What some tile of a folder says of itself; nothing where none can be read.
 std::string options_in(const fs::path& folder, NodeId nodes) {
-  std::error_code missing;
-  for (const auto& item : fs::directory_iterator(folder, missing)) {
-    if (!parse_tile_name(item.path().filename().string())) continue;
+  for (const Entry& entry : list_folder(folder)) {
+    if (!parse_tile_name(entry.name())) continue;
     try {
-      return options_line(TileFile(item.path(), nodes).text());
+      return options_line(TileFile(entry.path, nodes).text());
     } catch (const DataError&) {
       continue;
     }
@@ -99,13 +97,12 @@ std::string options_in(const fs::path& folder, NodeId nodes) {
 /// Who cannot do the job leaves no file behind.
 class JobLock {
  public:
-  explicit JobLock(const fs::path& file)
-      : file_(file), descriptor_(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+  explicit JobLock(const fs::path& file) : file_(file), descriptor_(try_open_entry(file, O_RDWR | O_CREAT, 0644)) {
     is_busy_ = descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   }
   ~JobLock() {
     if (descriptor_ < 0) return;
-    if (!is_busy_ && std::uncaught_exceptions() > exceptions_) ::unlink(file_.c_str());
+    if (!is_busy_ && std::uncaught_exceptions() > exceptions_) drop_entry(file_);
     ::close(descriptor_);
   }
   JobLock(const JobLock&) = delete;
@@ -123,18 +120,15 @@ class JobLock {
 /// Notices whether somebody removes the folder, as whoever changes the contents does.
 class FolderWatch {
  public:
-  explicit FolderWatch(const fs::path& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+  explicit FolderWatch(const fs::path& path) : path_(path), descriptor_(try_open_entry(path, O_RDONLY | O_DIRECTORY)) {}
   ~FolderWatch() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
   [[nodiscard]] bool is_there() const {
-    struct stat held {};
-    struct stat named {};
-    return ::fstat(descriptor_, &held) == 0 && ::stat(path_.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
-           held.st_dev == named.st_dev;
+    const std::optional<EntryStatus> named = try_status_of(path_);
+    return descriptor_ >= 0 && named && named->is_same_file(status_of_open(descriptor_, path_));
   }
 
  private:
@@ -168,41 +162,39 @@ void require_no_other_tiles(const LiveStore& store, const TileFolder& tiles) {
     // A reader may find what is left of other contents, which the next writer removes.
     if (folder == tiles.path() || !folder.filename().string().starts_with(contents)) continue;
     const std::string options = options_in(folder, store.contents().num_nodes());
-    throw UsageError(folder.string() + ": parts of a propagation with other options are kept here" +
-                     (options.empty() ? "" : " (" + options + ")") + "; finish that one, drop them with " +
-                     option("restart") + ", or remove the folder");
+    throw UsageError(folder.string() +
+                     ": parts of a propagation with other options are kept here, which was ended before its end" +
+                     (options.empty() ? "" : " (" + options + ")") +
+                     "; finish it with those options, or drop the parts and begin this one: add " + option("restart"));
   }
 }
 
 void require_tile_folder(const LiveStore& store, const PropagationSpec& spec, const TileFolder& tiles) {
   if (spec.levels == 0) throw UsageError(option("assemble") + ": without hops there are no tiles");
-  if (!fs::exists(tiles.path()))
+  if (!has_entry(tiles.path()))
     throw UsageError(store.path().string() +
                      ": has no tiles of its present contents and these options; make them with " + option("tile"));
 }
 
 void remove_tiles(const fs::path& store) noexcept {
   try {
-    std::error_code ignored;
-    fs::remove_all(store / kTilesFolder, ignored);
+    drop_tree(store / kTilesFolder);
   } catch (const std::exception&) {
     return;  // without memory for the names; the next writer removes what is not of its contents
   }
 }
 
 void remove_stale_tiles(const fs::path& store, const std::string& contents) {
-  std::error_code ignored;
-  for (const fs::path& folder : folders_of(store))
-    if (!folder.filename().string().starts_with(contents + "-") || fs::is_symlink(folder))
-      fs::remove_all(folder, ignored);
-  fs::remove(store / kTilesFolder, ignored);  // where nothing is left in it
+  for (const Entry& entry : list_folder(store / kTilesFolder))
+    if (!entry.name().starts_with(contents + "-") || entry.kind != EntryKind::folder) drop_tree(entry.path);
+  drop_entry(store / kTilesFolder);  // where nothing is left in it
 }
 
 std::uint64_t tile_bytes(const fs::path& store) {
   std::uint64_t bytes = 0;
-  std::error_code ignored;
-  for (const auto& item : fs::recursive_directory_iterator(store / kTilesFolder, ignored))
-    if (item.is_regular_file(ignored)) bytes += item.file_size(ignored);
+  walk_folder(store / kTilesFolder, [&](const Entry& entry) {
+    if (entry.kind == EntryKind::file) bytes += status_of(entry.path).bytes;
+  });
   return bytes;
 }
 
@@ -213,21 +205,18 @@ std::vector<KeptPart> check_tiles(const fs::path& store, NodeId nodes) {
     try {
       check();
     } catch (const DataError& error) {
-      if (!fs::exists(path)) return;  // joined meanwhile
+      if (!has_entry(path)) return;  // joined meanwhile
       part.damage = error.message();
     }
     parts.push_back(std::move(part));
   };
   for (const fs::path& folder : folders_of(store)) {
-    std::error_code missing;
-    for (const auto& item : fs::directory_iterator(folder, missing))
-      if (parse_tile_name(item.path().filename().string()))
-        add(item.path(), [&] { TileFile(item.path(), nodes).verify(); });
-    for (const auto& item : fs::directory_iterator(folder / "state", missing))
-      if (item.path().extension() == ".sums")
-        add(item.path(), [&] {
-          SealedFile(folder, sealed_entry(folder, "state/" + item.path().filename().string()), "state").check_all();
-        });
+    for (const Entry& entry : list_folder(folder))
+      if (parse_tile_name(entry.name())) add(entry.path, [&] { TileFile(entry.path, nodes).verify(); });
+    for (const Entry& entry : list_folder(folder / "state"))
+      if (entry.path.extension() == ".sums")
+        add(entry.path,
+            [&] { SealedFile(folder, sealed_entry(folder, "state/" + entry.name()), "state").check_all(); });
   }
   std::sort(parts.begin(), parts.end(), [](const KeptPart& a, const KeptPart& b) { return a.path < b.path; });
   return parts;
@@ -291,14 +280,14 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
     if (watch.is_there() && contents_word(read_manifest(store.path()), store.sequence()) ==
                                 contents_word(store.manifest(), store.sequence()))
       return;
-    std::error_code ignored;
-    fs::remove_all(folder.path(), ignored);
+    drop_tree(folder.path());
     throw DataError(store.path().string() +
                     ": its contents have changed since this command began, or its tiles were removed; what was summed "
                     "is dropped: run the jobs again");
   };
   require_folder();
   if (ranks != nullptr) {
+    ranks->barrier();  // one that finds no room removes the folder, which the others are still to look for
     const std::uint64_t bytes = shared_bytes(form, spec, columns, ranks->size(), plan.state),
                         there = tile_bytes(store.path());
     require_disk_room(store.path(), bytes - std::min(there, bytes), "the tiles of all ranks and what is joined of them",

@@ -5,11 +5,11 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
@@ -27,8 +27,10 @@
 #include "engine/ingest/name_import.h"
 #include "engine/state/level_indexes.h"
 #include "storage/formats/level_files.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -75,10 +77,11 @@ void count_bytes(const Manifest& before, const Manifest& after, PurgeReport& rep
 
 class Purge {
  public:
-  Purge(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget, WorkMeter& meter)
+  Purge(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget, WorkMeter& meter,
+        std::optional<WriterLock> lock)
       : store_(store), options_(options), budget_(budget), meter_(meter) {
     const PurgeState state = purge_state(store);  // before it is opened, which ends a purge that was decided
-    live_.emplace(store, Access::write, budget, release_ledger());
+    live_.emplace(store, std::move(lock), budget, release_ledger());
     before_ = live_->manifest();
     report_.requests = live_->sequence();
     report_.nodes_added = added_nodes();
@@ -122,11 +125,12 @@ class Purge {
       abandon();
       throw;
     }
-    lock_.reset();
     if (!report_.kept_models.empty()) {
-      LiveStore purged(store_, Access::write, budget_, release_ledger());
+      LiveStore purged(store_, std::move(lock_), budget_, release_ledger());
       certify_models(purged, report_.kept_models);
+      lock_.emplace(std::move(purged).close());
     }
+    report_.times_left = level_times(store_);  // once more: certificates and the removed mark are later
     return report_;
   }
 
@@ -180,9 +184,12 @@ class Purge {
       if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
       const auto bring_up = [&](const std::string& name) {
         // Older programs kept its history in the file itself.
-        const bool has_history = !model.id.empty() && !fs::exists(release_file(store_, name));
-        if (model.sequence == live_->sequence() && !has_history)
-          return check_propagation(load_model(store_, name), live_->manifest(), store_);
+        const bool has_history = !model.id.empty() && !has_entry(release_file(store_, name));
+        const ModelRecord record = load_model(store_, name);
+        check_propagation(record, live_->manifest(), store_);
+        if (const std::optional<double> lambda = lambda_of_purged(*live_, record, options_))
+          return train_with(record, name, *lambda);
+        if (model.sequence == live_->sequence() && !has_history) return;
         Learner learner = Learner::open(*live_, budget_, name, context(), {});
         if (!learner.catch_up()) save_model(store_, learner.record());
         learner.settle();
@@ -191,10 +198,20 @@ class Purge {
     }
   }
 
+  /// As somebody would who trains on the purged store and gives no lambda.
+  void train_with(const ModelRecord& record, const std::string& name, double lambda) {
+    SolverOptions options = record.options;
+    options.lambda = lambda;
+    options.lambda_chosen = kDefaultLambda;
+    static_cast<void>(Learner::train(*live_, budget_, record.model.solver, options, record.weights, context(), name));
+    report_.new_lambdas.push_back({name, record.options.lambda, lambda});
+  }
+
   /// An earlier purge may have been cut before it came to that.
   void certify_rest() {
     report_.certified_models = uncertified_models(store_);
     certify_models(*live_, report_.certified_models);
+    if (!report_.certified_models.empty()) report_.times_left = level_times(store_);
   }
 
   /// Publishes kept models on the rows that there are: a proof that owes nothing to what was there before.
@@ -206,7 +223,10 @@ class Purge {
         static_cast<void>(learner.catch_up());
         learner.settle();
         if (weights_digest(learner.record()) != kept)
-          throw std::logic_error(store_.string() + ": the model " + name + " of the purged rows is another one");
+          throw DataError(
+              model_file(store_, name).string() +
+              ": its weights were others than those of the rows of the store; it was damaged or forged, and "
+              "has been learnt anew: fetch the weights from here again wherever they went");
       };
       try {
         attempt(name, report_.uncertified_models, certify);
@@ -259,26 +279,32 @@ class Purge {
     for (const std::string& name : report_.kept_models) record_release(store_, name, after_);
     meter_.start("digest", 0, "nodes");
     if (content_digest(after_, contents, embedding ? &*embedding : nullptr, budget_) != report_.digest)
-      throw std::logic_error(store_.string() + ": the purged store would hold something else; it stays as it was");
+      throw DataError(
+          store_.string() +
+          ": one of its files disagrees with the others, so that the purged store would hold something else; "
+          "it stays as it was: run " +
+          operation("verify " + shell_word(store_.string()) + ' ' + option("rebuild")) +
+          ", which names the file, and " + operation("repair") + ", or restore the file from a copy");
   }
 
   /// In a file of the store that no manifest names, which goes with what the purge leaves behind.
   [[nodiscard]] NameList read_new_names() {
     const InputFile& file = *options_.names;
-    const ImportedNames imported = import_names(store_, file, budget_, meter_);
+    const ImportedNames imported = import_names(store_, file, IdsAre::names, budget_, meter_);
     const auto line = [](NodeId node) { return "line " + std::to_string(std::uint64_t{node} + 1); };
     if (imported.nodes > report_.nodes_added)
-      throw InputError(display_name(file), line(static_cast<NodeId>(report_.nodes_added)),
-                       "a name more than there are new nodes, " + std::to_string(report_.nodes_added),
-                       "name as many nodes in all as there are then: " +
-                           option("nodes", std::to_string(std::uint64_t{before_.nodes} + imported.nodes)));
+      throw InputError(
+          display_name(file), line(static_cast<NodeId>(report_.nodes_added)),
+          "a name more than there are new nodes, " + std::to_string(report_.nodes_added),
+          imported.nodes == before_.nodes + report_.nodes_added
+              ? std::string("give the names of the new nodes alone, without those of the nodes that there are")
+              : "name as many nodes in all as there are then: " +
+                    option("nodes", std::to_string(std::uint64_t{before_.nodes} + imported.nodes)));
     NameList added(store_, imported.entries.names, imported.nodes);
-    const Contents& contents = live_->contents();
-    const NodeNames& present = contents.order().names();
+    const NodeNames& present = live_->contents().order().names();
     for (NodeId node = 0; node < added.nodes(); ++node) {
       const std::string_view name = added.name(node);
-      const NodeId other = name.empty() ? kNoNode : present.index().find(name);
-      if (other == kNoNode || contents.has_lost_name(contents.order().position(other))) continue;
+      if (name.empty() || present.find(name) == kUnknownName) continue;
       throw InputError(display_name(file), line(node), "a node of the store has the name " + quote_for_message(name),
                        "each node has a name of its own");
     }
@@ -320,8 +346,8 @@ class Purge {
 }  // namespace
 
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
-                        WorkMeter& meter) {
-  return Purge(store, options, budget, meter).run();
+                        WorkMeter& meter, std::optional<WriterLock> lock) {
+  return Purge(store, options, budget, meter, std::move(lock)).run();
 }
 
 }  // namespace unweave

@@ -6,7 +6,10 @@
 // would write, keeps each file that would come out the same, computes the content digest of both generations, and replaces
 // one by the other only where they are equal. Then it removes everything that the new manifest does not name. A canonical
 // model (SolverEntry::canonical) is that of a fresh training to the bit: it is brought up to date before, stays, and is
-// certified anew afterwards, from itself and the purged rows alone.
+// certified anew afterwards, from itself and the purged rows alone. One whose lambda is the default is trained anew where the purged
+// store has another default, since it has more nodes.
+//
+// Files that stay keep their bytes, and all files get one time in the end (level_times()).
 //
 // A crash before the new manifest leaves the store as it was; one after it leaves remains that the next writer removes, or
 // another purge (engine/generations/store_purge.h).
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
+#include "engine/graph/store.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 #include "storage/input/byte_source.h"
@@ -48,6 +52,12 @@ struct ModelFault {
   std::string text;
 };
 
+/// A model of the default lambda, which is another one for the purged store.
+struct NewLambda {
+  std::string name;
+  double before = 0, after = 0;
+};
+
 struct PurgeReport {
   bool nothing = false;  ///< nothing was to be forgotten; all else but models to be certified is without meaning
   std::vector<std::string>
@@ -61,6 +71,10 @@ struct PurgeReport {
   std::vector<std::string> kept_models;
   std::vector<ModelFault> lost_models;         ///< canonical ones that could not be brought up to date, and went
   std::vector<ModelFault> uncertified_models;  ///< kept ones that a later writer has to certify
+  std::vector<NewLambda> new_lambdas;  ///< kept models that were trained anew, with the default of the purged store
+  std::vector<std::string>
+      trained_models;            ///< models that went and were trained anew since, by whoever asked for the purge
+  std::uint64_t times_left = 0;  ///< files that keep the time of their last change, since they are another user's
   std::uint64_t nodes_added = 0;
   bool has_order = false;  ///< nodes lie in another order than that of their ids
   bool order_changed = false;
@@ -75,8 +89,9 @@ struct PurgeReport {
 /// computed anew; where that moves a node, or nodes are added, all files are written anew and the sums recomputed. Needs the disk that the new
 /// files take beside the old ones. Throws what opening a store throws, ResourceError, and DataError where a reader of a feed of changes
 /// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise, UsageError for too few or too many nodes, InputError for names; unless the purge was decided by then,
-/// the store is as it was.
+/// the store is as it was. `lock`: the right to write the store, which nobody else has at any moment in between; with none it is
+/// taken.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
-                        WorkMeter& meter);
+                        WorkMeter& meter, std::optional<WriterLock> lock = std::nullopt);
 
 }  // namespace unweave

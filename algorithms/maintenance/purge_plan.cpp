@@ -6,13 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
+#include "storage/io/error.h"
 #include "storage/io/file.h"
 
 namespace unweave {
@@ -68,7 +72,18 @@ bool has_nothing_to_forget(const LiveStore& store, const PurgeOptions& options) 
          (!store.manifest().order_file || options.keep_order);
 }
 
-void plan_models(const LiveStore& store, bool certifies_rest, MemoryBudget& budget, PurgePlan& plan) {
+/// How lambda was chosen; nothing where neither the release nor a log says so.
+std::string lambda_chosen(const LiveStore& store, const ModelRecord& record) {
+  if (!record.certificate.empty()) return record.options.lambda_chosen;
+  try {
+    return choices_in_log(store.path(), name_of(record)).lambda;
+  } catch (const DataError&) {
+    return {};
+  }
+}
+
+void plan_models(const LiveStore& store, const PurgeOptions& options, bool certifies_rest, MemoryBudget& budget,
+                 PurgePlan& plan) {
   for (const ModelSummary& model : list_models(store.path())) {
     if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
     if (certifies_rest && !model.id.empty()) continue;
@@ -78,14 +93,15 @@ void plan_models(const LiveStore& store, bool certifies_rest, MemoryBudget& budg
     } catch (const DataError&) {  // it is lost
       continue;
     }
-    const std::uint64_t trainings =
-        model.sequence < store.sequence() ? 2 : 1;  // to bring it up to date, and to certify it
+    // To bring it up to date, and to certify it.
+    const bool stays =
+        certifies_rest || (model.sequence == store.sequence() && !lambda_of_purged(store, record, options));
+    const std::uint64_t trainings = stays ? 1 : 2;
     plan.models.push_back(model.name);
     plan.trainings += trainings;
     // A release file holds two releases, and both logs one more.
     const std::uint64_t certificate = record.certificate.size() + record.private_part.size() + 2;
-    plan.written_bytes +=
-        trainings * (std::filesystem::file_size(model_file(store.path(), model.name)) + 3 * certificate);
+    plan.written_bytes += trainings * (status_of(model_file(store.path(), model.name)).bytes + 3 * certificate);
     const TrainingRows rows(store, record.weights, form_of(record), budget);
     const Reservation working = solver_entry(model.solver).reserve(record.options, record.model, rows.set(), budget);
     plan.training_memory_bytes = std::max(plan.training_memory_bytes, rows.memory_bytes() + working.bytes());
@@ -111,7 +127,8 @@ std::uint64_t content_bytes(const LiveStore& store, bool all) {
                      [&](NodeRange span) { return all || has_new_rows(span); }) +
          (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +
          (all ? bytes_of(manifest.order_file) : 0) +
-         (manifest.names && !cleared.empty() ? manifest.names->names.bytes + manifest.names->index.bytes : 0) +
+         (store.contents().order().names().lost().size() > 0 ? manifest.names->names.bytes + manifest.names->index.bytes
+                                                             : 0) +
          state_bytes(store, all);
 }
 
@@ -123,9 +140,23 @@ bool writes_all(const LiveStore& store, const PurgeOptions& options) {
 
 }  // namespace
 
+std::optional<double> lambda_of_purged(const LiveStore& store, const ModelRecord& record, const PurgeOptions& options) {
+  if (lambda_chosen(store, record) != kDefaultLambda) return std::nullopt;
+  const NetworkShape shape = shape_of(record.model);
+  const double lambda = default_lambda({record.model.solver, options.nodes.value_or(store.manifest().nodes),
+                                        shape.features, shape.classes, record.options.head});
+  return lambda == record.options.lambda ? std::nullopt : std::optional(lambda);
+}
+
 void require_purge_room(const LiveStore& store, const PurgeOptions& options) {
   if (writes_all(store, options) || (store.propagated() && store.embedding().stale_rows() > 0)) return;
   require_disk_room(store.path(), content_bytes(store, false), "the files of the purged store",
+                    "move the store to a larger disk");
+}
+
+void require_room_to_begin_purge(const LiveStore& store) {
+  constexpr std::uint64_t kBeside = std::uint64_t{1} << 20;  // a manifest, and the journal
+  require_disk_room(store.path(), content_bytes(store, false) + kBeside, "the files of the purged store",
                     "move the store to a larger disk");
 }
 
@@ -134,7 +165,7 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
   const Graph& graph = store.contents().graph();
   PurgePlan plan;
   const bool certifies_rest = has_nothing_to_forget(store, options);
-  if (store.propagated()) plan_models(store, certifies_rest, budget, plan);
+  if (store.propagated()) plan_models(store, options, certifies_rest, budget, plan);
   if (certifies_rest) return plan;
   plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
   const bool all = writes_all(store, options);  // new nodes take few bytes

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 namespace unweave {
 
 class LiveStore;
+struct ModelRecord;
 
 /// Upper bounds, but for what codecs make of other lists.
 struct PurgePlan {
@@ -25,9 +27,17 @@ struct PurgePlan {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
 };
 
+/// The lambda with which a canonical model has to be trained anew, since a training on the purged store takes it where none is given;
+/// nothing where the model has it, or another one that somebody or the validation split has chosen. Throws what default_lambda() throws.
+[[nodiscard]] std::optional<double> lambda_of_purged(const LiveStore& store, const ModelRecord& record,
+                                                     const PurgeOptions& options);
+
 /// Throws ResourceError where the disk has not the room for the files that this purge writes, as far as that is known before:
 /// not of another order or with new nodes, nor before stale rows are published.
 void require_purge_room(const LiveStore& store, const PurgeOptions& options);
+
+/// Likewise of every purge, before a writer's session is closed for it: the least that it writes, and a little beside it.
+void require_room_to_begin_purge(const LiveStore& store);
 
 /// Reads the training rows where there are such models. Throws ResourceError where a training would for want of memory.
 [[nodiscard]] PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget);

@@ -11,6 +11,7 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
+#include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify_checks.h"
@@ -21,6 +22,7 @@
 #include "engine/resources/watcher.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/request_log.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"
@@ -92,7 +94,9 @@ class StoreRepair {
 
   /// A canonical model is read together with its release file, which may be what is damaged.
   [[nodiscard]] std::string damaged_file(const Finding& finding) const {
-    std::string release = release_file(store_, fs::path(finding.file).stem().string()).string();
+    const std::string name = fs::path(finding.file).stem().string();
+    if (!is_model_name(name)) return finding.file;
+    std::string release = release_file(store_, name).string();
     return finding.text.starts_with(release + ": ") ? release : finding.file;
   }
 
@@ -127,8 +131,8 @@ class StoreRepair {
     if (path.parent_path() == store_ / "models") {
       const std::string name = path.stem().string();
       const std::string again = "lost, with the options that the model was trained with: train the model again";
-      return fs::exists(public_log(store_, name)) ? again + "; " + public_log(store_, name).string() + " has them"
-                                                  : again;
+      return has_entry(public_log(store_, name)) ? again + "; " + public_log(store_, name).string() + " has them"
+                                                 : again;
     }
     if (path.extension() == kReleaseExtension)
       return "lost until graph, features, labels and splits are whole: the model is trained again then";
@@ -176,7 +180,7 @@ class StoreRepair {
           "lost: " + lost + "; restore the file from a copy, or give them up with " + option("cut-journal");
       return;
     }
-    if (fs::exists(store_ / kRequestLog)) forget_requests_after(damage.last);
+    if (has_entry(store_ / kRequestLog)) forget_requests_after(damage.last);
     Manifest after = manifest_;
     remove_tiles(store_);  // another journal may come to as many requests
     if (manifest_.journal) after.journal = cut_journal(store_, *manifest_.journal, manifest_.sequence, damage);
@@ -196,11 +200,8 @@ class StoreRepair {
     write_manifest(store_, after);
     for (auto record = dropped; record != models_.end(); ++record) {
       const fs::path file = file_of(*record);
-      for (const fs::path& path : {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file}) {
-        std::error_code error;
-        fs::remove_all(path, error);
-        if (error) throw_system_error("remove", path, error.value());
-      }
+      for (const fs::path& path : {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file})
+        remove_tree(path);
       sync_directory(file.parent_path());
       record_release(store_, name_of(*record), after);
       damage_.try_emplace(file.string(), "it has absorbed requests that are given up");
@@ -216,7 +217,7 @@ class StoreRepair {
     if (!manifest_.names) return;
     const std::string file = path_of(manifest_.names->index);
     if (!damage_.contains(file) || damage_.contains(path_of(manifest_.names->names))) return;
-    if (const fs::file_status status = fs::symlink_status(file); fs::exists(status) && !fs::is_regular_file(status))
+    if (has_entry(file) && !is_file(file))
       throw DataError(file + ": something else than a file lies there; move it away and repair again");
     const NameList names(store_, manifest_.names->names, manifest_.nodes);
     Manifest after = manifest_;
@@ -241,7 +242,7 @@ class StoreRepair {
     }
     if (!needed || !manifest_.propagation) return;
     for (const std::string& file : state)
-      if (const fs::file_status status = fs::symlink_status(file); fs::exists(status) && !fs::is_regular_file(status))
+      if (has_entry(file) && !is_file(file))
         throw DataError(file + ": something else than a file lies there; move it away and repair again");
     Manifest after = manifest_;
     {
@@ -281,7 +282,9 @@ class StoreRepair {
     std::vector<std::string> names;
     for (const auto& [file, text] : left) {
       if (file == journal_file() || names_contents(file)) return false;
-      if (fs::path(file).extension() == kReleaseExtension) names.push_back(fs::path(file).stem().string());
+      const fs::path path = file;
+      if (path.extension() == kReleaseExtension && is_model_name(path.stem().string()))
+        names.push_back(path.stem().string());
     }
     for (const ModelRecord& record : models_)  // also of a repair, or a purge, that was cut before it came to that
       if (record.certificate.empty() && solver_entry(record.model.solver).canonical) names.push_back(name_of(record));
@@ -289,10 +292,7 @@ class StoreRepair {
     lock_.reset();
     for (const std::string& name : names) {
       const fs::path release = release_file(store_, name);
-      std::error_code error;
-      const bool removed = fs::remove(release, error);
-      if (error) throw_system_error("remove", release, error.value());
-      if (removed) sync_directory(release.parent_path());
+      if (remove_entry(release)) sync_directory(release.parent_path());
       std::string& remedy = remedies_[release.string()];
       try {
         LiveStore live(store_, Access::write, budget_, release_ledger());
@@ -380,7 +380,7 @@ class StoreRepair {
         whole += line.size() + 1;
     }));
     if (wrong != 1 || !checker.is_followed_by(record.certificate)) return;
-    const File file = File::open_write(log);
+    const File file = File::open_own(log);
     file.truncate(whole);
     file.sync();
   }

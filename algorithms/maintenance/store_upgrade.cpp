@@ -6,11 +6,13 @@
 #include "engine/generations/store_purge.h"
 #include "engine/graph/store.h"
 #include "storage/formats/manifest.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 
-UpgradeReport upgrade_store(const std::filesystem::path& store) {
+UpgradeReport upgrade_store(const std::filesystem::path& named) {
+  const std::filesystem::path store = resolved(named);
   static_cast<void>(read_old_manifest(store));  // a folder that is no store gets no lock
   const WriterLock lock(store);
   // The mark of a purge speaks of the bytes of the manifest, which change.

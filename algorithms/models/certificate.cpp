@@ -36,7 +36,7 @@ Json constants_of(const ModelRecord& record) {
                {"features", chosen(shape.features, "import")},
                {"classes", chosen(shape.classes, "import")},
                {"levels", chosen(record.levels, "propagation")},
-               {"weights", chosen(record.weights, "propagation")},
+               {"weights", chosen(record.weights, options.weights_chosen)},
                {"rho", chosen(record.rho, "propagation")},
                {"scale_bits", chosen(record.scale_bits, "propagation")},
                {"all_rows", chosen(record.all_rows, "propagation")}};
@@ -84,8 +84,9 @@ std::vector<std::string> not_covered_by(const StepReport& report, const SolverOp
                                "records that remain: this is no differential privacy",
                                "an error in place of a release, the number of rows and of releases, running times"};
   if (report.for_tests) out.emplace_back("anything: the noise was drawn from a given seed, for tests");
-  if (options.lambda_chosen.starts_with("validation"))
-    out.emplace_back("the choice of lambda: it was tuned on data (" + options.lambda_chosen + "), and stays");
+  for (const auto& [what, how] : {std::pair("lambda", options.lambda_chosen), {"weights", options.weights_chosen}})
+    if (how.starts_with("validation"))
+      out.emplace_back(std::string("the choice of ") + what + ": it was tuned on data (" + how + "), and stays");
   if (report.requests == Requests::independent)
     out.emplace_back("requests that were chosen after seeing a release and sent as non-adaptive");
   if (report.certified && !report.composed.empty() && !report.private_claim)
@@ -152,6 +153,8 @@ Json certificate_fields(const ModelRecord& record, const StepReport& report, con
   if (report.certified && !report.composed.empty()) json["composed"] = composed(report);
   if (name_of(record) != record.model.solver) json["name"] = record.name;
   if (!record.kept.has_sums()) json["rows"] = rows_json(record.kept);
+  if (report.private_claim) json["delta_target"] = report.delta;
+  if (!record.options.parameters.empty()) json["parameters"] = record.options.parameters;
   if (!report.terms.published().empty()) json["public_terms"] = report.terms.published();
   return json;
 }

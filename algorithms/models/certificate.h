@@ -19,6 +19,7 @@ struct ReleaseContext {
   std::filesystem::path key{};        ///< file of the key that signs; empty: the store's own
   std::filesystem::path receipts{};   ///< file that gets a receipt for every request; empty: there are none
   std::string time{};                 ///< when it is made, by the minute; empty: it has no time, by the learner
+  bool may_be_empty = false;          ///< training rows may all be gone, as in a stream whose model a purge has removed
   bool lazy = false;                  ///< LiveStore::lazy() at the release, by the learner
 };
 

@@ -5,9 +5,12 @@
 #include <new>
 
 #include "algorithms/models/model_name.h"
+#include "algorithms/registry/registry.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -31,11 +34,11 @@ Json take_private_terms(Json& whole) {
 }  // namespace
 
 fs::path public_log(const fs::path& store, std::string_view name) {
-  return store / kCertificatesFolder / (std::string(name) + ".jsonl");
+  return file_of_model(store, kCertificatesFolder, name, ".jsonl");
 }
 
 fs::path private_log(const fs::path& store, std::string_view name) {
-  return store / kCertificatesFolder / (std::string(name) + ".private.jsonl");
+  return file_of_model(store, kCertificatesFolder, name, ".private.jsonl");
 }
 
 LogPlace place_after(std::string_view line, const fs::path& file) {
@@ -79,10 +82,10 @@ void seal_certificate(ModelRecord& record, Json whole, const SigningKey& key) {
     }
   }
   for (const char* made : {"nonce", "commitment", "public_key", "digest", "signature"}) whole.erase(made);
-  record.private_part = hidden.dump();
+  record.private_part = text_of_json(hidden);
   whole["commitment"] = to_hex(hash_of(record.private_part));
   whole["public_key"] = key.public_key();
-  std::string text = whole.dump();
+  std::string text = text_of_json(whole);
   text.pop_back();
   const Hash digest = hash_of(text);
   record.certificate =
@@ -101,8 +104,8 @@ Json whole_certificate(const ModelRecord& record) {
 
 std::string weights_key_line(const ModelRecord& record) {
   const Json certificate = parse_json<Json>(record.certificate);
-  return Json{{"format", kWeightsKeyFormat}, {"certificate", certificate.at("digest")}, {"key", record.release_key}}
-      .dump();
+  return text_of_json(
+      Json{{"format", kWeightsKeyFormat}, {"certificate", certificate.at("digest")}, {"key", record.release_key}});
 }
 
 bool is_sealed(std::string_view line) {
@@ -127,11 +130,18 @@ void LoggedCertificate::sync() const {
   public_.sync();
 }
 
-std::string lambda_chosen_in_log(const fs::path& store, std::string_view name) {
+Choices choices_in_log(const fs::path& store, std::string_view name) {
   const fs::path file = public_log(store, name);
   const std::optional<std::string> last = last_line(file);
   static_cast<void>(place_after(last.value_or(std::string()), file));
-  return parse_json<Json>(*last).at("constants").at("lambda").at("chosen").get<std::string>();
+  try {
+    const Json constants = parse_json<Json>(*last).at("constants");
+    return {constants.at("lambda").at("chosen").get<std::string>(),
+            constants.at("weights").at("chosen").get<std::string>()};
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(file.string() + ": its last line does not say how lambda and weights were chosen (" +
+                    fault_of(error) + "); restore the file from a copy, or move it away");
+  }
 }
 
 void complete_log(const fs::path& store, const ModelRecord& record) {
@@ -147,8 +157,21 @@ LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
   if (follows(record.certificate, place)) return LogFit::follows;
   const std::uint64_t number = certificate_number(record.certificate);
   if (number == 0) return LogFit::lacks_lines;
-  if (!last && !fs::exists(private_log(store, name_of(record)))) return LogFit::none;
+  if (!last && !has_entry(private_log(store, name_of(record)))) return LogFit::none;
   return number > place.number ? LogFit::lacks_lines : LogFit::ahead;
+}
+
+std::string train_command(const fs::path& store, std::string_view name) {
+  std::string model = selecting(name);
+  try {
+    const std::optional<std::string> last = last_line(public_log(store, name));
+    const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
+    const bool names_solver = line.is_object() && line.contains("solver") && line["solver"].is_string();
+    const SolverEntry* const entry = names_solver ? find_solver(line["solver"].get<std::string>()) : nullptr;
+    if (entry != nullptr) model = selecting(entry->name, name);
+  } catch (const DataError&) {  // the log is what is damaged
+  }
+  return operation("train " + shell_word(store.string()) + ' ' + model);
 }
 
 void refuse_log(const fs::path& store, std::string_view name) {
@@ -156,14 +179,14 @@ void refuse_log(const fs::path& store, std::string_view name) {
   throw DataError(
       file.string() + ": it does not end with the model's certificate nor with the one before it; restore " +
       "model and both logs from one copy, or move " + file.string() + " and " + private_log(store, name).string() +
-      " away and run " + operation("train " + store.string() + ' ' + selecting(name)) + ", which begins another log");
+      " away and run " + train_command(store, name) + ", which begins another log");
 }
 
 void require_log_of(const fs::path& store, std::string_view name, std::string_view solver) {
   const std::optional<std::string> last = last_line(public_log(store, name));
   const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
   if (!line.is_object() || line.value("solver", Json(solver)) == Json(solver)) return;
-  throw UsageError(public_log(store, name).string() + ": these are certificates of " + line.at("solver").dump() +
+  throw UsageError(public_log(store, name).string() + ": these are certificates of " + text_of_json(line.at("solver")) +
                    ", and one log is one solver's; choose another " + option("name") +
                    ", or move model and certificates away");
 }

@@ -32,6 +32,7 @@ struct LogPlace {
   std::string release;       ///< id of the last line's release
 };
 
+/// Each throws UsageError for what can be no model's name (model_name.h).
 [[nodiscard]] std::filesystem::path public_log(const std::filesystem::path& store, std::string_view name);
 [[nodiscard]] std::filesystem::path private_log(const std::filesystem::path& store, std::string_view name);
 
@@ -69,9 +70,13 @@ class LoggedCertificate {
   AppendedLine private_, public_;
 };
 
-/// Where the newest certificate of this name says that lambda was chosen: what a purge that kept the model does not change.
-/// Throws DataError for what is no line of a log.
-[[nodiscard]] std::string lambda_chosen_in_log(const std::filesystem::path& store, std::string_view name);
+/// How lambda and the weights of the levels were chosen.
+struct Choices {
+  std::string lambda, weights;
+};
+/// What the newest certificate of this name says of them: what a purge that kept the model does not change. Throws DataError for
+/// what is no line of a log.
+[[nodiscard]] Choices choices_in_log(const std::filesystem::path& store, std::string_view name);
 
 /// Adds the model's certificate to both files where it is the one to come next, durable on return: a crash may have kept it
 /// from them. Does nothing for a model without one.
@@ -85,6 +90,8 @@ enum class LogFit {
   none,         ///< there is no log, though there was one
 };
 [[nodiscard]] LogFit fit_of_log(const std::filesystem::path& store, const ModelRecord& record);
+/// The command that trains a model of this name anew, with the solver that its log names: a name has one solver's certificates.
+[[nodiscard]] std::string train_command(const std::filesystem::path& store, std::string_view name);
 /// Throws DataError that says what to do about a log that does not fit.
 [[noreturn]] void refuse_log(const std::filesystem::path& store, std::string_view name);
 /// Throws UsageError where the log of this name holds certificates of another solver.

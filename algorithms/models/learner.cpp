@@ -14,8 +14,10 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/release.h"
 #include "algorithms/updates/request_status.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 namespace {
@@ -103,7 +105,7 @@ Fit fit_over_ranks(const SolverAtWork& work, const LiveStore& store, const Model
 /// The key that signs the certificates of a solver: the store's own, made where none is needed yet, or the one given.
 SigningKey key_of(const std::filesystem::path& store, std::string_view solver, const std::filesystem::path& given) {
   if (!given.empty()) return SigningKey::read(given);
-  if (std::filesystem::exists(signing_key_file(store))) return SigningKey::of_store(store);
+  if (has_entry(signing_key_file(store))) return SigningKey::of_store(store);
   const std::filesystem::path log = public_log(store, solver);
   if (const std::optional<std::string> line = last_line(log)) {
     static_cast<void>(place_after(*line, log));  // where they are no certificates at all, a key would not help
@@ -130,7 +132,16 @@ Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, Rel
 
 void Learner::make_solver() {
   solver_ = {};  // its memory first
-  solver_ = solver_at_work(store_.path(), record_, rows(), budget_);
+  Reservation work = store_.hold_work_room();
+  const auto make = [&] { solver_ = solver_at_work(store_.path(), record_, rows(), budget_); };
+  try {
+    make();
+  } catch (const ResourceError&) {  // what a solver cannot do without comes before what spares it a file
+    work.release();
+    if (!rows_.leave_memory()) throw;
+    work = store_.hold_work_room();
+    make();
+  }
 }
 
 Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
@@ -145,7 +156,11 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   require_recorded_logs(store.path(), store.manifest(), name, false);
   if (fit_of_log(store.path(), record) != LogFit::follows) refuse_log(store.path(), name);
   complete_log(store.path(), record);
-  if (record.certificate.empty()) record.options.lambda_chosen = lambda_chosen_in_log(store.path(), name);
+  if (record.certificate.empty()) {
+    Choices choices = choices_in_log(store.path(), name);
+    record.options.lambda_chosen = std::move(choices.lambda);
+    record.options.weights_chosen = std::move(choices.weights);
+  }
   record.options.seed = seed;
   record.options.data_order = store.manifest().order_file.has_value();
   static_cast<void>(key_of(store.path(), name, context.key));  // a key that is missing is not the model's fault
@@ -163,7 +178,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   learner.follow_log();
   store.note_release(name);
   // Those that a killed writer did not come to. In another file they would tell one requester of another one's requests.
-  if (learner.receipts_ && learner.record_.receipts_file == learner.receipts_path())
+  if (learner.receipts_ && printable(learner.record_.receipts_file) == learner.receipts_path())
     learner.receipts_->add(learner.record_);
   return learner;
 }
@@ -189,7 +204,8 @@ Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view 
   if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), name);
   if (fit_before == LogFit::follows) complete_log(store.path(), *before);
   learner.follow_log();
-  if (learner.rows().size() == 0)
+  // A canonical model is a function of the present rows, and W = 0 is that of none, which a stream comes to as well.
+  if (learner.rows().size() == 0 && !solver_entry(solver).canonical && !learner.context_.may_be_empty)
     throw DataError(store.path().string() +
                     ": there is no training row, so a model would say nothing: no node of the training split has a "
                     "label and is still there; import the data with " +
@@ -267,9 +283,11 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
   std::vector<std::string> lines;
   const NodeNames& names = store_.contents().order().names();
   if (receipts_)
-    for (std::size_t i = 0; i < requests.size(); ++i)
-      lines.push_back(outcome_of(names.text_of(requests[i]), batch.changes.statuses.at(i),
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const RequestStatus status = batch.changes.statuses.at(i);
+      lines.push_back(outcome_of(names.text_of(requests[i], names_nobody(status)), status,
                                  batch.times.empty() ? batch.time : batch.times.at(i)));
+    }
   return release(std::move(report), std::move(lines));
 }
 
@@ -285,7 +303,27 @@ BatchChange Learner::flush_rows() {
 }
 
 std::string Learner::receipts_path() const {
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(context_.receipts)).string();
+  // As the model's file can hold it, whatever its bytes are.
+  return printable(std::filesystem::absolute(resolved(context_.receipts)).lexically_normal().string());
+}
+
+void Learner::note_other(const ModelSummary& other) {
+  const auto known = std::find_if(present_models_.begin(), present_models_.end(),
+                                  [&](const ModelSummary& one) { return one.name == other.name; });
+  if (known == present_models_.end())
+    present_models_.push_back(other);
+  else
+    *known = other;
+}
+
+ModelSummary Learner::summary() const {
+  return {name_of(record_),
+          record_.model.solver,
+          release_id(record_),
+          weights_digest(record_),
+          record_.model.sequence,
+          record_.model.releases,
+          {}};
 }
 
 void Learner::settle() {
@@ -305,7 +343,8 @@ std::vector<std::string> Learner::missed_requests() const {
       if (++sequence <= record_.model.sequence) continue;
       const std::optional<RequestStatus> status = store_.replayed_status(sequence);
       all_known &= status.has_value();
-      lines.push_back(outcome_of(names.text_of(request), status.value_or(RequestStatus::applied), batch.time));
+      lines.push_back(outcome_of(names.text_of(request, status && names_nobody(*status)),
+                                 status.value_or(RequestStatus::applied), batch.time));
     }
   }));
   if (!all_known) lines.clear();

@@ -67,6 +67,11 @@ class Learner {
   /// After store.apply() with this report: unlearns the batch. The model must have been up to date before it. Where the
   /// context asks for receipts they are those of `requests`, the batch, and durable on return.
   StepReport absorb(const BatchReport& batch, std::span<const Request> requests = {});
+  /// Another model that follows the same stream has released: where it lags behind the store, this one's next certificate asks
+  /// to withdraw it.
+  void note_other(const ModelSummary& other);
+  /// What list_models() tells of this one.
+  [[nodiscard]] ModelSummary summary() const;
   /// Makes the log of certificates durable. Whoever has time calls it after a step was reported; else the next step does.
   void settle();
 

@@ -6,6 +6,8 @@
 #include <system_error>
 
 #include "algorithms/registry/registry.h"
+#include "storage/input/line_reader.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
 
@@ -21,12 +23,9 @@ bool is_solver(std::string_view name) {
   return std::find(known.begin(), known.end(), name) != known.end();
 }
 
-bool is_model_name(std::string_view name) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  };
-  return !name.empty() && name.size() <= kMostCharacters && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), fits);
+[[noreturn]] void refuse_name(std::string_view name) {
+  throw UsageError(quote_for_message(name) + " cannot be the name of a model; take up to " +
+                   std::to_string(kMostCharacters) + " letters, digits, - and _, the first of them no -");
 }
 
 /// The model whose file this is: NAME.model, NAME.jsonl or NAME.private.jsonl; empty for other files.
@@ -39,11 +38,22 @@ std::string named_by(const fs::path& file) {
 
 }  // namespace
 
+bool is_model_name(std::string_view name) noexcept {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !name.empty() && name.size() <= kMostCharacters && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+fs::path file_of_model(const fs::path& store, const char* folder, std::string_view name, const char* extension) {
+  if (!is_model_name(name)) refuse_name(name);
+  return store / folder / (std::string(name) + extension);
+}
+
 void require_model_name(std::string_view name, std::string_view solver) {
   if (name == solver) return;
-  if (!is_model_name(name))
-    throw UsageError("'" + std::string(name) + "' cannot be the name of a model; take up to " +
-                     std::to_string(kMostCharacters) + " letters, digits, - and _, the first of them no -");
+  if (!is_model_name(name)) refuse_name(name);
   if (is_solver(name))
     throw UsageError("a model of " + std::string(solver) + " cannot be named " + std::string(name) +
                      ", which is another solver; choose another " + option("name"));
@@ -57,10 +67,8 @@ std::vector<std::string> model_names(const fs::path& store, const Manifest& mani
     const std::string name = named_by(file);
     if (!name.empty() && !is_solver(name)) others.insert(name);
   };
-  for (const char* folder : kReleaseFolders) {
-    std::error_code missing;
-    for (const auto& item : fs::directory_iterator(store / folder, missing)) add(item.path());
-  }
+  for (const char* folder : kReleaseFolders)
+    for (const Entry& entry : list_folder(store / folder)) add(entry.path);
   for (const FileEntry& entry : manifest.releases) add(entry.path);
   names.insert(names.end(), others.begin(), others.end());
   return names;

@@ -11,6 +11,14 @@
 
 namespace unweave {
 
+/// Whether a model can have this name: 1 to 64 letters, digits, - and _, the first of them no -.
+[[nodiscard]] bool is_model_name(std::string_view name) noexcept;
+
+/// A file, or with an empty extension the folder, of the model of this name in a folder of its store. Every path that a model's
+/// name is a part of is made here, so that no name leads out of the folder: throws UsageError for what is no name.
+[[nodiscard]] std::filesystem::path file_of_model(const std::filesystem::path& store, const char* folder,
+                                                  std::string_view name, const char* extension);
+
 /// Throws UsageError for what cannot be the name of a model of this solver: other characters than letters, digits, - and _,
 /// none or more than 64 of them, a - in front, or the name of another solver.
 void require_model_name(std::string_view name, std::string_view solver);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/models/certificate.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
@@ -15,10 +16,12 @@
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
 #include "storage/formats/model_file.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
+#include "storage/io/shell_word.h"
 #include "storage/io/store_folders.h"
 
 namespace unweave {
@@ -34,6 +37,8 @@ constexpr int kReleaseText = 1;    // form of the release file
 /// Members of the text that depend on more than data and constants.
 constexpr const char* kHistory[] = {"sequence",    "releases",       "certificate", "private_part",
                                     "release_key", "receipt_secret", "requests",    "receipts_file"};
+/// And those of its options: how they were chosen.
+constexpr const char* kChoices[] = {"lambda_chosen", "weights_chosen"};
 
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
@@ -155,8 +160,12 @@ Json take_history(Json& text) {
       history[name] = std::move(text[name]);
       text.erase(name);
     }
-  history["lambda_chosen"] = std::move(text["options"]["lambda_chosen"]);
-  text["options"].erase("lambda_chosen");
+  Json& options = text["options"];
+  for (const char* choice : kChoices) {
+    if (!options.contains(choice)) continue;
+    history[choice] = std::move(options[choice]);
+    options.erase(choice);
+  }
   return history;
 }
 
@@ -176,7 +185,7 @@ auto take_apart(const std::filesystem::path& file, const Body& body) {
 
 /// What the release file says of this file of a model; nothing where it speaks of others, or is not there.
 std::optional<Json> history_of(const ModelFile& file, const std::filesystem::path& release) {
-  if (!std::filesystem::exists(release)) return std::nullopt;
+  if (!has_entry(release)) return std::nullopt;
   return take_apart(release, [&]() -> std::optional<Json> {
     Json said = parse_json(read_model_file(release).text);
     if (said.at("release").get<int>() != kReleaseText)
@@ -197,7 +206,8 @@ Json with_history(Json text, const std::optional<Json>& history) {
   const Json& from = history ? *history : nothing;
   for (const char* name : kHistory)
     if (from.contains(name)) text[name] = from[name];
-  if (from.contains("lambda_chosen")) text["options"]["lambda_chosen"] = from["lambda_chosen"];
+  for (const char* choice : kChoices)
+    if (from.contains(choice)) text["options"][choice] = from[choice];
   return text;
 }
 
@@ -207,13 +217,13 @@ void save_canonical(const std::filesystem::path& store, std::string_view name, J
   json["text"] = kCanonicalText;
   Json history = {{"release", kReleaseText}};
   history.update(take_history(json));
-  file.text = json.dump();
+  file.text = text_of_json(json);
   const std::string hash = hash_of(file);
   history["model"] = hash;
   const std::filesystem::path path = model_file(store, name), release = release_file(store, name);
   bool is_there = false;
   try {
-    if (std::filesystem::exists(path)) {
+    if (has_entry(path)) {
       const ModelFile present = read_model_file(path);
       is_there = hash_of(present) == hash;
       if (std::optional<Json> before = is_there ? std::nullopt : history_of(present, release)) {
@@ -225,7 +235,7 @@ void save_canonical(const std::filesystem::path& store, std::string_view name, J
     }
   } catch (const DataError&) {  // nobody can read it any more
   }
-  write_model_file(release, {history.dump(), {}});
+  write_model_file(release, {text_of_json(history), {}});
   if (!is_there) write_model_file(path, file);
 }
 
@@ -261,6 +271,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.options.delta = real_number(options.at("delta"));
   record.options.lambda = real_number(options.at("lambda"));
   record.options.lambda_chosen = options.value("lambda_chosen", std::string("public"));
+  record.options.weights_chosen = options.value("weights_chosen", std::string(kPropagatedWeights));
   record.options.tau = real_number(options.at("tau"));
   record.options.alpha = real_number(options.at("alpha"));
   record.options.bound = parse_bound(options.at("bound").get<std::string>());
@@ -284,18 +295,28 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   return record;
 }
 
+/// What those who read the certificate of a model rely on. Throws std::runtime_error or an exception of the library of JSON.
+void require_certificate(const ModelRecord& record) {
+  if (record.certificate.empty()) return;
+  const Json certificate = parse_json(record.certificate);
+  static_cast<void>(certificate.at("digest").get_ref<const std::string&>());
+  if (record.requests.empty()) return;
+  static_cast<void>(whole_number<std::uint64_t>(certificate.at("number")));
+  static_cast<void>(whole_number<std::uint64_t>(certificate.at("batch").at("first")));
+}
+
 }  // namespace
 
 std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view name) {
-  return store / "models" / name;
+  return file_of_model(store, kModelsFolder, name, "");
 }
 
 std::filesystem::path model_file(const std::filesystem::path& store, std::string_view name) {
-  return store / "models" / (std::string(name) + ".model");
+  return file_of_model(store, kModelsFolder, name, ".model");
 }
 
 std::filesystem::path release_file(const std::filesystem::path& store, std::string_view name) {
-  return store / kCertificatesFolder / (std::string(name) + ".release");
+  return file_of_model(store, kCertificatesFolder, name, ".release");
 }
 
 Hash weights_digest(const ModelRecord& record) {
@@ -334,10 +355,10 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
         shape.classes == manifest.classes)
       return;
   }
-  throw DataError(store.string() + ": the model of " + name_of(record) +
-                  " stands on another propagation than the store's; run " +
-                  operation("train " + store.string() + ' ' + selecting(record.model.solver, name_of(record))) +
-                  " again, or propagate the store as it was when the model was trained");
+  throw DataError(
+      store.string() + ": the model of " + name_of(record) + " stands on another propagation than the store's; run " +
+      operation("train " + shell_word(store.string()) + ' ' + selecting(record.model.solver, name_of(record))) +
+      " again, or propagate the store as it was when the model was trained");
 }
 
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {
@@ -346,8 +367,10 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   if (name_of(record) != model.solver) json["name"] = record.name;
   if (!record.receipts_file.empty()) json["receipts_file"] = record.receipts_file;
   if (!record.kept.has_sums()) json["propagation"]["rows"] = rows_json(record.kept);
+  if (record.options.weights_chosen != kPropagatedWeights)
+    json["options"]["weights_chosen"] = record.options.weights_chosen;
   json["state"] = to_json(model.state);
-  ModelFile file{json.dump(), {values_of(model.published)}};
+  ModelFile file{text_of_json(json), {values_of(model.published)}};
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
   if (solver_entry(model.solver).canonical)
     save_canonical(store, name_of(record), std::move(json), std::move(file));
@@ -361,10 +384,10 @@ void sync_model(const std::filesystem::path& store, std::string_view name) {
 
 ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view name) {
   const std::filesystem::path path = model_file(store, name);
-  const std::string train = operation("train " + store.string() + ' ' + selecting(name));
-  if (!std::filesystem::exists(path) || purge_state(store) == PurgeState::decided) {
+  if (!has_entry(path) || purge_state(store) == PurgeState::decided) {
     require_no_recorded_model(store, manifest, name);
-    throw UsageError(store.string() + ": " + std::string(name) + " is not trained yet; run " + train + " first");
+    throw UsageError(store.string() + ": " + std::string(name) + " is not trained yet; run " +
+                     train_command(store, name) + " first");
   }
   const bool recorded = is_recorded_model(store, manifest, name);
   ModelFile file = read_model_file(path);
@@ -381,6 +404,7 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
       json = parse_json(file.text);
     }
     ModelRecord record = from_json(json, file);
+    require_certificate(record);
     if (name_of(record) != name || find_solver(record.model.solver) == nullptr)
       throw std::runtime_error("it is a model of " + name_of(record));
     if (!recorded) require_later(store, manifest, record);
@@ -405,8 +429,7 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
   const Manifest manifest = read_manifest(store);
   for (const std::string& name : model_names(store, manifest)) {
     const std::filesystem::path path = model_file(store, name);
-    if (!std::filesystem::exists(path) && manifest.release(path.lexically_relative(store).string()) == nullptr)
-      continue;
+    if (!has_entry(path) && manifest.release(path.lexically_relative(store).string()) == nullptr) continue;
     try {
       const ModelRecord record = load_model(store, name);
       const Model& model = record.model;

@@ -36,7 +36,7 @@ struct ModelRecord {
 
   // Receipts of the batch that it absorbed last, where they were asked for (receipts.h).
   std::string receipt_secret;         ///< in hexadecimal digits; empty: there are no receipts
-  std::string receipts_file;          ///< absolute path of the file that they go to, and no other
+  std::string receipts_file;          ///< absolute path of the file that they go to, and no other; printable()
   std::vector<std::string> requests;  ///< requests with outcomes (request_status.h); in older models, their lines
 };
 
@@ -67,6 +67,8 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec);
 
 /// Throws DataError naming `train` when the store's present propagation is another one than the model's.
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store);
+
+// Files of a model. Each of these throws UsageError for what can be no model's name (model_name.h).
 
 /// models/<name>/, where the model's solver keeps files of its own.
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/updates/request_status.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
@@ -27,7 +28,7 @@ Hash secret_of(const ModelRecord& record) {
 
 /// How every line of a format begins that add() writes.
 std::string beginning_of_receipt(std::string_view format) {
-  std::string text = Json{{"format", format}}.dump();
+  std::string text = text_of_json(Json{{"format", format}});
   text.back() = ',';
   return text;
 }
@@ -59,8 +60,9 @@ RequestTree tree_of(const ModelRecord& record) {
   return RequestTree(std::move(leaves));
 }
 
-ReceiptFile::ReceiptFile(const std::filesystem::path& path) {
-  const bool fresh = !std::filesystem::exists(path);
+ReceiptFile::ReceiptFile(const std::filesystem::path& named) {
+  const std::filesystem::path path = resolved(named);
+  const bool fresh = !has_entry(path);
   file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
   if (!fresh) {
     const LogEnd end = read_lines(path, [&](std::string_view line, std::uint64_t number) {
@@ -110,7 +112,7 @@ void ReceiptFile::add(const ModelRecord& record) {
     receipt["nonce"] = to_hex(nonce_of(secret, count_));
     receipt["path"] = std::move(path);
     receipt["digest"] = digest;
-    text += receipt.dump() + '\n';
+    text += text_of_json(receipt) + '\n';
     if (text.size() >= kWriteBytes) write();
   }
   write();

@@ -10,9 +10,11 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "storage/formats/recorded_file.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/line_log.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -31,11 +33,11 @@ void record_one(const fs::path& store, const fs::path& file, std::optional<std::
   const auto at = std::lower_bound(manifest.releases.begin(), manifest.releases.end(), path,
                                    [](const FileEntry& entry, const std::string& name) { return entry.path < name; });
   const bool known = at != manifest.releases.end() && at->path == path;
-  if (!fs::exists(file)) {
+  if (!has_entry(file)) {
     if (known) manifest.releases.erase(at);
     return;
   }
-  const File open = File::open_read(file);
+  const File open = File::open_stored(file);
   open.sync();
   if (!known) sync_directory(file.parent_path());
   FileEntry entry = record_file(store, path, bytes.value_or(open.size()));
@@ -46,7 +48,7 @@ void record_one(const fs::path& store, const fs::path& file, std::optional<std::
 }
 
 std::string training(const fs::path& store, std::string_view name) {
-  return "run " + operation("train " + store.string() + ' ' + selecting(name));
+  return "run " + train_command(store, name);
 }
 
 class FolderLedger final : public ReleaseLedger {
@@ -69,7 +71,7 @@ class FolderLedger final : public ReleaseLedger {
 
 void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
   // The manifest of a store without requests is that of any history, and says nothing of logs; the release file does.
-  if (manifest.sequence == 0 && !manifest.journal && fs::exists(release_file(store, name))) {
+  if (manifest.sequence == 0 && !manifest.journal && has_entry(release_file(store, name))) {
     forget_release(store, name, manifest);
     record_one(store, model_file(store, name), {}, manifest);
     return;
@@ -96,7 +98,7 @@ void require_recorded_log(const fs::path& store, const Manifest& manifest, std::
 bool require_recorded_logs(const fs::path& store, const Manifest& manifest, std::string_view name, bool anew) {
   bool all = true;
   for (const fs::path& log : {public_log(store, name), private_log(store, name)}) {
-    if (!anew || fs::exists(log))
+    if (!anew || has_entry(log))
       require_recorded_log(store, manifest, name, log);
     else
       all = all && manifest.release(entry_path(store, log)) == nullptr;
@@ -113,7 +115,7 @@ bool is_recorded_model(const fs::path& store, const Manifest& manifest, std::str
   const fs::path file = model_file(store, name);
   const FileEntry* const entry = manifest.release(entry_path(store, file));
   if (entry == nullptr) return true;
-  const File opened = File::open_read(file);
+  const File opened = File::open_stored(file);
   return opened.size() == entry->bytes && begins_as_recorded(opened, *entry);
 }
 

@@ -4,6 +4,7 @@
 #include <sodium.h>
 
 #include "algorithms/random/random_source.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
@@ -30,7 +31,15 @@ SigningKey::~SigningKey() {
 }
 
 SigningKey SigningKey::read(const std::filesystem::path& file) {
-  std::string text = read_text_file(file, kKeyFileLimit);
+  return from_text(read_user_text(file, kKeyFileLimit), file);
+}
+
+SigningKey SigningKey::stored_in(const std::filesystem::path& store) {
+  const std::filesystem::path file = signing_key_file(store);
+  return from_text(read_text_file(file, kKeyFileLimit), file);
+}
+
+SigningKey SigningKey::from_text(std::string text, const std::filesystem::path& file) {
   const std::string_view digits = std::string_view(text).substr(0, text.find_last_not_of(" \r\n") + 1);
   std::optional<Hash> seed = hash_from_hex(digits);
   wipe(text.data(), text.size());
@@ -48,7 +57,7 @@ std::filesystem::path signing_key_file(const std::filesystem::path& store) {
 
 SigningKey SigningKey::of_store(const std::filesystem::path& store) {
   const std::filesystem::path file = signing_key_file(store);
-  if (!std::filesystem::exists(file)) {
+  if (!has_entry(file)) {
     RandomSource random = RandomSource::from_system();
     Hash seed = draw_hash(random);
     std::string text = to_hex(seed) + "\n";
@@ -57,7 +66,7 @@ SigningKey SigningKey::of_store(const std::filesystem::path& store) {
     wipe(text.data(), text.size());
     wipe(seed.data(), seed.size());
   }
-  return read(file);
+  return stored_in(store);
 }
 
 std::string SigningKey::public_key() const {

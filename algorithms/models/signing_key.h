@@ -19,8 +19,10 @@ namespace unweave {
 /// Copyable; each copy is wiped when it goes.
 class SigningKey {
  public:
-  /// Throws DataError where the file is not a key.
+  /// A file that a user names. Throws DataError where it is not a key.
   [[nodiscard]] static SigningKey read(const std::filesystem::path& file);
+  /// Likewise that of a store, which must have one.
+  [[nodiscard]] static SigningKey stored_in(const std::filesystem::path& store);
   /// That of a store, made where there is none, which only its owner may read; durable. The caller holds the writer's lock.
   [[nodiscard]] static SigningKey of_store(const std::filesystem::path& store);
 
@@ -35,6 +37,7 @@ class SigningKey {
 
  private:
   explicit SigningKey(const Hash& seed);
+  static SigningKey from_text(std::string text, const std::filesystem::path& file);
   std::array<unsigned char, 32> public_{};
   std::array<unsigned char, 64> secret_{};
 };

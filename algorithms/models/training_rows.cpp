@@ -11,6 +11,7 @@
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -61,7 +62,10 @@ void TrainingRows::read_all() {
   const RankShare own =
       ranks_ == nullptr ? RankShare{0, nodes.size()} : own_rows(nodes.size(), ranks_->rank(), ranks_->size());
   const std::size_t here = own.end - own.begin;
+  Reservation work = store_.hold_work_room();
   Room room = room_for(nodes.size(), here, "training rows");
+  is_in_memory_ = room.is_in_memory;
+  work.release();
   set_ = std::move(room.set);
   reservation_ = std::move(room.memory);
   const auto labels_of = [&](std::span<const NodeId> some) {
@@ -87,13 +91,20 @@ void TrainingRows::read_all() {
   if (ranks_ != nullptr) set_.share_norms();
 }
 
+bool TrainingRows::leave_memory() {
+  if (!is_in_memory_ || ranks_ != nullptr) return false;  // ranks share rows in one way
+  may_be_in_memory_ = false;
+  read_all();
+  return true;
+}
+
 TrainingRows::Room TrainingRows::room_for(std::size_t most, std::size_t here, std::string_view what) const {
   const std::uint64_t besides = most * (sizeof(NodeId) + sizeof(ClassId) + sizeof(double));
   const std::uint64_t bytes = besides + here * set_.features() * sizeof(float);
-  const bool in_memory = bytes <= memory_shares::kTrainingRows.of(budget_);
+  const bool in_memory = may_be_in_memory_ && bytes <= memory_shares::kTrainingRows.of(budget_);
   Room room{in_memory ? TrainingSet(set_.features(), set_.classes(), set_.form())
                       : TrainingSet(set_.features(), set_.classes(), set_.form(), store_.temporary_folder(), here),
-            budget_.reserve(in_memory ? bytes : besides, what)};
+            budget_.reserve(in_memory ? bytes : besides, what), in_memory};
   room.set.reserve(most, here);
   return room;
 }
@@ -105,7 +116,8 @@ void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
     for (std::size_t i = first; i < last; ++i)
       if (!std::all_of(out + i * width, out + (i + 1) * width, [](float x) { return std::isfinite(x); }))
         throw DataError(store_.path().string() + ": the embedding of " + store_.contents().order().text(nodes[i]) +
-                        " holds a value that is not finite; run " + operation("verify " + store_.path().string()));
+                        " holds a value that is not finite; run " +
+                        operation("verify " + shell_word(store_.path().string())));
   });
   spread_rows(out, nodes.size(), set_.features(), set_.form());
 }

@@ -32,6 +32,9 @@ class TrainingRows {
   /// ResourceError where 16 bytes a row of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved);
 
+  /// Puts the rows into a file, and gives their memory back; so it stays. False where they are in one, and with ranks. Throws as follow() does.
+  bool leave_memory();
+
   /// Two changes, one after the other, as one. The later one removes no rows. Throws ResourceError.
   void append(BatchChange& first, const BatchChange& later) const;
 
@@ -50,6 +53,7 @@ class TrainingRows {
   struct Room {
     TrainingSet set;
     Reservation memory;
+    bool is_in_memory;
   };
   [[nodiscard]] Room room_for(std::size_t most, std::size_t here, std::string_view what) const;
   [[nodiscard]] Room room_for(std::size_t most, std::string_view what) const { return room_for(most, most, what); }
@@ -58,6 +62,7 @@ class TrainingRows {
   std::vector<double> weights_;
   MemoryBudget& budget_;
   Ranks* ranks_;
+  bool may_be_in_memory_ = true, is_in_memory_ = false;
   TrainingSet set_;
   Reservation reservation_;
 };

@@ -1,10 +1,12 @@
-// algorithms/numerics/blas.cpp - the only file that knows BLIS.
+// algorithms/numerics/blas.cpp - chooses kernels by shape, and is the only file that knows BLIS.
 #include "algorithms/numerics/blas.h"
 
 #include <blis.h>
 
 #include <cstdlib>
 #include <string>
+
+#include "algorithms/numerics/skinny_products.h"
 
 namespace unweave {
 namespace {
@@ -20,6 +22,9 @@ bool choose_kernels() noexcept {
   if (__builtin_cpu_is("amd") && has_vectors)
     ::setenv("BLIS_ARCH_TYPE", std::to_string(static_cast<int>(BLIS_ARCH_SKX)).c_str(), 0);
 #endif
+  // Packages of Python ask every BLAS that a process has loaded about itself (threadpoolctl, for scikit-learn), and BLIS ends the
+  // process where it is asked before it was used.
+  bli_init();
   return true;
 }
 
@@ -35,6 +40,11 @@ int dim(std::size_t n) {
   return static_cast<int>(n);
 }
 
+/// One column is a product with a vector, which is read at the speed of memory.
+bool is_skinny(std::size_t n) {
+  return n > 1 && n <= kMostSkinnyColumns;
+}
+
 }  // namespace
 
 const char* product_kernels() {
@@ -43,12 +53,14 @@ const char* product_kernels() {
 }
 
 void multiply(const double* a, const double* b, double* out, std::size_t m, std::size_t k, std::size_t n, bool add) {
+  if (is_skinny(n)) return multiply_skinny(a, k, 1, b, out, m, k, n, add);
   use_one_thread();
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0, a, dim(k), b, dim(n),
               add ? 1.0 : 0.0, out, dim(n));
 }
 
 void multiply(const float* a, const float* b, float* out, std::size_t m, std::size_t k, std::size_t n, bool add) {
+  if (is_skinny(n)) return multiply_skinny(a, k, 1, b, out, m, k, n, add);
   use_one_thread();
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a, dim(k), b, dim(n),
               add ? 1.0F : 0.0F, out, dim(n));
@@ -56,6 +68,7 @@ void multiply(const float* a, const float* b, float* out, std::size_t m, std::si
 
 void multiply_transposed(const double* a, const double* b, double* out, std::size_t m, std::size_t k, std::size_t n,
                          bool add) {
+  if (is_skinny(n)) return multiply_skinny(a, 1, m, b, out, m, k, n, add);
   use_one_thread();
   cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0, a, dim(m), b, dim(n),
               add ? 1.0 : 0.0, out, dim(n));
@@ -63,6 +76,7 @@ void multiply_transposed(const double* a, const double* b, double* out, std::siz
 
 void multiply_transposed(const float* a, const float* b, float* out, std::size_t m, std::size_t k, std::size_t n,
                          bool add) {
+  if (is_skinny(n)) return multiply_skinny(a, 1, m, b, out, m, k, n, add);
   use_one_thread();
   cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, dim(m), dim(n), dim(k), 1.0F, a, dim(m), b, dim(n),
               add ? 1.0F : 0.0F, out, dim(n));

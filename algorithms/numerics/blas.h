@@ -1,4 +1,4 @@
-// algorithms/numerics/blas.h - row-major matrix products by BLIS, one thread a call.
+// algorithms/numerics/blas.h - row-major matrix products, one thread a call: by BLIS, or of few columns by skinny_products.h.
 //
 // Parallelism is over row blocks above (row_sweep.h); a call that split itself would make sums depend on threads.
 // Assumption used by error bounds: an entry of a product of inner length K is a sum of K rounded products in some order.
@@ -8,7 +8,7 @@
 
 namespace unweave {
 
-/// Name of the kernels in use, as "skx"; "generic" where BLIS knows none for the processor.
+/// Name of BLIS's kernels in use, as "skx"; "generic" where BLIS knows none for the processor.
 [[nodiscard]] const char* product_kernels();
 
 /// out (m x n) = a (m x k) * b (k x n), or out += when `add`. All row-major and dense.

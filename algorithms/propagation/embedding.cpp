@@ -13,14 +13,15 @@
 #include "engine/resources/parallel.h"
 #include "storage/formats/level_files.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
 
 std::vector<StoredRun> read_runs(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.propagation)
-    throw UsageError(store.string() + ": not propagated yet; run " + operation("propagate " + store.string()) +
-                     " first");
+    throw UsageError(store.string() + ": not propagated yet; run " +
+                     operation("propagate " + shell_word(store.string())) + " first");
   std::vector<StoredRun> runs;
   for (std::uint32_t level = 0; level < manifest.levels.size(); ++level) {
     const auto& entry = manifest.levels[level].run;
@@ -78,16 +79,23 @@ std::uint64_t Embedding::run_bytes(const std::filesystem::path& store, const Man
 
 void Embedding::require_sums(const std::filesystem::path& store) const {
   if (kept_)
-    throw UsageError(
-        (store.empty() ? "this store" : store.string()) + ": keeps its " + std::string(keep_name(spec_.kept.keep)) +
-        " in place of the sums, which streams and requests need; run " +
-        operation((store.empty() ? "propagate" : "propagate " + store.string()) + ' ' + option("keep", "state")));
+    throw UsageError((store.empty() ? "this store" : store.string()) + ": keeps its " +
+                     std::string(keep_name(spec_.kept.keep)) +
+                     " in place of the sums, which streams and requests need; run " +
+                     operation((store.empty() ? "propagate" : "propagate " + shell_word(store.string())) + ' ' +
+                               option("keep", "state")));
 }
 
 std::uint64_t Embedding::stale_rows() const {
   std::uint64_t rows = 0;
   for (const StaleRows& one : stale_) rows += one.size();
   return rows;
+}
+
+bool Embedding::has_resident_levels() const noexcept {
+  for (std::uint32_t l = 1; l <= levels(); ++l)
+    if (level(l).is_resident()) return true;
+  return false;
 }
 
 void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
@@ -176,8 +184,12 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   if (part_.count != contents_.features().columns()) throw std::logic_error("rows of an embedding of some columns");
   for (const NodeId node : nodes)
     if (!is_target(node))
-      throw UsageError(contents_.order().text(node) + " has no embedding in this store (not a target); run " +
-                       operation("propagate") + " with " + option("rows", "all"));
+      throw UsageError(contents_.order().text(node) +
+                       (contents_.graph().degree(node) == 1 && contents_.is_blank(node)
+                            ? " has no edges, features and label: it was removed, or never had any, and has no "
+                              "embedding; take it out of the list"
+                            : " has no embedding in this store (not a target); run " + operation("propagate") +
+                                  " with " + option("rows", "all")));
   if (kept_) return kept_->rows(nodes, weights, out);
   const double unit = unit_of(spec_.scale_bits);
   const std::vector<bool> used = used_levels(weights, spec_.levels);

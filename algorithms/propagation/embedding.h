@@ -65,6 +65,8 @@ class Embedding {
   Cone& cone() noexcept { return cone_; }
   [[nodiscard]] const Cone& cone() const noexcept { return cone_; }
   [[nodiscard]] std::uint64_t stale_rows() const;
+  /// Whether a recomputation has left a level in memory, which stays there until it is written.
+  [[nodiscard]] bool has_resident_levels() const noexcept;
   [[nodiscard]] const LevelIndexes& indexes() const noexcept { return indexes_; }
   /// These nodes, sorted, have got a label: whatever indexes need to know of it.
   void add_targets(std::span<const NodeId> nodes) { indexes_.add_targets(nodes); }

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/state_builder.h"
 #include "engine/graph/resident_rows.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory_shares.h"
 #include "engine/sweep/sum_check.h"
 
 namespace unweave {
@@ -50,6 +52,25 @@ SweepJob sweep_job(const Contents& contents, const Embedding& embedding, std::ui
   return job;
 }
 
+/// Bytes of these levels in memory beyond what those take that are there; none where not all have room.
+std::optional<std::uint64_t> resident_bytes(const Contents& contents, const Embedding& embedding,
+                                            std::uint64_t available, std::uint32_t first, std::uint32_t last) {
+  const std::uint64_t level_bytes = ResidentRows::bytes(contents.num_nodes(), embedding.columns());
+  std::uint64_t bytes = 0;
+  for (std::uint32_t l = first; l <= last; ++l) {
+    if (embedding.level(l).is_resident()) continue;
+    if (!StateLevel::has_room(level_bytes, available - bytes)) return std::nullopt;
+    bytes += level_bytes;
+  }
+  return bytes;
+}
+
+/// What tiles and buffers may take of the memory available.
+std::uint64_t planned(std::uint64_t available) {
+  constexpr std::uint64_t kMostUnplanned = std::uint64_t{256} << 10;
+  return available - std::min(kMostUnplanned, memory_shares::kUnplanned.of(available));
+}
+
 }  // namespace
 
 RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
@@ -57,23 +78,17 @@ RecomputePlan plan_recompute(const Contents& contents, const Embedding& embeddin
   const std::uint64_t available = budget.available();
   const Reservation masks = reserve_masks(contents, embedding, first, last, budget);
   const SweepJob job = sweep_job(contents, embedding, first, last);
-  const std::uint64_t level_bytes = ResidentRows::bytes(contents.num_nodes(), embedding.columns());
   std::uint64_t left = budget.available();
-  bool in_memory = true;
-  for (std::uint32_t l = first; l <= last; ++l) {
-    if (embedding.level(l).is_resident()) continue;
-    const bool has_room = StateLevel::has_room(level_bytes, left);
-    in_memory &= has_room;
-    if (has_room) left -= level_bytes;
-  }
-  RecomputePlan plan{available - left, 0, 0, in_memory};
-  if (in_memory) {
-    plan.memory_bytes += plan_in_memory(contents, job, left).memory_bytes();
+  const std::optional<std::uint64_t> resident = resident_bytes(contents, embedding, left, first, last);
+  left -= resident.value_or(0);
+  RecomputePlan plan{available - left, 0, 0, resident.has_value()};
+  if (resident) {
+    plan.memory_bytes += plan_in_memory(contents, job, planned(left)).memory_bytes();
     for (std::uint32_t l = first; l <= last; ++l)
       plan.disk_bytes += embedding.cone().rows(l) * embedding.columns() * sizeof(std::int32_t);
     plan.written_bytes = plan.disk_bytes;
   } else {
-    const StatePlan files = plan_state(contents, job, left);
+    const StatePlan files = plan_state(contents, job, planned(left));
     plan.memory_bytes += files.memory_bytes();
     plan.disk_bytes = files.disk_bytes;
     plan.written_bytes = files.state_bytes + files.spooled_bytes;
@@ -98,14 +113,18 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
     current(columns, rows, out);
     take_stale(embedding.stale(first - 1), embedding.columns(), columns, rows, out);
   };
+  // Where not all levels have room in memory, none takes any.
   std::vector<ResidentRows*> rows;
-  for (std::uint32_t l = first; l <= last; ++l)
-    if (ResidentRows* one = embedding.level(l).recompute_in_memory(budget)) rows.push_back(one);
+  const bool in_memory = resident_bytes(contents, embedding, budget.available(), first, last).has_value();
+  for (std::uint32_t l = first; in_memory && l <= last; ++l)
+    rows.push_back(embedding.level(l).recompute_in_memory(budget));
   std::uint64_t summed = 0;
-  if (rows.size() == last - first + std::size_t{1}) {
-    summed = build_state_in_memory(contents, job, plan_in_memory(contents, job, budget.available()), rows, budget).rows;
+  if (in_memory) {
+    summed =
+        build_state_in_memory(contents, job, plan_in_memory(contents, job, planned(budget.available())), rows, budget)
+            .rows;
   } else {
-    const StatePlan plan = plan_state(contents, job, budget.available());
+    const StatePlan plan = plan_state(contents, job, planned(budget.available()));
     const SweepResult result = build_state(store, contents, job, plan, budget);
     for (std::uint32_t l = first; l <= last; ++l) embedding.level(l).replace(store, result.partitions[l - first]);
     summed = result.rows;

@@ -17,6 +17,7 @@
 #include "engine/sweep/level_tile.h"
 #include "storage/formats/rows_image.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -101,7 +102,7 @@ RowConverter::RowConverter(const std::filesystem::path& folder, const Contents& 
   const std::filesystem::path path =
       SealedName{folder, "state", "waiting-" + process_word(), "rows", ""}.make_temporary();
   spool_.emplace(File::create(path));
-  std::filesystem::remove(path);
+  remove_entry(path);
 }
 
 RowConverter::~RowConverter() = default;

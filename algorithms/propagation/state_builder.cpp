@@ -14,6 +14,7 @@
 #include "engine/sweep/level_tile.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -234,21 +235,20 @@ void join_levels(StateBuild& build, const TileForm& form, std::vector<FinishedTi
       build.finish(index, *image, buffers.queue());
     }
     if (end == TileEnd::stay) continue;
-    std::error_code ignored;
     for (FinishedTile& tile : all) {
       if (std::find(cover.begin(), cover.end(), &tile) == cover.end()) continue;
       const std::filesystem::path path = tile.levels[i]->path();
       tile.levels[i].reset();  // while it is mapped, the disk has not its room back
-      std::filesystem::remove(path, ignored);
+      drop_entry(path);
     }
   }
 }
 
 std::uint64_t bytes_in(const std::filesystem::path& folder) {
   std::uint64_t bytes = 0;
-  std::error_code ignored;
-  for (const auto& item : std::filesystem::recursive_directory_iterator(folder, ignored))
-    if (item.is_regular_file(ignored)) bytes += item.file_size(ignored);
+  walk_folder(folder, [&](const Entry& entry) {
+    if (entry.kind == EntryKind::file) bytes += status_of(entry.path).bytes;
+  });
   return bytes;
 }
 
@@ -256,15 +256,12 @@ std::uint64_t bytes_in(const std::filesystem::path& folder) {
 /// where a process is killed in between. A file of that name that is there is the same one.
 void link_partitions(const std::filesystem::path& folder, const std::filesystem::path& store,
                      const std::vector<std::vector<FileEntry>>& levels) {
-  std::error_code error;
   for (const std::vector<FileEntry>& level : levels)
     for (const FileEntry& entry : level) {
       const std::filesystem::path to = store / entry.path;
       make_folders(to.parent_path());
-      std::filesystem::create_hard_link(folder / entry.path, to, error);
-      if (!error || std::filesystem::exists(to)) continue;
-      std::filesystem::rename(folder / entry.path, to, error);  // a file system without links
-      if (error) throw_system_error("rename", folder / entry.path, error.value());
+      if (try_link_entry(folder / entry.path, to) || has_entry(to)) continue;
+      rename_entry(folder / entry.path, to);  // a file system without links
     }
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "algorithms/propagation/row_share.h"
@@ -11,9 +12,11 @@
 #include "engine/state/level_image.h"
 #include "engine/sweep/gather.h"
 #include "engine/sweep/graph_stream.h"
+#include "engine/sweep/level_tile.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
+#include "storage/io/readable_bytes.h"
 
 namespace unweave {
 namespace {
@@ -169,6 +172,14 @@ StatePlan plan_state(const Contents& contents, const SweepJob& job, std::uint64_
     written += bytes;
   }
   share_memory(contents, job.options(), written, available, plan);
+  if (plan.tiles.tiles > 1) {
+    const std::uint64_t join = plan.buffer_bytes() + SumJoin::least_bytes(contents.num_nodes(), job.columns,
+                                                                          plan.tiles.tiles, plan.tiles.width);
+    if (join > available)
+      throw ResourceError("propagation: rows of " + std::to_string(plan.tiles.tiles) + " tiles are put together in " +
+                          readable_bytes(join) + " of memory, " + readable_bytes(available) + " available; raise " +
+                          option("memory"));
+  }
   // The tiles of a level are removed when its rows have been put together.
   plan.disk_bytes = plan.tiles.tiles > 1 ? plan.state_bytes + largest : plan.state_bytes;
   plan.spooled_bytes = plan.tiles.tiles > 1 ? written : 0;

@@ -14,6 +14,7 @@
 #include "engine/sweep/level_tile.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 
@@ -55,22 +56,20 @@ std::size_t FinishedTile::first_levels() const {
 void TileFolder::prepare() const {
   if (!kept_) return;
   make_folders(path_);
-  std::error_code ignored;
-  for (const auto& item : fs::directory_iterator(path_, ignored))
-    if (is_abandoned(item.path().filename().string())) fs::remove(item.path(), ignored);
+  for (const Entry& entry : list_folder(path_))
+    if (is_abandoned(entry.name())) drop_entry(entry.path);
 }
 
 std::vector<FinishedTile> TileFolder::tiles(const TileForm& form) const {
   std::map<std::pair<std::size_t, std::size_t>, FinishedTile> found;
-  std::error_code missing;
-  for (const auto& item : fs::directory_iterator(path_, missing)) {
-    const std::optional<TileName> name = parse_tile_name(item.path().filename().string());
+  for (const Entry& entry : list_folder(path_)) {
+    const std::optional<TileName> name = parse_tile_name(entry.name());
     if (!name) continue;
     const auto level = std::find(form.levels.begin(), form.levels.end(), name->level);
     if (level == form.levels.end()) continue;  // a level that was joined before its tile was removed
     const auto index = static_cast<std::size_t>(level - form.levels.begin());
     const TileColumns columns{name->first_column, name->columns};
-    auto file = std::make_unique<TileFile>(item.path(), nodes_);
+    auto file = std::make_unique<TileFile>(entry.path, nodes_);
     if (file->text() != text_) file->fail("it belongs to a propagation of another store, of other contents or options");
     if (file->shape() != form.shape(index, columns)) file->fail("it has not the rows and columns that its name tells");
     FinishedTile& tile = found[{columns.first, columns.count}];
@@ -87,9 +86,8 @@ std::vector<FinishedTile> TileFolder::tiles(const TileForm& form) const {
 std::vector<FileEntry> TileFolder::partitions(std::uint32_t level, std::uint32_t columns) const {
   std::vector<FileEntry> entries(num_spans(nodes_));
   if (!kept_) return entries;
-  std::error_code missing;
-  for (const auto& item : fs::directory_iterator(path_ / "state", missing)) {
-    const std::string file = item.path().filename().string();
+  for (const Entry& found : list_folder(path_ / "state")) {
+    const std::string file = found.name();
     for (std::size_t span = 0; span < entries.size(); ++span) {
       const NodeRange range = span_range(nodes_, span);
       const SealedName name = state_name(path_, level, range.first);
@@ -99,8 +97,7 @@ std::vector<FileEntry> TileFolder::partitions(std::uint32_t level, std::uint32_t
         static_cast<void>(StatePartition(path_, entry, level, range, columns));
         if (file == name.stem + "-" + entry.root.substr(0, 16) + "." + name.extension) entries[span] = std::move(entry);
       } catch (const DataError&) {
-        std::error_code ignored;
-        fs::remove(item.path(), ignored);
+        drop_entry(found.path);
       }
       break;
     }
@@ -109,8 +106,8 @@ std::vector<FileEntry> TileFolder::partitions(std::uint32_t level, std::uint32_t
 }
 
 PreparedTiles::~PreparedTiles() {
-  std::error_code not_empty;
-  if (folder_.kept() && fs::remove(folder_.path(), not_empty)) fs::remove(folder_.path().parent_path(), not_empty);
+  // Where nothing is left in them.
+  if (folder_.kept() && drop_entry(folder_.path())) drop_entry(folder_.path().parent_path());
 }
 
 TemporaryTiles::TemporaryTiles(const fs::path& store, NodeId nodes)
@@ -119,8 +116,7 @@ TemporaryTiles::TemporaryTiles(const fs::path& store, NodeId nodes)
 }
 
 TemporaryTiles::~TemporaryTiles() {
-  std::error_code ignored;
-  fs::remove_all(folder_.path(), ignored);
+  drop_tree(folder_.path());
 }
 
 std::vector<const FinishedTile*> exact_cover(std::span<const FinishedTile> tiles, TileColumns range) {

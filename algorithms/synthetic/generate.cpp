@@ -20,6 +20,7 @@
 #include "engine/resources/parallel.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -173,7 +174,7 @@ class Generator {
     Manifest given;
     const ArcCounts counts = build_by_ids(folder, given);
     reorder(folder, given);
-    std::filesystem::remove_all(folder);
+    remove_tree(folder);
     return counts;
   }
 

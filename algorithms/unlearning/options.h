@@ -22,6 +22,9 @@ struct NetworkShape;
 /// "corrected" or "paper". Throws UsageError for other names.
 [[nodiscard]] BoundRule parse_bound(std::string_view name);
 
+/// SolverOptions::weights_chosen of a model on rows as they were propagated.
+inline constexpr const char* kPropagatedWeights = "propagation";
+
 /// Every solver runs with the defaults alone.
 struct SolverOptions {
   Head head = Head::kLogistic;
@@ -32,6 +35,8 @@ struct SolverOptions {
   double lambda = 1e-3;  ///< per training row: the objective holds (lambda n / 2) |W|^2
   /// "given", "default" (of declared sizes), or "validation at version K", the request until which data chose it.
   std::string lambda_chosen = "given";
+  /// Where the weights of the levels come from: "propagation", "given", or "validation at version K" likewise.
+  std::string weights_chosen = kPropagatedWeights;
   double tau = 1e-6;   ///< gradient norm to which a minimisation is finished
   double alpha = 0.1;  ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;

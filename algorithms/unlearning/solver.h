@@ -39,7 +39,7 @@ struct GivenWeights {
       0;  ///< proved: at least the norm of the objective's gradient there, on the rows that go with it
 };
 
-/// Immutable: all that a solver knows of a model lies in the model.
+/// All that a solver knows of a model lies in the model. What it keeps beside that spares work from batch to batch; one thread at a time.
 class Solver {
  public:
   virtual ~Solver() = default;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/io/error.h"
+
 namespace unweave {
 namespace {
 
@@ -28,7 +30,13 @@ ChangedRows::ChangedRows(MemoryBudget& budget, std::filesystem::path spools, std
 void ChangedRows::charge(const Embedding& embedding) {
   bytes_ = changed_bytes(embedding);
   memory_.release();
-  memory_ = budget_.reserve(std::min(bytes_, budget_.available()), "changed rows");
+  for (;;) {
+    try {
+      memory_ = budget_.reserve(std::min(bytes_, budget_.available()), "changed rows");
+      return;
+    } catch (const ResourceError&) {  // another thread has taken of it meanwhile
+    }
+  }
 }
 
 void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {

@@ -28,9 +28,11 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"same-label", "the node has this label already"},
     {"same-split", "the node is in this split already, or in none already"},
     {"present-node", "the node is there already: it has edges, features or a label"},
-    {"same-expiry", "the edge is to go at this moment already, or to stay already"},
+    {"same-expiry", "it is to go at this moment already, or to stay already"},
     {"weight-outside", "the store was declared to have smaller weights, or none"},
     {"same-weight", "the edge has this weight already"},
+    {"other-expiry", "its time had come, and a later request has set another or none"},
+    {"number-or-name", "a class has a number as its name; write #1 for class number 1"},
 }};
 
 std::string_view name_of(RequestStatus status) {

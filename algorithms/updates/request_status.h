@@ -38,6 +38,8 @@ enum class RequestStatus : std::uint8_t {
   same_expiry,
   weight_outside,
   same_weight,
+  other_expiry,
+  number_or_name,
 };
 
 struct StatusText {
@@ -45,11 +47,16 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 23;
+inline constexpr std::size_t kStatuses = 25;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 
 [[nodiscard]] std::string_view name_of(RequestStatus status);
+
+/// Whether a name in such a request may be one that nobody has, or has any more.
+[[nodiscard]] constexpr bool names_nobody(RequestStatus status) noexcept {
+  return status == RequestStatus::id_outside || status == RequestStatus::known_id;
+}
 
 /// What a receipt commits to: the line of the request with the moment when it became durable ("edge 3 14 id=T7
 /// at=2026-03-01T12:00:00.123Z"), where that is known, and behind a tab "applied", or "rejected" and behind another tab the

@@ -29,6 +29,12 @@ class Preview {
     return contents_.order().position(static_cast<NodeId>(user));
   }
 
+  /// Nothing also where it was written as a name that the node has lost.
+  [[nodiscard]] std::optional<NodeId> meant(std::uint64_t user, bool by_name) const {
+    const std::optional<NodeId> node = position(user);
+    return node && by_name && has_lost_name(*node) ? std::nullopt : node;
+  }
+
   /// What an edge weighs, 0 where there is none.
   std::uint32_t weight(NodeId u, NodeId v) {
     const auto it = edges_.find(key(u, v));
@@ -43,21 +49,29 @@ class Preview {
       touched_[v].insert(u);
     }
     it->second.now = now;
-    if (now > 0 || !has_expiries()) return;
-    const Edge named = users(u, v);
-    if (expiry(named)) expiries_[named] = std::nullopt;
+    if (now == 0) drop_note(edge_item(u, v));
   }
-  /// When an edge is to go, users' ids, and whether an earlier request has said so.
-  [[nodiscard]] std::optional<Millis> expiry(Edge named) const {
-    const auto it = expiries_.find(named);
-    return it != expiries_.end() ? it->second : contents_.expiries().find(named);
+  /// The note of an item, null where it is to stay, and whether an earlier request has said so.
+  [[nodiscard]] const ExpiryNote* note(Edge item) const {
+    const auto it = expiries_.find(item);
+    if (it == expiries_.end()) return contents_.expiries().find(item);
+    return it->second ? &*it->second : nullptr;
   }
-  [[nodiscard]] bool has_set_expiry(Edge named) const { return expiries_.contains(named); }
-  void set_expiry(Edge named, std::optional<Millis> time) { expiries_[named] = time; }
-  [[nodiscard]] Edge users(NodeId u, NodeId v) const {
-    return key(contents_.order().user(u), contents_.order().user(v));
+  [[nodiscard]] bool has_set_note(Edge item) const { return expiries_.contains(item); }
+  void set_note(Edge item, std::optional<ExpiryNote> note) { expiries_[item] = std::move(note); }
+  void drop_note(Edge item) {
+    if (has_notes() && note(item) != nullptr) expiries_[item] = std::nullopt;
   }
-  [[nodiscard]] const std::map<Edge, std::optional<Millis>>& expiries() const noexcept { return expiries_; }
+  /// A note goes with what it is about.
+  void drop_notes_of_gone(NodeId node) {
+    if (!has_notes()) return;
+    const NodeId named = user(node);
+    if (note(node_item(named)) != nullptr && is_gone(node)) drop_note(node_item(named));
+    if (note(feature_item(named)) != nullptr && is_blank(node)) drop_note(feature_item(named));
+  }
+  [[nodiscard]] NodeId user(NodeId node) const { return contents_.order().user(node); }
+  [[nodiscard]] Edge edge_item(NodeId u, NodeId v) const { return key(user(u), user(v)); }
+  [[nodiscard]] const std::map<Edge, std::optional<ExpiryNote>>& expiries() const noexcept { return expiries_; }
   /// Each neighbour once.
   std::vector<NodeId> neighbours(NodeId node) {
     std::vector<NodeId> list;
@@ -73,12 +87,20 @@ class Preview {
   /// Whether an earlier request has set the edge, or cleared the node.
   [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }
   [[nodiscard]] bool has_cleared(NodeId node) const { return cleared_.contains(node); }
-  /// Whether it has nothing but a name, which a removal takes from it.
-  [[nodiscard]] bool has_name(NodeId node) const { return !has_cleared(node) && !contents_.name(node).empty(); }
+  [[nodiscard]] bool has_lost_name(NodeId node) const {
+    return nameless_.contains(node) || contents_.order().names().has_lost(contents_.order().user(node));
+  }
+  [[nodiscard]] bool has_name(NodeId node) const { return !nameless_.contains(node) && !contents_.name(node).empty(); }
+  /// A removed node, which has a name or none.
+  void lose_name(NodeId node) {
+    if (has_name(node)) nameless_.insert(node);
+  }
   /// Whether clearing it would change nothing.
   [[nodiscard]] bool is_blank(NodeId node) {
     return label(node) == kNoLabel && (has_row(node) ? is_zero(*row(node)) : has_cleared(node) || has_zeros(node));
   }
+  /// Whether removing it would change nothing.
+  [[nodiscard]] bool is_gone(NodeId node) { return neighbours(node).empty() && is_blank(node) && !has_name(node); }
   void clear(NodeId node) {
     cleared_.insert(node);
     data_.erase(node);
@@ -137,6 +159,7 @@ class Preview {
       }
     }
     for (const NodeId node : cleared_) nodes[node].cleared = true;
+    for (const NodeId node : nameless_) nodes[node].loses_name = true;
     for (const auto& [node, row] : rows_) nodes[node].row = row;
     for (const auto& [node, data] : data_) {
       if (data.label) nodes[node].label = data.label;
@@ -171,14 +194,15 @@ class Preview {
     unpack_row(words, columns(), 0, scratch_);
     return std::all_of(scratch_.begin(), scratch_.end(), [](float value) { return value == 0.0F; });
   }
-  [[nodiscard]] bool has_expiries() const { return !expiries_.empty() || contents_.expiries().size() > 0; }
+  [[nodiscard]] bool has_notes() const { return !expiries_.empty() || contents_.expiries().size() > 0; }
   static Edge key(NodeId u, NodeId v) { return {std::min(u, v), std::max(u, v)}; }
 
   const Contents& contents_;
   std::map<Edge, State> edges_;
-  std::map<Edge, std::optional<Millis>> expiries_;
+  std::map<Edge, std::optional<ExpiryNote>> expiries_;
   std::unordered_map<NodeId, std::set<NodeId>> touched_;
   std::unordered_set<NodeId> cleared_;
+  std::unordered_set<NodeId> nameless_;  ///< nodes that had a name, and are removed
   std::unordered_map<NodeId, Data> data_;
   std::unordered_map<NodeId, std::shared_ptr<const std::vector<std::uint32_t>>> rows_;
   std::vector<float> scratch_;
@@ -204,6 +228,9 @@ RequestStatus set_label(Preview& preview, NodeId node, std::string_view value, B
   if (!preview.has_labels()) return RequestStatus::no_labels;
   std::int32_t label = kNoLabel;
   if (value != "none") {
+    const bool is_marked = value.starts_with('#');
+    if (!is_marked && preview.rules().numbers_name_classes) return RequestStatus::number_or_name;
+    value.remove_prefix(is_marked ? 1 : 0);
     std::uint64_t given = 0;
     std::from_chars(value.data(), value.data() + value.size(), given);
     if (given >= preview.rules().classes) return RequestStatus::class_outside;
@@ -231,15 +258,43 @@ RequestStatus move_split(Preview& preview, NodeId node, std::string_view value, 
   return RequestStatus::applied;
 }
 
-RequestStatus expire_edge(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
-  const std::optional<Millis> time = read_time(value);  // which `never` is not
-  if (!preview.has_edge(u, v)) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::absent_edge;
-  const Edge named = preview.users(u, v);
-  if (preview.expiry(named) == time)
-    return preview.has_set_expiry(named) ? RequestStatus::repeated : RequestStatus::same_expiry;
-  preview.set_expiry(named, time);
+/// Why there is nothing that a request could remove, or set a note for; none: there is something. `v`: the other end of an edge.
+std::optional<RequestStatus> absence(Preview& preview, Edge item, NodeId u, NodeId v) {
+  const auto unless = [](bool before, RequestStatus status) { return before ? RequestStatus::repeated : status; };
+  if (is_feature_item(item)) {
+    if (!preview.is_blank(u)) return std::nullopt;
+    return unless(preview.has_cleared(u), RequestStatus::no_features);
+  }
+  if (is_node_item(item)) {
+    if (!preview.is_gone(u)) return std::nullopt;
+    return unless(preview.has_cleared(u), RequestStatus::empty_node);
+  }
+  if (preview.has_edge(u, v)) return std::nullopt;
+  return unless(preview.has_set(u, v), RequestStatus::absent_edge);
+}
+
+/// Says when an item is to go.
+RequestStatus set_expiry(Preview& preview, Edge item, NodeId u, NodeId v, const Request& request,
+                         BatchChanges& changes) {
+  if (const std::optional<RequestStatus> absent = absence(preview, item, u, v)) return *absent;
+  const std::optional<Millis> time = read_time(request.value);  // which `never` is not
+  const ExpiryNote* const before = preview.note(item);
+  if ((before != nullptr ? std::optional(before->time) : std::nullopt) == time)
+    return preview.has_set_note(item) ? RequestStatus::repeated : RequestStatus::same_expiry;
+  preview.set_note(item, time ? std::optional(ExpiryNote{*time, request.id}) : std::nullopt);
   ++changes.expiries_set;
   return RequestStatus::applied;
+}
+
+/// A note is acted on once. One that was set anew or taken away since the removal was sent keeps what it is about.
+std::optional<RequestStatus> act_on_note(Preview& preview, Edge item, NodeId u, NodeId v, const Request& request) {
+  const ExpiryNote* const note = preview.note(item);
+  if (note != nullptr && note->time == read_time(request.value)) {
+    preview.set_note(item, std::nullopt);
+    return std::nullopt;
+  }
+  if (const std::optional<RequestStatus> absent = absence(preview, item, u, v)) return absent;
+  return RequestStatus::other_expiry;
 }
 
 /// The number in the value of a request that sets a weight; 1 where there is none. What no reader of requests has written is taken
@@ -275,9 +330,9 @@ RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value,
   return status;
 }
 
-/// Applies one request to the preview, unless it would change nothing.
-RequestStatus apply(Preview& preview, const Request& request, BatchChanges& changes) {
-  const std::optional<NodeId> first = preview.position(request.u);
+/// Applies one request to the preview, unless it would change nothing; but for notes that go with what it removes.
+RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges& changes) {
+  const std::optional<NodeId> first = preview.meant(request.u, request.u_by_name);
   if (!first) return RequestStatus::id_outside;
   const NodeId u = *first;
   switch (request.kind) {
@@ -285,11 +340,14 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
     case RequestKind::insert_edge:
     case RequestKind::expire_edge:
     case RequestKind::set_weight: {
-      const std::optional<NodeId> second = preview.position(request.v);
+      const std::optional<NodeId> second = preview.meant(request.v, request.v_by_name);
       if (!second) return RequestStatus::id_outside;
       if (*second == u) return RequestStatus::self_loop;
       const NodeId v = *second;
-      if (request.kind == RequestKind::expire_edge) return expire_edge(preview, u, v, request.value, changes);
+      const Edge item = preview.edge_item(u, v);
+      if (request.kind == RequestKind::expire_edge) return set_expiry(preview, item, u, v, request, changes);
+      if (is_expired(request))
+        if (const auto status = act_on_note(preview, item, u, v, request)) return *status;
       if (request.kind == RequestKind::set_weight) return set_weight(preview, u, v, request.value, changes);
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) {
@@ -303,23 +361,37 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
       ++(insert ? changes.edges_inserted : changes.edges_removed);
       return RequestStatus::applied;
     }
+    case RequestKind::expire_node:
+      return set_expiry(preview, node_item(preview.user(u)), u, u, request, changes);
+    case RequestKind::expire_feature:
+      return set_expiry(preview, feature_item(preview.user(u)), u, u, request, changes);
     case RequestKind::remove_node: {
+      const Edge item = node_item(preview.user(u));
+      if (is_expired(request))
+        if (const auto status = act_on_note(preview, item, u, u, request)) return *status;
+      if (const auto absent = absence(preview, item, u, u)) return *absent;
       const std::vector<NodeId> neighbours = preview.neighbours(u);
-      if (neighbours.empty() && preview.is_blank(u) && !preview.has_name(u))
-        return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::empty_node;
-      for (const NodeId v : neighbours) preview.set_edge(u, v, 0);
-      changes.edges_removed += neighbours.size();
+      for (const NodeId v : neighbours) {
+        preview.set_edge(u, v, 0);
+        preview.drop_notes_of_gone(v);
+      }
+      changes.edges_of_removed_nodes += neighbours.size();
       ++changes.nodes_removed;
       preview.clear(u);
+      preview.lose_name(u);
       changes.forced.push_back(u);
       return RequestStatus::applied;
     }
-    case RequestKind::remove_feature:
-      if (preview.is_blank(u)) return preview.has_cleared(u) ? RequestStatus::repeated : RequestStatus::no_features;
+    case RequestKind::remove_feature: {
+      const Edge item = feature_item(preview.user(u));
+      if (is_expired(request))
+        if (const auto status = act_on_note(preview, item, u, u, request)) return *status;
+      if (const auto absent = absence(preview, item, u, u)) return *absent;
       ++changes.features_removed;
       preview.clear(u);
       changes.forced.push_back(u);
       return RequestStatus::applied;
+    }
     case RequestKind::set_feature:
       return set_feature(preview, u, request.value, changes);
     case RequestKind::insert_node:
@@ -330,6 +402,14 @@ RequestStatus apply(Preview& preview, const Request& request, BatchChanges& chan
       return move_split(preview, u, request.value, changes);
   }
   throw std::logic_error("a request of no kind");
+}
+
+RequestStatus apply(Preview& preview, const Request& request, BatchChanges& changes) {
+  const RequestStatus status = apply_alone(preview, request, changes);
+  if (status != RequestStatus::applied) return status;
+  preview.drop_notes_of_gone(*preview.position(request.u));
+  if (names_edge(request.kind)) preview.drop_notes_of_gone(*preview.position(request.v));
+  return status;
 }
 
 }  // namespace
@@ -376,6 +456,11 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   return changes;
 }
 
+std::uint64_t edges_of(const Contents& contents, std::uint64_t user) {
+  if (user >= contents.num_nodes()) return 0;
+  return contents.graph().degree(contents.order().position(static_cast<NodeId>(user))) - 1;  // without the self loop
+}
+
 std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
   std::uint64_t arcs = 0;
   for (const NodeChange& change : changes.nodes)
@@ -386,17 +471,18 @@ std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
 
 std::uint64_t set_bytes(const BatchChanges& changes) {
   std::uint64_t rows = 0, words = 0, values = 0;
+  std::uint64_t expiries = 0;
+  for (const auto& [item, note] : changes.expiries) expiries += Expiries::bytes(1, note ? note->id.size() : 0);
   for (const NodeChange& change : changes.nodes) {
     rows += change.row ? 1 : 0;
     words += change.row ? change.row->size() * sizeof(std::uint32_t) : 0;
     values += (change.label ? 1U : 0U) + (change.split ? 1U : 0U);
   }
-  return Features::set_bytes(rows, words) + Contents::value_bytes(values) +
-         EdgeExpiries::bytes(changes.expiries.size());
+  return Features::set_bytes(rows, words) + Contents::value_bytes(values) + expiries;
 }
 
 void apply_changes(Contents& contents, const BatchChanges& changes) {
-  std::vector<NodeId> cleared;
+  std::vector<NodeId> cleared, nameless;
   std::vector<SetLabel> labels;
   std::vector<SetSplit> splits;
   std::vector<SetRow> rows;
@@ -406,14 +492,16 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     for (const auto& [other, weight] : change.inserted)
       if (change.node < other) contents.graph().insert_edge(change.node, other, weight);
     if (change.cleared) cleared.push_back(change.node);
+    if (change.loses_name) nameless.push_back(change.node);
     if (change.label) labels.push_back({change.node, *change.label});
     if (change.split) splits.push_back({change.node, *change.split});
     if (change.row) rows.push_back({change.node, change.row});
   }
   contents.graph().count_edges(static_cast<std::int64_t>(changes.edges_inserted) -
-                               static_cast<std::int64_t>(changes.edges_removed));
-  for (const auto& [edge, time] : changes.expiries) contents.expiries().set(edge, time);
+                               static_cast<std::int64_t>(changes.edges_removed + changes.edges_of_removed_nodes));
+  for (const auto& [item, note] : changes.expiries) contents.expiries().set(item, note);
   contents.clear(cleared);
+  contents.lose_names(nameless);
   contents.set(labels, splits, std::move(rows));
 }
 

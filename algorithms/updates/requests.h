@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/updates/id_conflict.h"
 #include "algorithms/updates/request_status.h"
+#include "engine/graph/expiries.h"
+#include "engine/resources/memory.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/types.h"
@@ -29,6 +32,7 @@ struct NodeChange {
   NodeId node = 0;
   std::vector<ChangedNeighbour> removed, inserted;  ///< sorted by node, one in one of both alone
   bool cleared = false;                             ///< features to zero, label to none, out of the splits
+  bool loses_name = false;                          ///< it is removed, and had a name
   /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a split.
   std::shared_ptr<const std::vector<std::uint32_t>> row{};
   std::optional<std::int32_t> label{};
@@ -44,8 +48,9 @@ struct BatchChanges {
   std::uint64_t requests = 0;
   std::uint64_t applied = 0;
   std::uint64_t rejected = 0;
-  std::uint64_t edges_removed = 0;  ///< by `edge` requests and by `node` requests
+  std::uint64_t edges_removed = 0;  ///< by `edge` requests
   std::uint64_t nodes_removed = 0;
+  std::uint64_t edges_of_removed_nodes = 0;  ///< which tells what degrees removed nodes had, and is shown to nobody
   std::uint64_t features_removed = 0;
   std::uint64_t edges_inserted = 0;
   std::uint64_t features_set = 0;
@@ -53,15 +58,16 @@ struct BatchChanges {
   std::uint64_t splits_moved = 0;
   std::uint64_t nodes_inserted = 0;
   std::uint64_t weights_set = 0;
-  std::uint64_t expiries_set =
-      0;                          ///< by requests; the edges of which some other request has removed are not among them
-  std::vector<NodeChange> nodes;  ///< every node whose adjacency, features, label or split differ afterwards, sorted
-  /// When edges are to go, by users' ids, sorted; without a time it is to stay. Each edge once.
-  std::vector<std::pair<Edge, std::optional<Millis>>> expiries;
+  std::uint64_t expiries_set = 0;  ///< by requests; notes that went with what they were about are not among them
+  std::vector<NodeChange> nodes;   ///< every node whose adjacency, features, label or split differ afterwards, sorted
+  /// What is to go when, sorted by item, each once; without a note it is to stay.
+  std::vector<std::pair<Edge, std::optional<ExpiryNote>>> expiries;
   std::vector<NodeId> forced;    ///< removed nodes and features, rows set, sorted: pushed at every level whatever r_max
   bool gains_targets = false;    ///< a node without a label gets one
   std::uint64_t text_bytes = 0;  ///< what the values in the requests take, applied or not
-  std::vector<RequestStatus> statuses;  ///< statuses of all requests, in order
+  std::vector<RequestStatus> statuses;        ///< statuses of all requests, in order
+  std::optional<IdConflict> conflict;         ///< the first request whose id stands for another one
+  std::shared_ptr<const Reservation> memory;  ///< for edges of removed nodes, where it is charged
 
   /// Whether nothing but edges changes.
   [[nodiscard]] bool only_edges() const noexcept {
@@ -75,12 +81,18 @@ struct BatchChanges {
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests,
                                          const std::vector<bool>& known = {});
 
+/// Memory that an edge of a node takes in what the node's removal is resolved to, and while it is, whatever room the request has: in
+/// trees of what differs, in a NodeChange, and while one is made of the other.
+inline constexpr std::uint64_t kRemovedEdgeBytes = 640;
+/// Edges that a node has at present; none where there is no such node. `user`: its id.
+[[nodiscard]] std::uint64_t edges_of(const Contents& contents, std::uint64_t user);
+
 /// Edges that the graph has to note, each as often as its weight changes.
 [[nodiscard]] std::uint64_t changed_edges(const BatchChanges& changes) noexcept;
 /// Memory that rows, labels and splits that are set take in the contents.
 [[nodiscard]] std::uint64_t set_bytes(const BatchChanges& changes);
 
-/// Makes the changes: graph, features, labels, splits.
+/// Makes the changes: graph, features, labels, splits, names that are lost.
 void apply_changes(Contents& contents, const BatchChanges& changes);
 
 }  // namespace unweave

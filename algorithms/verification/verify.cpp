@@ -11,7 +11,9 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
+#include "engine/sweep/sum_check.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -32,7 +34,7 @@ void run_checks(const VerifyContext& context) {
 void require_rebuildable(const std::filesystem::path& store, const Embedding* embedding) {
   if (embedding == nullptr)
     throw UsageError(store.string() + ": " + option("rebuild") + " needs an embedding; run " +
-                     operation("propagate " + store.string()) + " first");
+                     operation("propagate " + shell_word(store.string())) + " first");
   if (embedding->stale_rows() > 0)
     throw UsageError(store.string() + ": " + option("rebuild") + " compares exact states, and this one has " +
                      std::to_string(embedding->stale_rows()) + " stale rows of a lazy stream; stream a batch without " +
@@ -85,7 +87,8 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
   const VerifyReport before = report;
   std::exception_ptr failure;
   try {
-    if (readable) check_contents(store, manifest, models, checked, options, budget, report);
+    if (readable)
+      naming_store(store, [&] { check_contents(store, manifest, models, checked, options, budget, report); });
   } catch (const DataError&) {
     failure = std::current_exception();
   }

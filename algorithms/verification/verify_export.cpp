@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/verification/verify_log.h"
+#include "algorithms/verification/verify_public_words.h"
 #include "storage/input/linear_model.h"
 #include "storage/input/npy.h"
 #include "storage/io/error.h"
@@ -27,7 +28,7 @@ struct Beside {
 Beside read_beside(const fs::path& file) {
   Beside beside;
   std::uint64_t lines = 0;
-  static_cast<void>(read_lines(file, [&](std::string_view line, std::uint64_t number) {
+  static_cast<void>(read_lines(File::open_read(file), [&](std::string_view line, std::uint64_t number) {
     (number == 1 ? beside.certificate : beside.key) = line;
     lines = number;
   }));
@@ -92,6 +93,7 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
     if (opening.at("certificate") != line.at("digest"))
       throw CheckError(lines.string() + ": line 2: it is the key of another certificate's weights");
     const CheckedLine checked = check_line(line);
+    check_withdrawn(line, {});
     const Json& constants = line.at("constants");
     const auto features = whole_number<std::uint32_t>(constants.at("features").at("value")),
                classes = whole_number<std::uint32_t>(constants.at("classes").at("value"));

@@ -19,6 +19,7 @@
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
 
@@ -134,8 +135,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   }
   files.attempt({std::string(kManifestName), 0, {}}, [] {});  // the manifest, which was read by now
   const std::filesystem::path lock = store / kLockName;
-  std::error_code missing;
-  if (std::filesystem::file_size(lock, missing) > 0 && !missing)
+  if (status_of(lock).bytes > 0)
     report.findings.push_back({true,
                                lock.string() + ": byte 0: it is not empty, and no part of the store; the next " +
                                    "command that writes the store empties it",
@@ -151,14 +151,14 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
   files.one(m.changes, [&](const FileEntry& entry) {
-    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes, m.max_weight}));
+    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes, m.max_weight, m.lists_lost_names}));
   });
   files.one(m.expiries, [&](const FileEntry& entry) { static_cast<void>(read_expiries(store, entry, m.nodes)); });
   check_levels(files, store, m,
                [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });
   const FileEntry* const requests = m.release(kRequestLog);
-  if (requests != nullptr || std::filesystem::exists(store / kRequestLog))
+  if (requests != nullptr || has_entry(store / kRequestLog))
     files.attempt({kRequestLog, 0, {}}, [&] {
       static_cast<void>(read_request_log(store, requests, [](const LoggedRequest&) {}));
       if (requests != nullptr) require_as_recorded(store, *requests, "repair it");

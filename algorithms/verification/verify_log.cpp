@@ -2,12 +2,15 @@
 // what is wrong.
 #include "algorithms/verification/verify_log.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 #include <stdexcept>
 
 #include "algorithms/models/receipts.h"
 #include "algorithms/updates/request_status.h"
 #include "algorithms/verification/verify_public_terms.h"
+#include "algorithms/verification/verify_public_words.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
@@ -44,6 +47,7 @@ void check_statements(const Json& json) {
   const auto theorem = json.at("theorem").get<std::string>();
   if (json.at("claim") != theorem) throw CheckError("its claim is not its theorem");
   check_public_terms(json);
+  check_public_words(json);
 }
 
 /// Throws Json::exception, std::runtime_error.
@@ -67,6 +71,7 @@ CheckedLine checked(const Json& json) {
   CheckedLine line;
   line.digest = hash_at(json, "digest");
   line.commitment = hash_at(json, "commitment");
+  line.solver = json.at("solver");
   line.sequence = whole_at(json, "sequence");
   line.budget = json.at("budget");
   line.certified = json.value("certified", false);
@@ -108,6 +113,16 @@ std::string text_of_receipt(const Json& json) {
   return text;
 }
 
+/// What no leaf commits to could say anything.
+void check_members(const Json& json, const CheckedLine& line) {
+  constexpr std::array<std::string_view, 10> kMembers{"format", "solver",   "certificate", "request", "status",
+                                                      "reason", "sequence", "nonce",       "path",    "digest"};
+  for (const auto& [name, value] : json.items())
+    if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
+      throw CheckError("it has a member that no receipt has");
+  if (json.at("solver") != line.solver) throw CheckError("its solver is not that of its certificate");
+}
+
 /// One receipt against the log. Throws CheckError, Json::exception, std::runtime_error.
 void check_receipt(const Json& json, const LogChecker& log, VerifyReport& report) {
   if (json.at("format") != kReceiptFormat && json.at("format") != kReceiptFormatWithoutStatus)
@@ -116,6 +131,7 @@ void check_receipt(const Json& json, const LogChecker& log, VerifyReport& report
   if (found == nullptr) throw CheckError("its certificate is not in the log");
   const CheckedLine& line = *found;
   if (hash_at(json, "digest") != line.digest) throw CheckError("its certificate is another one than that of the log");
+  check_members(json, line);
   const std::uint64_t sequence = whole_at(json, "sequence");
   if (!line.root) throw CheckError("its certificate commits to no requests");
   if (sequence < line.first || sequence > line.sequence)
@@ -225,6 +241,7 @@ void LogChecker::take(std::string_view line, std::uint64_t number) {
     const auto name = json.value("name", solver);
     if (!lines_.empty() && name != name_) throw CheckError("it is a certificate of the model " + name);
     CheckedLine one = check_line(json);
+    check_withdrawn(json, place_.release);
     const std::uint64_t release = whole_at(json, "release");
     const bool trained = release == 1;
     if (!trained && release != release_ + 1)
@@ -281,16 +298,20 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
     // Before the log, which may be long. That there are none is an error, unlike with logs.
     if (!receipts.empty()) static_cast<void>(File::open_read(receipts));
     ++report.files;
-    const LogEnd end = read_lines(file, [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
+    const LogEnd end =
+        read_lines(File::open_read(file), [&](std::string_view line, std::uint64_t number) { log.take(line, number); });
     report.bytes += end.bytes;
+    if (end.tail > 0)
+      report.findings.push_back(
+          {true, file.string() + ": byte " + std::to_string(end.bytes) +
+                     ": it was cut inside its last line, of which " + std::to_string(end.tail) +
+                     " bytes are there; fetch the log again, or, in a store whose process was killed, let " +
+                     operation("stream STORE " + option("requests", "/dev/null")) + " finish it"});
     if (log.lines().empty())
       report.findings.push_back({true, file.string() + ": holds no certificate; name a log, certificates/NAME.jsonl"});
-    if (end.tail > 0)
-      report.remarks.push_back(file.string() + ": byte " + std::to_string(end.bytes) + ": " + std::to_string(end.tail) +
-                               " bytes of a line that was never finished");
     if (!receipts.empty()) {
       ++report.files;
-      const LogEnd last = read_lines(receipts, [&](std::string_view text, std::uint64_t number) {
+      const LogEnd last = read_lines(File::open_read(receipts), [&](std::string_view text, std::uint64_t number) {
         attempt(receipts, number, report, [&] {
           check_receipt(parse_json_or_discard<Json>(text), log, report);
           ++report.receipts;

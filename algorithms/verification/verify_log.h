@@ -18,6 +18,7 @@ namespace unweave {
 struct CheckedLine {
   Hash digest{};
   Hash commitment{};
+  std::string solver;
   std::optional<Hash> root;  ///< root of the tree of its requests; absent: there are no receipts
   std::uint64_t sequence = 0;
   std::uint64_t first = 0;  ///< first request that it covers, up to `sequence`; 0: it covers no request

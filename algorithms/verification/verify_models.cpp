@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/signing_key.h"
@@ -11,11 +12,13 @@
 #include "algorithms/verification/verify_checks.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -23,17 +26,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-std::string train_command(const fs::path& store, std::string_view name) {
-  return operation("train " + store.string() + ' ' + selecting(name));
-}
-
 /// Calls body() as the reading of one file that exists; its failure is a finding with `remedy` after it.
 template <class Body>
 bool read_file(const fs::path& path, const std::string& remedy, VerifyReport& report, const Body& body) {
-  std::error_code ignored;
-  const std::uintmax_t bytes = fs::file_size(path, ignored);
   ++report.files;
-  if (!ignored) report.bytes += bytes;
+  if (const std::optional<EntryStatus> status = try_status_of(path)) report.bytes += status->bytes;
   try {
     body();
     return true;
@@ -57,10 +54,9 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
                                  std::to_string(end.tail) +
                                  " bytes of a line that was never finished; the next stream removes them");
     };
-    if (!fs::exists(file) && manifest.release(file.lexically_relative(store).string()) == nullptr) return true;
+    if (!has_entry(file) && manifest.release(file.lexically_relative(store).string()) == nullptr) return true;
     return read_file(file, "", report, [&] {
-      if (fs::exists(file)) {
-        static_cast<void>(File::open_own(file));  // throws for what no line could be appended to
+      if (has_entry(file)) {
         tell_tail(body(file));
       }
       require_recorded_log(store, manifest, name, file);
@@ -72,7 +68,7 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
     return std::nullopt;
   report.certificates += log.lines().size();
   read(beside, [&](const fs::path&) { return check_private_parts(beside, log, report); });
-  if (!fs::exists(beside)) static_cast<void>(check_private_parts(beside, log, report));
+  if (!has_entry(beside)) static_cast<void>(check_private_parts(beside, log, report));
   return log;
 }
 
@@ -91,7 +87,7 @@ void compare(const ModelRecord& record, const LogChecker& log, const fs::path& p
     return;
   }
   if (log.last() == record.certificate) return;
-  const std::string own = Json(release_id(record)).dump();
+  const std::string own = text_of_json(Json(release_id(record)));
   const auto wrong = [&](const std::string& what) {
     report.findings.push_back(
         {false, "models: " + name_of(record) + ": " + path.string() + ": " + what, path.string()});
@@ -104,7 +100,7 @@ void compare(const ModelRecord& record, const LogChecker& log, const fs::path& p
     const Json json = parse_json_or_discard<Json>(record.certificate);
     if (json.value("digest", std::string()) == to_hex(log.lines().at(number - 1).digest))
       return wrong("the model file is release " + own + ", the last certificate is that of a later release " +
-                   Json(log.id()).dump());
+                   text_of_json(Json(log.id())));
     return wrong(differs);
   }
   LogChecker now(path, options.public_key);
@@ -144,8 +140,8 @@ bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport&
     ++report.outdated;
     report.remarks.push_back(name_of(record) + ": outdated: has absorbed " + std::to_string(model.sequence) + " of " +
                              std::to_string(store.sequence()) + " requests; " +
-                             operation("stream " + store.path().string() + ' ' + option("requests", "/dev/null") + ' ' +
-                                       selecting(name_of(record))) +
+                             operation("stream " + shell_word(store.path().string()) + ' ' +
+                                       option("requests", "/dev/null") + ' ' + selecting(name_of(record))) +
                              " brings it up to date");
     return false;
   }
@@ -230,8 +226,8 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
   if (record.certificate.empty()) {
     ++report.outdated;
     report.remarks.push_back(name_of(record) + ": not computed again: no certificate speaks of this model file yet; " +
-                             operation("stream " + store.path().string() + ' ' + option("requests", "/dev/null") + ' ' +
-                                       selecting(name_of(record))) +
+                             operation("stream " + shell_word(store.path().string()) + ' ' +
+                                       option("requests", "/dev/null") + ' ' + selecting(name_of(record))) +
                              " makes it");
     return;
   }
@@ -261,9 +257,9 @@ bool is_released_again(const ModelRecord& record, const fs::path& store) {
 /// The store's own key, where there is one: it signs one of the logs at least.
 void check_signing_key(const fs::path& store, const std::set<std::string>& keys, VerifyReport& report) {
   const fs::path file = signing_key_file(store);
-  if (!fs::exists(file)) return;
+  if (!has_entry(file)) return;
   read_file(file, "", report, [&] {
-    const SigningKey key = SigningKey::read(file);
+    const SigningKey key = SigningKey::stored_in(store);
     if (!keys.empty() && !keys.contains(key.public_key()))
       throw DataError(file.string() + ": none of the certificates here is signed by this key; restore it from a copy");
   });
@@ -278,11 +274,11 @@ std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& mani
     case PurgeState::decided:
       report.remarks.push_back(store.string() +
                                ": a purge was interrupted, and models and files that it removes may lie " +
-                               "there yet; run " + operation("purge " + store.string()) + " again");
+                               "there yet; run " + operation("purge " + shell_word(store.string())) + " again");
       return models;
     case PurgeState::begun:
       report.remarks.push_back(store.string() + ": a purge was interrupted and nothing is purged; run " +
-                               operation("purge " + store.string()) + " again");
+                               operation("purge " + shell_word(store.string())) + " again");
       break;
     case PurgeState::none:
       break;
@@ -298,7 +294,7 @@ std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& mani
     // First: a writer at work adds to it after the model.
     const std::optional<LogChecker> log = read_log(store, manifest, name, options, report);
     if (log && log->number() > 0) keys.insert(log->public_key());
-    if (!fs::exists(model)) {
+    if (!has_entry(model)) {
       if (manifest.release(model.lexically_relative(store).string()) != nullptr &&
           !read_file(model, "", report, [&] { require_no_recorded_model(store, manifest, name); }))
         continue;

@@ -11,6 +11,7 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -51,7 +52,11 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
            record.kept.has_sums() ? Json() : rows_json(record.kept));
   const auto intercept = constants.find("intercept");  // older lines speak of models without one
   say.same("intercept", intercept == constants.end() ? Json(false) : intercept->at("value"), options.intercept);
+  if (certificate.contains("delta_target")) say.same("target of delta", certificate.at("delta_target"), options.delta);
+  if (certificate.contains("parameters"))  // older lines do not say them
+    say.same("parameters", certificate.at("parameters"), options.parameters);
   say.same("where lambda was chosen", constants.at("lambda").at("chosen"), options.lambda_chosen);
+  say.same("where the weights were chosen", constants.at("weights").at("chosen"), options.weights_chosen);
   if (!model.network) return;
   say.same("hidden", constants.at("hidden").at("value"), shape.hidden);
   say.same("activation", constants.at("activation").at("value"), name_of(shape.activation));
@@ -113,7 +118,8 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     }
   } catch (const Json::exception&) {
     say.unreadable(model_file(store.path(), name_of(record)).string() + ": the certificate in it is malformed; run " +
-                   operation("train " + store.path().string() + ' ' + selecting(record.model.solver, name_of(record))));
+                   operation("train " + shell_word(store.path().string()) + ' ' +
+                             selecting(record.model.solver, name_of(record))));
   } catch (const UsageError& error) {
     say.wrong(error.message());
   } catch (const CheckError& error) {

@@ -1,15 +1,16 @@
 // engine/generations/store_purge.cpp - marks a purge, swaps the manifest, and removes what the new one does not name.
 #include "engine/generations/store_purge.h"
 
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "engine/graph/store.h"
 #include "storage/formats/request_log.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
@@ -31,11 +32,12 @@ std::string decided_mark(const std::string& manifest) {
 }
 
 std::uint64_t bytes_below(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_regular_file(fs::symlink_status(path, ignored))) return fs::file_size(path, ignored);
+  const EntryStatus status = status_of(path);
+  if (status.kind != EntryKind::folder) return status.kind == EntryKind::file ? status.bytes : 0;
   std::uint64_t bytes = 0;
-  for (const auto& item : fs::recursive_directory_iterator(path, ignored))
-    if (item.is_regular_file(ignored) && !item.is_symlink(ignored)) bytes += item.file_size(ignored);
+  walk_folder(path, [&](const Entry& entry) {
+    if (entry.kind == EntryKind::file) bytes += status_of(entry.path).bytes;
+  });
   return bytes;
 }
 
@@ -55,52 +57,69 @@ bool is_public(const fs::path& file) {
   }
 }
 
+std::vector<fs::path> logs_of_certificates(const fs::path& store) {
+  std::vector<fs::path> logs;
+  for (const Entry& entry : list_folder(store / kCertificatesFolder))
+    if (entry.path.extension() == ".jsonl") logs.push_back(entry.path);
+  return logs;
+}
+
 /// How long the logs of certificates are that a purge leaves: what comes later covers all that it forgot.
 PurgedLogs lines_of_logs(const fs::path& store) {
   PurgedLogs logs;
-  std::error_code missing;
-  for (const auto& item : fs::directory_iterator(store / kCertificatesFolder, missing)) {
-    if (item.path().extension() != ".jsonl") continue;
-    std::uint64_t& lines = logs[item.path().stem().string()];
-    static_cast<void>(read_lines(item.path(), [&](std::string_view, std::uint64_t number) { lines = number; }));
+  for (const fs::path& log : logs_of_certificates(store)) {
+    std::uint64_t& lines = logs[log.stem().string()];
+    static_cast<void>(read_lines(log, [&](std::string_view, std::uint64_t number) { lines = number; }));
   }
   return logs;
+}
+
+/// The files and folders of a purged store, its own folder among them, whether or not they are there.
+std::set<fs::path> places_of(const fs::path& store) {
+  const Manifest manifest = read_manifest(store);
+  std::set<fs::path> places{store, store / kManifestName, store / kLockName};
+  for (const FileEntry& file : manifest.files()) places.insert(store / file.path);
+  for (const FileEntry& file : manifest.releases) {
+    places.insert(store / file.path);
+    places.insert((store / kCertificatesFolder / fs::path(file.path).stem()) += ".release");
+  }
+  for (const fs::path& log : logs_of_certificates(store)) places.insert(log);
+  for (const char* const name : {kSigningKeyName, kRequestLogName, kFeedListName})
+    places.insert(store / kCertificatesFolder / name);
+  for (const char* const folder : kStoreFolders) places.insert(store / folder);
+  for (const char* const folder : kReleaseFolders) places.insert(store / folder);
+  return places;
 }
 
 /// What lies in models/ beside those that the manifest names.
 std::vector<fs::path> forgotten_models(const fs::path& store, const Manifest& manifest) {
   const fs::path folder = store / kModelsFolder;
-  if (!fs::is_directory(fs::symlink_status(folder))) return {folder};
+  if (!is_folder(folder)) return {folder};
   std::vector<fs::path> doomed;
-  for (const auto& item : fs::directory_iterator(folder))
-    if (item.is_symlink() || manifest.release(item.path().lexically_relative(store).string()) == nullptr)
-      doomed.push_back(item.path());
+  for (const Entry& entry : list_folder(folder))
+    if (entry.kind == EntryKind::link || manifest.release(entry.path.lexically_relative(store).string()) == nullptr)
+      doomed.push_back(entry.path);
   return doomed;
 }
 
 std::vector<fs::path> private_certificates(const fs::path& store) {
   std::vector<fs::path> doomed;
-  if (!fs::is_directory(fs::symlink_status(store / kCertificatesFolder))) return {store / kCertificatesFolder};
-  for (const auto& item : fs::directory_iterator(store / kCertificatesFolder))
-    if (!item.is_regular_file() || item.is_symlink() || !is_public(item.path())) doomed.push_back(item.path());
+  if (!is_folder(store / kCertificatesFolder)) return {store / kCertificatesFolder};
+  for (const Entry& entry : list_folder(store / kCertificatesFolder))
+    if (entry.kind != EntryKind::file || !is_public(entry.path)) doomed.push_back(entry.path);
   return doomed;
 }
 
 /// Removes the mark, and one that was about to replace it.
 void remove_purge_mark(const fs::path& store) {
-  for (const std::string& name : {std::string(kMarkName) + ".new", std::string(kMarkName)}) {
-    std::error_code error;
-    fs::remove(store / name, error);
-    if (error) throw_system_error("remove", store / name, error.value());
-  }
+  for (const std::string& name : {std::string(kMarkName) + ".new", std::string(kMarkName)}) remove_entry(store / name);
   sync_directory(store);
 }
 
 }  // namespace
 
 PurgeState purge_state(const fs::path& store) {
-  std::error_code error;
-  if (!fs::exists(store / kMarkName, error)) return PurgeState::none;
+  if (!has_entry(store / kMarkName)) return PurgeState::none;
   const std::string mark = read_text_file(store / kMarkName, kMarkLimit);
   if (mark == kBegun) return PurgeState::begun;
   return mark == decided_mark(read_text_file(store / kManifestName, kManifestLimit)) ? PurgeState::decided
@@ -125,6 +144,21 @@ std::uint64_t commit_purge(const fs::path& store, const Manifest& before, const 
   return finish_purge(store, after);
 }
 
+std::uint64_t level_times(const fs::path& store) {
+  const std::int64_t now = present_time() / 1000;
+  std::vector<fs::path> level;
+  std::uint64_t left = 0;
+  for (const fs::path& place : places_of(store)) {
+    if (!has_entry(place)) continue;
+    if (set_times(place, now))
+      level.push_back(place);
+    else
+      ++left;
+  }
+  for (const fs::path& place : level) sync_times(place);
+  return left;
+}
+
 std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   std::vector<fs::path> doomed = strays_of(store, manifest);
   doomed.push_back(store / kTilesFolder);
@@ -134,17 +168,15 @@ std::uint64_t finish_purge(const fs::path& store, const Manifest& manifest) {
   std::uint64_t bytes = 0;
   for (const fs::path& path : doomed) {
     const std::uint64_t freed = bytes_below(path);
-    std::error_code error;
-    fs::remove_all(path, error);
-    if (error) throw_system_error("remove", path, error.value());
+    remove_tree(path);
     bytes += freed;
   }
-  std::error_code ignored;
-  for (const char* folder : kReleaseFolders) fs::remove(store / folder, ignored);  // where nothing is left in it
-  for (const auto& item : fs::directory_iterator(store))
-    if (item.is_directory() && !item.is_symlink()) sync_directory(item.path());
+  for (const char* folder : kReleaseFolders) drop_entry(store / folder);  // where nothing is left in it
+  for (const Entry& entry : list_folder(store))
+    if (entry.kind == EntryKind::folder) sync_directory(entry.path);
   sync_directory(store);
   log_purge(store, present_time(), lines_of_logs(store));
+  static_cast<void>(level_times(store));  // here, so that whoever finishes a purge that was cut does it, too
   remove_purge_mark(store);
   return bytes;
 }

@@ -33,7 +33,13 @@ void abandon_purge(const std::filesystem::path& store);
 /// it removed. Throws ResourceError, DataError; then purge_state() says whether `after` holds.
 std::uint64_t commit_purge(const std::filesystem::path& store, const Manifest& before, const Manifest& after);
 /// Removes models that the decided `manifest` does not name, the journal, what is not public of certificates and whatever else it does
-/// not name, then the mark. Durable on return. Returns the bytes of the files that it removed.
+/// not name, calls level_times(), and removes the mark last. Durable on return. Returns the bytes of the files that it removed.
 std::uint64_t finish_purge(const std::filesystem::path& store, const Manifest& manifest);
+
+/// Gives all files and folders of a purged store one time of last change and access, the present second: those of files that a
+/// purge has kept and written would say where something was removed. It is no time of the past, since programs that copy files
+/// only where size or time differ must see that the store is another one. Durable on return. Returns how many files keep theirs
+/// because the system does not let this user set it, as with files of another user. Throws DataError, ResourceError.
+std::uint64_t level_times(const std::filesystem::path& store);
 
 }  // namespace unweave

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "storage/formats/class_names.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
@@ -13,8 +14,9 @@ namespace {
 
 Changes changes_of(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.changes) return {};
-  return read_changes(store, *manifest.changes,
-                      {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight});
+  return read_changes(
+      store, *manifest.changes,
+      {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight, manifest.lists_lost_names});
 }
 
 DataRules rules_of(const Manifest& manifest) {
@@ -59,12 +61,17 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
       train_(split_of(store, manifest.train, manifest.nodes)),
       valid_(split_of(store, manifest.valid, manifest.nodes)),
       test_(split_of(store, manifest.test, manifest.nodes)) {
-  if (manifest.labels) labels_ = read_labels(store, *manifest.labels, manifest.nodes, manifest.classes);
+  if (manifest.labels) {
+    std::vector<std::string> names;
+    labels_ = read_labels(store, *manifest.labels, manifest.nodes, manifest.classes, &names);
+    rules_.numbers_name_classes = std::any_of(names.begin(), names.end(), is_number_name);
+  }
   labelled_ = static_cast<std::uint64_t>(
       std::count_if(labels_.begin(), labels_.end(), [](std::int32_t label) { return label != kNoLabel; }));
   clear(changes.cleared);
-  for (const auto& [edge, time] : expiries_.sorted())
-    if (!graph_.has_edge(order_.position(edge.u), order_.position(edge.v)))
+  for (const auto& [item, time, id] : expiries_.sorted())
+    if (!is_node_item(item) && !is_feature_item(item) &&
+        !graph_.has_edge(order_.position(item.u), order_.position(item.v)))
       throw FormatError(store / manifest.expiries->path, "expiries", "no such edge in the graph");
   if (!manifest.changes) return;
   require_places(store, manifest, changes);
@@ -72,20 +79,32 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   for (const SetSplit& one : changes.splits)
     if (one.split != SplitName::none && label(one.node) == kNoLabel)
       throw FormatError(store / manifest.changes->path, "splits", "a node without a label is in a split");
+  if (manifest.names) open_lost_names(store, manifest, changes);
+}
+
+void Contents::open_lost_names(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes) {
+  for (const NodeId node : changes.lost_names)
+    if (name(node).empty())
+      throw FormatError(store / manifest.changes->path, "lost names", "a node that has no name has lost one");
+  lose_names(changes.lost_names);
+  if (manifest.lists_lost_names) return;
+  for (const NodeId node : changes.cleared)  // as the program understood it that wrote them
+    if (graph_.degree(node) == 1 && is_blank(node)) order_.lose_name(node);
 }
 
 std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
-  std::uint64_t bytes = manifest.nodes / 4;  // two bits
+  std::uint64_t bytes = manifest.nodes / 4;         // two bits
+  if (manifest.names) bytes += manifest.nodes / 8;  // lost names
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
     bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size());
   if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
-    if (*split) bytes += (*split)->bytes;
+    if (*split) bytes += std::min<std::uint64_t>((*split)->bytes, std::uint64_t{manifest.nodes} * sizeof(NodeId));
   return bytes;
 }
 
 std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const Manifest& manifest) {
-  const std::uint64_t expiries = manifest.expiries ? EdgeExpiries::bytes(count_expiries(*manifest.expiries)) : 0;
+  const std::uint64_t expiries = manifest.expiries ? Expiries::bytes(count_expiries(*manifest.expiries), 0) : 0;
   if (!manifest.changes) return expiries;
   const ChangesCounts counts = count_changes(store, *manifest.changes);
   return expiries + Graph::change_bytes(counts.edges, manifest.nodes) +
@@ -162,6 +181,9 @@ Changes Contents::changes() const {
   std::sort(changes.labels.begin(), changes.labels.end(), by_node);
   std::sort(changes.splits.begin(), changes.splits.end(), by_node);
   changes.rows = features_.set_rows();
+  changes.lost_names = order_.names().lost().sorted();
+  for (NodeId& node : changes.lost_names) node = order_.position(node);
+  std::sort(changes.lost_names.begin(), changes.lost_names.end());
   return changes;
 }
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/graph/edge_expiries.h"
+#include "engine/graph/expiries.h"
 #include "engine/graph/features.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/node_order.h"
@@ -26,6 +26,7 @@ struct DataRules {
   FeatureType type = FeatureType::f32;
   bool has_train = false, has_valid = false, has_test = false;
   std::uint32_t max_weight = 1;
+  bool numbers_name_classes = false;  ///< a class has a number as its name
 
   /// Whether there is such a split; there is always none.
   [[nodiscard]] bool has(SplitName split) const noexcept {
@@ -45,7 +46,7 @@ class Contents {
   /// Memory of the changes that there are now.
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
     return graph_.change_bytes() + features_.set_bytes() + value_bytes(set_labels_.size() + set_splits_.size()) +
-           EdgeExpiries::bytes(expiries_.size());
+           expiries_.bytes();
   }
   /// Memory of so many labels and splits that were set.
   [[nodiscard]] static std::uint64_t value_bytes(std::uint64_t values) noexcept { return values * 64; }
@@ -67,18 +68,16 @@ class Contents {
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
   /// The split that a node is in.
   [[nodiscard]] SplitName split(NodeId node) const noexcept;
-  /// When which edges are to be removed.
-  [[nodiscard]] EdgeExpiries& expiries() noexcept { return expiries_; }
-  [[nodiscard]] const EdgeExpiries& expiries() const noexcept { return expiries_; }
+  /// When which edges, nodes and features are to be removed.
+  [[nodiscard]] Expiries& expiries() noexcept { return expiries_; }
+  [[nodiscard]] const Expiries& expiries() const noexcept { return expiries_; }
   [[nodiscard]] const DataRules& rules() const noexcept { return rules_; }
 
-  /// The name of a node, empty where it has none: a node that was cleared and has no edges has lost it, although its word is
-  /// still understood until a purge takes it out of the files.
-  [[nodiscard]] std::string_view name(NodeId node) const {
-    return has_lost_name(node) ? std::string_view() : order_.names().name(order_.user(node));
-  }
-  [[nodiscard]] bool has_lost_name(NodeId node) const {
-    return cleared_.contains(node) && graph_.degree(node) == 1 && is_blank(node);
+  /// The name of a node, empty where it has none, or has lost it.
+  [[nodiscard]] std::string_view name(NodeId node) const { return order_.names().name(order_.user(node)); }
+  /// Takes the names, where they have some, from nodes that are removed. No other change does so, and nothing gives them back.
+  void lose_names(const std::vector<NodeId>& nodes) {
+    for (const NodeId node : nodes) order_.lose_name(node);
   }
   /// True when clearing the node would change nothing: no features, no label.
   [[nodiscard]] bool is_blank(NodeId node) const;
@@ -96,12 +95,13 @@ class Contents {
  private:
   Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
   void set_splits(const std::vector<SetSplit>& splits);
+  void open_lost_names(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
   NodeOrder order_;
   DataRules rules_;
   NodeSet cleared_;
   Graph graph_;
   Features features_;
-  EdgeExpiries expiries_;
+  Expiries expiries_;
   std::vector<std::int32_t> labels_;
   std::uint64_t labelled_ = 0;
   std::vector<NodeId> train_, valid_, test_;

@@ -2,21 +2,11 @@
 #include "engine/graph/features.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "storage/formats/store_layout.h"
 
 namespace unweave {
-
-std::vector<NodeId> NodeSet::sorted() const {
-  std::vector<NodeId> nodes;
-  nodes.reserve(size_);
-  for (std::size_t word = 0; word < words_.size(); ++word)
-    for (std::uint64_t bits = words_[word]; bits != 0; bits &= bits - 1)
-      nodes.push_back(static_cast<NodeId>(word * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
-  return nodes;
-}
 
 Features::Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared)
     : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared), set_(manifest.nodes) {

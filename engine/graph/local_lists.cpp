@@ -11,6 +11,7 @@
 #include "storage/formats/manifest.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 
@@ -31,24 +32,18 @@ std::map<std::string, fs::path>& copies() {
 
 std::string key_of(const fs::path& store) {
   std::error_code ignored;
-  const fs::path path = fs::weakly_canonical(store, ignored);
-  return path.empty() ? store.string() : path.string();
+  const fs::path path = fs::absolute(resolved(store), ignored);
+  return path.empty() ? store.string() : path.lexically_normal().string();
 }
 
 /// Removes copies that no process uses any more.
 void remove_abandoned(const fs::path& in) {
-  std::error_code ignored;
-  std::vector<fs::path> abandoned;
-  for (const auto& item : fs::directory_iterator(in, ignored)) {
-    if (!item.path().filename().string().starts_with(kPrefix) || fs::is_symlink(item.path(), ignored)) continue;
-    try {
-      const File lock = File::open_read(item.path() / kLock);
-      if (::flock(lock.descriptor(), LOCK_EX | LOCK_NB) == 0) abandoned.push_back(item.path());
-    } catch (const Error&) {
-      continue;  // in the making, or not ours
-    }
+  for (const Entry& entry : list_folder(in)) {
+    if (!entry.name().starts_with(kPrefix)) continue;
+    const File lock = File::try_open_stored(entry.path / kLock);
+    if (!lock.is_open()) continue;  // in the making, or not ours
+    if (::flock(lock.descriptor(), LOCK_EX | LOCK_NB) == 0) drop_tree(entry.path);
   }
-  for (const fs::path& folder : abandoned) fs::remove_all(folder, ignored);
 }
 
 /// Throws where a copy is not what the manifest says.
@@ -59,10 +54,8 @@ void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path&
   run_waiting_items(manifest.shards.size(), kCopiesAtATime, [&](const auto& next) {
     for (std::size_t i = next(); i < manifest.shards.size(); i = next()) {
       const FileEntry& entry = manifest.shards[i];
-      fs::create_directories((to / entry.path).parent_path());
-      std::error_code error;
-      fs::copy_file(store / entry.path, to / entry.path, error);
-      if (error) throw_system_error("copy", store / entry.path, error.value());
+      make_folders((to / entry.path).parent_path());
+      copy_stored(store / entry.path, to / entry.path);
       Shard(to, entry, span_range(manifest.nodes, i), manifest.nodes, manifest.max_weight).verify();
     }
   });
@@ -71,15 +64,16 @@ void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path&
 }  // namespace
 
 LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : store_(key_of(store)) {
-  if (!fs::is_directory(in)) throw UsageError(in.string() + ": is no folder; name one that is there");
+  const fs::path folder = resolved(in);
+  if (!is_folder(folder)) throw UsageError(in.string() + ": is no folder; name one that is there");
   std::string path;
   if (job.leader_here() == job.rank()) {
-    remove_abandoned(in);
-    own_.emplace(in, kPrefix);
+    remove_abandoned(folder);
+    own_.emplace(folder, kPrefix);
     // The lock has its name once it is held.
     lock_ = File::create(own_->path() / "new-lock");
     static_cast<void>(::flock(lock_.descriptor(), LOCK_EX));
-    fs::rename(own_->path() / "new-lock", own_->path() / kLock);
+    rename_entry(own_->path() / "new-lock", own_->path() / kLock);
     copy_lists(store, read_manifest(store), own_->path());
     path = own_->path().string();
   }
@@ -106,7 +100,7 @@ fs::path LocalLists::folder_of(const fs::path& store, const FileEntry& shard) {
   const std::string key = key_of(store);
   const std::scoped_lock lock(copies_mutex);
   const auto found = copies().find(key);
-  return found != copies().end() && fs::exists(found->second / shard.path) ? found->second : store;
+  return found != copies().end() && is_file(found->second / shard.path) ? found->second : store;
 }
 
 }  // namespace unweave

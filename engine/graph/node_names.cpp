@@ -3,35 +3,67 @@
 
 #include <charconv>
 
+#include "storage/input/quoted_word.h"
 #include "storage/input/request_reader.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 
-NodeNames::NodeNames(const std::filesystem::path& store, const Manifest& manifest) : nodes_(manifest.nodes) {
+NodeNames::NodeNames(const std::filesystem::path& store, const Manifest& manifest)
+    : nodes_(manifest.nodes), ids_are_(manifest.ids_are), lost_(manifest.nodes) {
   if (!manifest.names) return;
   list_.emplace(store, manifest.names->names, manifest.nodes);
   index_.emplace(store, manifest.names->index, *list_);
 }
 
-std::string NodeNames::text(std::uint64_t user) const {
+void NodeNames::lose(NodeId user) {
+  if (!name_in_files(user).empty()) lost_.insert(user);
+}
+
+namespace {
+
+/// kUnknownName for what is no number, or too large a one.
+std::uint64_t number_in(std::string_view digits) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc() && end == digits.data() + digits.size() ? number : kUnknownName;
+}
+
+}  // namespace
+
+std::string NodeNames::word_of_name(std::string_view name) const {
+  const bool seems_a_position = ids_are_ == IdsAre::positions && is_whole_number(name);
+  return seems_a_position ? in_quotes(name) : as_word(printable(name));
+}
+
+std::string NodeNames::plain_text(std::uint64_t user) const {
   if (!given()) return std::to_string(user);
   if (user == kUnknownName) return "?";
   const std::string_view found = user < nodes_ ? name(static_cast<NodeId>(user)) : std::string_view();
-  return found.empty() ? "#" + std::to_string(user) : std::string(found);
+  return found.empty() ? "#" + std::to_string(user) : printable(found);
 }
 
-std::uint64_t NodeNames::number(std::string_view word) const {
-  if (word.starts_with('#')) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), number);
-    return error == std::errc() && end == word.data() + word.size() ? number : kUnknownName;
-  }
-  const NodeId found = index_->find(word);
-  return found == kNoNode ? kUnknownName : found;
+std::string NodeNames::text(std::uint64_t user) const {
+  const std::string_view found = given() && user < nodes_ ? name(static_cast<NodeId>(user)) : std::string_view();
+  return found.empty() ? plain_text(user) : word_of_name(found);
 }
 
-std::string NodeNames::text_of(const Request& request) const {
-  return unweave::text_of(request, [this](std::uint64_t user) { return text(user); });
+NodeWord NodeNames::read(std::string_view word) const {
+  if (word.starts_with('#')) return {number_in(word.substr(1)), false};
+  if (ids_are_ == IdsAre::positions && is_whole_number(word)) return {number_in(word), false};
+  return {is_quoted(word) ? find(unquoted(word)) : find(word), true};
+}
+
+std::uint64_t NodeNames::find(std::string_view name) const {
+  const NodeId found = index_->find(name);
+  return found == kNoNode || has_lost(found) ? kUnknownName : found;
+}
+
+std::string NodeNames::text_of(const Request& request, bool names_nobody) const {
+  return unweave::text_of(request, [&](std::uint64_t user, bool by_name) {
+    if (!by_name || user >= nodes_ || !has_lost(static_cast<NodeId>(user))) return text(user);
+    return names_nobody ? text(kUnknownName) : word_of_name(name_in_files(static_cast<NodeId>(user)));
+  });
 }
 
 }  // namespace unweave

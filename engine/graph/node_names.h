@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 
+#include "engine/graph/node_set.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/name_file.h"
+#include "storage/input/node_id.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -21,6 +23,8 @@ namespace unweave {
 /// The number that a name has which no node bears: above all ids, so that a request with it is rejected for its id.
 inline constexpr std::uint64_t kUnknownName = std::numeric_limits<std::uint64_t>::max();
 
+/// A node that is removed loses its name for good: from then on nobody has it, and the files alone still do, until a purge.
+///
 /// Const members may run on any number of threads at once, and throw FormatError.
 class NodeNames {
  public:
@@ -32,26 +36,52 @@ class NodeNames {
   /// Whether the store has a dictionary.
   [[nodiscard]] bool given() const noexcept { return list_.has_value(); }
   /// Nodes that have a name.
-  [[nodiscard]] std::uint64_t named() const noexcept { return list_ ? list_->named() : 0; }
-  /// The name of a node by its id; empty where it has none.
-  [[nodiscard]] std::string_view name(NodeId user) const { return list_ ? list_->name(user) : std::string_view(); }
+  [[nodiscard]] std::uint64_t named() const noexcept { return list_ ? list_->named() - lost_.size() : 0; }
+  /// The name of a node by its id; empty where it has none, or none any more.
+  [[nodiscard]] std::string_view name(NodeId user) const {
+    return lost_.contains(user) ? std::string_view() : name_in_files(user);
+  }
+  /// The name that a node had when the files were written, whether it has lost it since or not.
+  [[nodiscard]] std::string_view name_in_files(NodeId user) const {
+    return list_ ? list_->name(user) : std::string_view();
+  }
+  /// Takes the name, where it has one, from a node by its id.
+  void lose(NodeId user);
+  [[nodiscard]] bool has_lost(NodeId user) const noexcept { return lost_.contains(user); }
+  /// Nodes, by their ids, that have lost their names.
+  [[nodiscard]] const NodeSet& lost() const noexcept { return lost_; }
+  /// What a number means in files and requests, where somebody has said so.
+  [[nodiscard]] std::optional<IdsAre> ids_are() const noexcept { return ids_are_; }
   /// How a node is written for users: "17", or with a dictionary its name, or "#17" where it has none; "?" for an id that
-  /// stands for an unknown name.
+  /// stands for an unknown name. A name that is no plain text, which older programs took, is written as printable() has it.
+  [[nodiscard]] std::string plain_text(std::uint64_t user) const;
+  /// plain_text() as one word, as lines of requests and edges have it: in quotes where blanks, commas or quotes are in it, or
+  /// where it is a number and numbers are positions. read() understands it.
   [[nodiscard]] std::string text(std::uint64_t user) const;
-  /// The id that a user's word means: a name or #NUMBER. kUnknownName where there is no such name. Only with a dictionary.
-  [[nodiscard]] std::uint64_t number(std::string_view word) const;
+  /// The node that a user's word means: a name, also in quotes, #NUMBER, or a number where these are positions. Its id is
+  /// kUnknownName where nobody has such a name. Only with a dictionary.
+  [[nodiscard]] NodeWord read(std::string_view word) const;
+  /// The node whose name is this text, whatever it looks like; kUnknownName where nobody has it. Only with a dictionary.
+  [[nodiscard]] std::uint64_t find(std::string_view name) const;
   /// text() for whoever writes ids; this object outlives it.
   [[nodiscard]] std::function<std::string(std::uint64_t)> writer() const {
     return [this](std::uint64_t user) { return text(user); };
   }
-  /// The line of a request, as the user writes it.
-  [[nodiscard]] std::string text_of(const Request& request) const;
+  /// The line of a request, as its sender has written it: a name that he wrote stands there, also where the request, or a later one,
+  /// has taken it from its node. `names_nobody`: it was rejected before anybody asked for its nodes, or because there are none; a name
+  /// that is lost is "?" then, as one that nobody ever had.
+  [[nodiscard]] std::string text_of(const Request& request, bool names_nobody = false) const;
 
+  /// The files, which know of no loss.
   [[nodiscard]] const NameList& list() const noexcept { return *list_; }
   [[nodiscard]] const NameIndex& index() const noexcept { return *index_; }
 
  private:
+  /// A name as one word.
+  [[nodiscard]] std::string word_of_name(std::string_view name) const;
   NodeId nodes_;
+  std::optional<IdsAre> ids_are_;
+  NodeSet lost_;
   std::optional<NameList> list_;
   std::optional<NameIndex> index_;
 };

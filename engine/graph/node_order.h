@@ -36,6 +36,8 @@ class NodeOrder {
   }
   /// What users call the nodes, by their ids.
   [[nodiscard]] const NodeNames& names() const noexcept { return names_; }
+  /// The node at a position is removed.
+  void lose_name(NodeId position) { names_.lose(user(position)); }
   /// "node 17", or "node alice", for messages.
   [[nodiscard]] std::string text(NodeId position) const { return "node " + names_.text(user(position)); }
 

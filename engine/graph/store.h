@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/formats/manifest.h"
@@ -18,10 +19,15 @@ class WriterLock {
   WriterLock& operator=(WriterLock&&) = delete;
   ~WriterLock();
 
+  /// Another holder of the same right, which ends with the last of them. Throws ResourceError.
+  [[nodiscard]] WriterLock share() const;
   /// Throws ResourceError where the file that is locked is not the store's lock any more: others can take that.
   void require_held() const;
 
  private:
+  void replace_lock();
+  WriterLock(std::filesystem::path path, int descriptor) noexcept : path_(std::move(path)), descriptor_(descriptor) {}
+
   std::filesystem::path path_;
   int descriptor_;
 };

@@ -15,11 +15,14 @@
 #include "engine/ingest/name_import.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 
 namespace unweave {
 namespace {
@@ -30,6 +33,7 @@ class Compaction {
              MemoryBudget& budget, WorkMeter& meter)
       : store_(store), before_(manifest), contents_(contents), budget_(budget), meter_(meter), after_(manifest) {
     after_.changes.reset();
+    after_.lists_lost_names = false;
     after_.forget_history();
     after_.edges = contents.graph().num_edges();
     if (after_.max_weight > 1) after_.weight_sum = contents.graph().num_arcs() / 2;
@@ -44,6 +48,7 @@ class Compaction {
   }
 
   Manifest run(NodeId nodes, const NameList* added, bool keep_order, std::string* reason) {
+    forgets_signs_ = true;
     after_.nodes = nodes;
     if (before_.order_file && !keep_order)
       reorder(reason);
@@ -95,9 +100,7 @@ class Compaction {
     given.max_weight = after_.max_weight;
     given.weight_sum = after_.weight_sum;
     meter_.start("graph by ids", 2 * std::uint64_t{nodes}, "nodes");
-    std::error_code error;
-    std::filesystem::create_directories(by_ids, error);
-    if (error) throw_system_error("create the folder", by_ids, error.value());
+    make_folders(by_ids);
     given.shards = build_reordered_shards(by_ids, contents_.graph(), users, budget_, meter_);
     const Reservation memory = budget_.reserve(bytes, "positions of nodes");
     std::vector<NodeId> positions;
@@ -105,8 +108,7 @@ class Compaction {
       const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{nodes}, "degrees");
       positions = compute_order(before_.order, Graph(by_ids, given, Changes()), budget_, meter_, reason);
     }
-    std::filesystem::remove_all(by_ids, error);
-    if (error) throw_system_error("remove", by_ids, error.value());
+    remove_tree(by_ids);
     bool same = !grows();
     for (NodeId position = 0; position < nodes; ++position) {
       users[position] = positions[users[position]];
@@ -123,6 +125,9 @@ class Compaction {
     if (moved_.empty())
       for (const NodeSet* const nodes : {&contents_.cleared(), &contents_.features().set_nodes()})
         for (const NodeId node : nodes->sorted()) wanted[node / span_nodes(before_.nodes)] = true;
+    if (!before_.feature_layout.sparse && forgets_signs_)  // sparse rows have no zeros
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        if (!wanted[i]) wanted[i] = has_signed_zeros(contents_.features(), i, budget_);
     std::uint64_t rows = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(after_.nodes, i).size() : 0;
     if (rows == 0) return;
@@ -138,14 +143,10 @@ class Compaction {
   /// Removed nodes leave theirs, and slots without a name.
   void write_names(const NameList* added) {
     const NodeNames& names = contents_.order().names();
-    const auto loses = [&](NodeId node) {
-      return contents_.has_lost_name(node) && !names.name(contents_.order().user(node)).empty();
-    };
-    const std::vector<NodeId> cleared = contents_.cleared().sorted();
-    if (!grows() && std::none_of(cleared.begin(), cleared.end(), loses)) return;
+    if (!grows() && names.lost().size() == 0) return;
     after_.names = rewrite_names(
-        store_, names.list(), after_.nodes, [&](NodeId user) { return !loses(contents_.order().position(user)); },
-        added, budget_, meter_);
+        store_, names.list(), after_.nodes, [&](NodeId user) { return !names.has_lost(user); }, added, before_.ids_are,
+        budget_, meter_);
   }
 
   [[nodiscard]] NodeId place(NodeId node) const { return moved_.empty() ? node : moved_[node]; }
@@ -155,7 +156,8 @@ class Compaction {
       const Reservation memory = budget_.reserve(std::uint64_t{after_.nodes} * sizeof(std::int32_t), "labels");
       std::vector<std::int32_t> labels(after_.nodes, kNoLabel);
       for (NodeId node = 0; node < before_.nodes; ++node) labels[place(node)] = contents_.label(node);
-      after_.labels = write_labels(store_, labels);
+      after_.labels =
+          write_named_labels(store_, labels, read_class_names(store_, *before_.labels, before_.nodes, before_.classes));
     }
     const auto write_split = [&](const char* name, const std::vector<NodeId>& nodes, std::optional<FileEntry>& entry) {
       if (!entry) return;
@@ -177,6 +179,7 @@ class Compaction {
   Manifest after_;
   std::vector<NodeId> moved_;  ///< new position of each position; empty where the order stays
   Reservation memory_of_moves_;
+  bool forgets_signs_ = false;  ///< files of earlier programs are written anew where zeros have signs
 };
 
 }  // namespace

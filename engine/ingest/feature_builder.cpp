@@ -12,7 +12,6 @@
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
-#include "storage/codec/half.h"
 #include "storage/formats/feature_writer.h"
 #include "storage/formats/store_layout.h"
 
@@ -237,11 +236,6 @@ bool read_batch(FeatureReader& reader, std::size_t max_values, Batch& batch) {
   return true;
 }
 
-/// Rounding toward zero lowers every magnitude or leaves it, so that a norm of at most 1 stays so.
-void round_to_type(Batch& batch, FeatureType type) {
-  if (type == FeatureType::f16) truncate_to_halves(batch.bounded);
-}
-
 void bound_stored_values(Batch& batch, const FeatureShape& shape, double divisor) {
   const bool sparse = batch.read.sparse;
   const std::size_t columns = shape.columns;
@@ -256,7 +250,7 @@ void bound_stored_values(Batch& batch, const FeatureShape& shape, double divisor
     const std::uint64_t row = std::uint64_t{batch.first} + r;
     batch.norms[row / span - batch.first / span].add(row, norm, divisor);
   }
-  round_to_type(batch, shape.type);
+  round_to_type(batch.bounded, shape.type);
 }
 
 /// Bounds the dense rows that `make(index in batch, row)` gives.
@@ -268,7 +262,7 @@ void bound_rows(Batch& batch, std::size_t columns, FeatureType type, const Make&
     make(r, std::span(batch.row));
     bound_row(batch.row, std::span(batch.bounded).subspan(r * columns, columns));
   }
-  round_to_type(batch, type);
+  round_to_type(batch.bounded, type);
 }
 
 /// Turns the dense rows in `bounded` into sparse ones.
@@ -428,6 +422,22 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
   return entries_of(run_kept(sink, reader, values, bound, kept.norms, {kept.first, nodes}, keeper, meter));
 }
 
+bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget) {
+  const NodeRange range = span_range(features.nodes(), span);
+  const auto rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / features.columns()));
+  const Reservation memory =
+      budget.reserve(std::uint64_t{rows} * features.columns() * sizeof(float), "rows of features");
+  std::vector<float> values;
+  for (NodeId first = range.first; first < range.last;) {
+    const NodeId last = first + std::min(rows, range.last - first);
+    values.resize(std::size_t{last - first} * features.columns());
+    features.read({first, last}, 0, features.columns(), values.data());
+    if (has_signed_zero(values)) return true;
+    first = last;
+  }
+  return false;
+}
+
 std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
                                         FeatureLayout layout, const std::vector<bool>& wanted,
                                         std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
@@ -448,6 +458,7 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
     batch.bounded.assign(std::size_t{batch.rows} * columns, 0);
     const NodeId last = std::min(batch.first + batch.rows, features.nodes());
     if (batch.first < last) features.read({batch.first, last}, 0, columns, batch.bounded.data());
+    drop_signs_of_zeros(batch.bounded);
     if (layout.sparse) drop_zeros(batch, columns);
   };
   const auto build = [&](auto&& sink) {

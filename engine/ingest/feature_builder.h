@@ -65,7 +65,11 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
                                                              const MakeRow& make, MemoryBudget& budget,
                                                              WorkMeter& meter);
 
-/// Writes the present rows of `features` in the layout that they have, bit for bit: those of the spans that `wanted` says
+/// Whether a row of this span has a zero with a sign in its file, as files of earlier programs may: rebuild_features() writes none.
+/// Throws FormatError, ResourceError where some rows do not fit the budget.
+[[nodiscard]] bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget);
+
+/// Writes the present rows of `features` in the layout that they have, bit for bit but for signs of zeros: those of the spans that `wanted` says
 /// (one flag a span), or, where `positions` is not empty, all of them, row i at positions[i]. Returns the files that it
 /// wrote, in order. Counts rows on the meter. Throws FormatError, ResourceError.
 [[nodiscard]] std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,

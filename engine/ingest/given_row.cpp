@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "engine/ingest/row_norm.h"
-#include "storage/codec/half.h"
 
 namespace unweave {
 namespace {
@@ -46,7 +45,7 @@ std::optional<std::vector<float>> stored_row(std::span<const double> values, con
   std::vector<float> row(values.size());
   const double norm = bound_row(values, row, rules.scale.divisor);
   if (rules.scale.as_given && norm > rules.scale.divisor * (1 + kNormSlack)) return std::nullopt;
-  if (rules.type == FeatureType::f16) truncate_to_halves(row);
+  round_to_type(row, rules.type);
   return row;
 }
 

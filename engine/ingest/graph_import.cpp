@@ -12,6 +12,7 @@
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/order_file.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 
@@ -65,7 +66,7 @@ ArcCounts GraphImport::build() {
     reorder(Graph(by_ids, given, Changes()));
   }
   // Only once no record names its files: that of the ordered graph could be one that nobody could write.
-  if (!keeper_.is_written() || keeper_.record().given.shards.empty()) std::filesystem::remove_all(by_ids);
+  if (!keeper_.is_written() || keeper_.record().given.shards.empty()) remove_tree(by_ids);
   return counts;
 }
 
@@ -74,7 +75,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   GraphKeeper keeper(keeper_, &ImportRecord::given, "given");
   const KeptGraph kept = keeper.kept();
   if (kept.whole) {
-    report_.ignored_weights = kept.counts.place.ignored_weights;
+    report_.left_out = kept.counts.place.left_out;
     report_.resumed->edges = kept.counts.edges_read;
     const ArcCounts counts = counts_of(kept.counts);
     settle_nodes(counts);
@@ -92,6 +93,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                    own_sources(nodes_, job_));
   const std::unique_ptr<SortedArcs> arcs = collect_arcs(sorter, keeper, kept.arcs);
   name_table_.reset();
+  require_ids(arcs->counts());
   settle_nodes(arcs->counts());
   require_room_for_weights(nodes_.value(), options_.max_weight);
   manifest.nodes = nodes_.value();
@@ -129,6 +131,16 @@ void GraphImport::take_shards(const std::vector<CountedShard>& shards, Manifest&
   manifest.max_weight = options_.max_weight;
   if (manifest.max_weight > 1) manifest.weight_sum = arcs / 2;
   report_.resumed->shards += shards.size();
+}
+
+/// Many edges between nodes 0 and 1 alone are no edges: a mask, or two columns of an adjacency matrix.
+void GraphImport::require_ids(const ArcCounts& counts) const {
+  constexpr std::uint64_t kMostEdges = 4;
+  if (names_ != nullptr || counts.largest_node.value_or(NodeId{2}) > 1 || counts.edges_read <= kMostEdges) return;
+  throw InputError(display_name(*options_.edges), "whole file",
+                   std::to_string(counts.edges_read) +
+                       " edges whose ends are all 0 or 1 seem to be a mask, or a part of an adjacency matrix",
+                   "write the ids of two nodes for each edge; numpy.argwhere(a) has those of an adjacency matrix");
 }
 
 /// Where nothing else tells the number of nodes, the largest id does.
@@ -180,15 +192,15 @@ void GraphImport::read_order(NodeId nodes) {
 }
 
 EdgeOptions GraphImport::edge_options() const {
-  return {nodes_.known(),          builder_.path(),     options_.two_row_edges,
-          options_.ignore_weights, options_.max_weight, options_.edge_weights};
+  return {nodes_.known(),      builder_.path(),       options_.two_row_edges, options_.ignore_weights,
+          options_.max_weight, options_.edge_weights, options_.ids_are};
 }
 
 /// Reading and distribution overlap. `kept`: arcs that the sorter has already.
 std::unique_ptr<SortedArcs> GraphImport::collect_arcs(ArcSorter& sorter, GraphKeeper& keeper,
                                                       const std::optional<KeptArcs>& kept) {
   const EdgePlace place = kept ? kept->place : EdgePlace();
-  report_.ignored_weights = place.ignored_weights;
+  report_.left_out = place.left_out;
   if (kept) report_.resumed->edges = place.edges;
   if ((kept && kept->whole) || !options_.edges) return sorter.finish();
   if (names_ == nullptr) {
@@ -217,7 +229,7 @@ void GraphImport::collect_names(NamedEdges& reader, ArcSorter& sorter, GraphKeep
   const auto place = [&] {
     EdgePlace at = reader.place();
     at.edges = edges_read;
-    at.ignored_weights = report_.ignored_weights;
+    at.left_out = report_.left_out;
     return at;
   };
   for (bool is_end = false; !is_end;) {
@@ -234,12 +246,13 @@ void GraphImport::collect_names(NamedEdges& reader, ArcSorter& sorter, GraphKeep
         },
         [&](const NamedEdgeChunk& chunk) {
           edges_read += chunk.edges.size();
-          report_.ignored_weights += chunk.ignored_weights;
+          report_.left_out.ignored += chunk.left_out.ignored;
+          report_.left_out.zeros += chunk.left_out.zeros;
           meter_.advance(chunk.edges.size());
         });
     if (!is_end) keeper.keep_arcs(sorter, place());
   }
-  require_stated_edges(edges_read, "whole file");
+  require_stated_edges(place().entries(), "whole file");
   keeper.keep_all_arcs(sorter, place());
 }
 
@@ -268,8 +281,8 @@ void GraphImport::collect_numbers(EdgeReader& reader, ArcSorter& sorter, GraphKe
         [&](const ReadEdges& piece) { meter_.advance(piece.edges.size()); });
     if (!is_end) keeper.keep_arcs(sorter, reader.place());
   }
-  require_stated_edges(reader.place().edges, "whole file");
-  report_.ignored_weights = reader.ignored_weights();
+  require_stated_edges(reader.place().entries(), "whole file");
+  report_.left_out = reader.left_out();
   keeper.keep_all_arcs(sorter, reader.place());
 }
 

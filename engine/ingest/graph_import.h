@@ -48,6 +48,7 @@ class GraphImport {
   ArcCounts build_by_ids(const std::filesystem::path& folder, Manifest& manifest);
   void take_shards(const std::vector<CountedShard>& shards, Manifest& manifest);
   void settle_nodes(const ArcCounts& counts);
+  void require_ids(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
   void read_order(NodeId nodes);
   [[nodiscard]] EdgeOptions edge_options() const;

@@ -18,6 +18,7 @@
 #include "engine/resources/residency.h"
 #include "storage/input/edge_reader.h"
 #include "storage/input/npy.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -149,10 +150,10 @@ class Survey {
 
   ImportForecast make(const MachineProfile* machine) {
     forecast_.memory_available_bytes = budget_.available();
-    forecast_.disk_free_bytes = std::filesystem::space(folder_).available;
+    forecast_.disk_free_bytes = free_disk_bytes(folder_).value_or(0);
     std::vector<std::filesystem::path> paths;
     for (const InputFile* const file : files_of(options_)) {
-      paths.push_back(file->path);
+      paths.push_back(resolved(file->path));
       forecast_.input_bytes += size_of(*file);
     }
     forecast_.input_resident = resident_share(paths);
@@ -196,7 +197,7 @@ class Survey {
       if (file != nullptr) require_whole(*file);
     }
     if (nodes_ == 0 && options_.labels) {
-      const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label);
+      const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);
       if (const auto count = reader->count()) nodes_ = *count;
     }
   }
@@ -339,7 +340,7 @@ class Survey {
 std::filesystem::path present_folder(std::filesystem::path store) {
   std::error_code error;
   store = std::filesystem::absolute(store, error);
-  while (!std::filesystem::is_directory(store, error) && store.has_relative_path()) store = store.parent_path();
+  while (!is_folder(store) && store.has_relative_path()) store = store.parent_path();
   return store;
 }
 

@@ -7,8 +7,10 @@
 #include <array>
 #include <charconv>
 
+#include "storage/formats/class_names.h"
 #include "storage/formats/import_record.h"
 #include "storage/formats/manifest.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 namespace {
@@ -16,7 +18,8 @@ namespace {
 /// Collects them; a file that cannot be read again ends it.
 class Identity {
  public:
-  void add(const std::string& key, const std::string& value) { all_.emplace_back(key, value); }
+  /// A path may hold any bytes, and a record none but plain text.
+  void add(const std::string& key, const std::string& value) { all_.emplace_back(key, printable(value)); }
   void add(const std::string& key, std::uint64_t value) { add(key, std::to_string(value)); }
   void add(const std::string& key, const std::optional<std::uint64_t>& value) {
     add(key, value ? std::to_string(*value) : "not given");
@@ -30,8 +33,11 @@ class Identity {
     std::error_code ignored;
     const std::filesystem::path path = std::filesystem::canonical(file.path, ignored);
     // The device is left out: the next job of a queue may see a shared file system under another number.
-    add(key, path.string() + (file.member.empty() ? "" : "[" + file.member + "]") + " of " +
-                 std::to_string(status.st_size) + " bytes, changed at " + std::to_string(status.st_mtim.tv_sec) + "." +
+    constexpr std::array<const char*, 3> kHeaders{"", ", with a header", ", without a header"};
+    add(key, path.string() + (file.member.empty() ? "" : "[" + file.member + "]") +
+                 (file.columns.empty() ? "" : "[" + file.columns + "]") +
+                 kHeaders[static_cast<std::size_t>(file.header)] + " of " + std::to_string(status.st_size) +
+                 " bytes, changed at " + std::to_string(status.st_mtim.tv_sec) + "." +
                  nine_digits(status.st_mtim.tv_nsec) + ", inode " + std::to_string(status.st_ino));
   }
   std::optional<ImportIdentity> take() { return repeatable_ ? std::optional(std::move(all_)) : std::nullopt; }
@@ -88,7 +94,8 @@ bool reads_a_pipe(const ImportOptions& options) {
   for (const InputFile* const file : files_of(options)) {
     std::error_code error;
     if (file->memory || file->path == "-") return true;
-    if (std::filesystem::is_directory(file->path, error)) static_cast<void>(ByteSource(*file));  // which says so
+    if (std::filesystem::is_directory(file->path, error))
+      static_cast<void>(ByteSource(*file));  // or says what is wrong
     if (std::filesystem::exists(file->path, error) && !std::filesystem::is_regular_file(file->path, error)) return true;
   }
   return false;
@@ -102,7 +109,9 @@ std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
   if (options.features)
     if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) identity.add("columns", csr->columns);
   identity.add("nodes", options.nodes);
+  identity.add("ids-are", std::string(options.ids_are ? text_of(*options.ids_are) : "not given"));
   identity.add("classes", options.classes);
+  if (!options.class_names.empty()) identity.add("names of classes", class_list(options.class_names));
   identity.add("order", options.order);
   identity.add("standardize", options.standardize ? "yes" : "no");
   identity.add("feature-type", std::string(feature_type_name(options.feature_type)));

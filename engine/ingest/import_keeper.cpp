@@ -10,6 +10,7 @@
 
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"
@@ -197,7 +198,7 @@ ImportKeeper::ImportKeeper(fs::path store, bool keeps, double pace_seconds, std:
       by_ids_(std::move(by_ids)),
       record_(std::move(record)),
       written_(written) {
-  if (keeps_) fs::create_directories(folder());
+  if (keeps_) make_folders(folder());
 }
 
 ImportKeeper::~ImportKeeper() {
@@ -379,9 +380,8 @@ void GraphKeeper::finish(std::vector<CountedShard> shards, NodeId nodes, const A
     kept.counts = kept_counts(counts, place);
   });
   if (kept().arcs) return;  // the record could not be written, and still names them
-  std::error_code ignored;
-  fs::remove(arcs_path(keeper_.folder(), step_), ignored);
-  for (const FileEntry& list : lists) fs::remove(keeper_.folder() / list.path, ignored);
+  drop_entry(arcs_path(keeper_.folder(), step_));
+  for (const FileEntry& list : lists) drop_entry(keeper_.folder() / list.path);
 }
 
 std::vector<KeptFeatures> FeatureKeeper::files() const {

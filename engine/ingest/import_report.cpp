@@ -12,7 +12,7 @@ void ImportReport::remark(const std::string& sentence) {
 
 void count_one_way_edges(const ArcCounts& counts, std::uint64_t edges, ImportReport& report) {
   const std::uint64_t given = counts.edges_read - counts.self_loops;
-  const std::uint64_t both_ways = std::min({given - edges, counts.upward, given - counts.upward});
+  const std::uint64_t both_ways = std::min({given - edges, counts.upward, given - counts.upward, edges});
   report.one_way_edges = edges - both_ways;
   report.one_way_exact = both_ways == 0;
 }

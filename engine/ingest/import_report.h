@@ -11,6 +11,7 @@
 #include "engine/graph/arc_lists.h"
 #include "engine/ingest/store_builder.h"
 #include "engine/resources/memory.h"
+#include "storage/formats/edge_place.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -28,7 +29,7 @@ struct ImportReport : BuildReport {
   /// directions nobody counts which of them are repeats of the same direction: then the fewest that there can be.
   std::uint64_t one_way_edges = 0;
   bool one_way_exact = true;
-  std::uint64_t ignored_weights = 0;
+  LeftOutWeights left_out;
   std::optional<std::uint64_t> named;        ///< nodes that have a name; absent where nodes have numbers alone
   std::optional<std::uint64_t> rows_scaled;  ///< rows brought down to norm 1; absent without features
   FeatureScale scale;
@@ -36,6 +37,7 @@ struct ImportReport : BuildReport {
   double largest_norm = 0;                             ///< largest norm of a row as it came
   std::optional<std::uint64_t> empty_classes;          ///< absent without labels, or without room to count them
   std::vector<std::uint32_t> first_empty_classes;      ///< at most kNamedClasses
+  std::vector<std::string> class_names;                ///< as declared; empty where classes have numbers alone
   std::array<std::optional<std::uint64_t>, 3> splits;  ///< nodes of train, valid and test; absent where not given
   std::string order_reason;                            ///< which order "auto" took and why, a sentence; else empty
   std::vector<std::string> remarks;                    ///< sentences about what may not have been meant

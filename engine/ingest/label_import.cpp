@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "storage/formats/class_names.h"
 #include "storage/formats/node_file.h"
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
@@ -14,6 +15,13 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kReadLabels = std::size_t{1} << 16;
+
+/// The name of the class of --replay, which no other class has.
+std::string replay_class_name(const std::vector<std::string>& names) {
+  std::string name = "replayed";
+  while (std::find(names.begin(), names.end(), name) != names.end()) name += '_';
+  return name;
+}
 
 }  // namespace
 
@@ -35,6 +43,15 @@ void LabelImport::read() {
       throw UsageError(option("classes", std::to_string(*options_.classes)) + ": there are 1 to 2147483647 classes");
     manifest.classes = static_cast<std::uint32_t>(*options_.classes);
   }
+  if (!options_.class_names.empty()) {
+    if (options_.classes != options_.class_names.size())
+      throw UsageError(option("classes") + ": " + std::to_string(options_.class_names.size()) + " names, and " +
+                       std::to_string(options_.classes.value_or(0)) + " classes");
+    if (const std::string fault = class_names_fault(options_.class_names); !fault.empty())
+      throw UsageError(option("classes") + ": " + fault);
+    if (!options_.labels) throw UsageError(option("classes") + ": names of classes need " + option("labels"));
+    class_names_ = options_.class_names;
+  }
   if (!options_.labels) return;
   labels_ = read_labels();
   nodes_.agree(labels_.size(), *options_.labels, "rows");
@@ -43,11 +60,12 @@ void LabelImport::read() {
     manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
   remark_on_classes();
   add_replay_class();
+  report_.class_names = class_names_;
   read_splits();
 }
 
 std::vector<std::int32_t> LabelImport::read_labels() {
-  const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label);
+  const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);
   if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
   meter_.start("labels", nodes_.known().value_or(0), "labels");
   std::vector<std::int32_t> labels;
@@ -56,7 +74,21 @@ std::vector<std::int32_t> LabelImport::read_labels() {
     labels.insert(labels.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(count));
     meter_.advance(count);
   }
+  if (reader->first_may_be_header()) drop_header(labels);
   return labels;
+}
+
+/// The first line is 0, a label or the name that pandas gives to a column: the number of nodes tells which.
+void LabelImport::drop_header(std::vector<std::int32_t>& labels) {
+  const std::string name = display_name(*options_.labels).string();
+  if (!nodes_.known())
+    throw InputError(
+        name, "the first line", "'0' may be a label, or the name that pandas gives to a column without any",
+        "say which by " + option("header", "labels=no") + " (a label) or " + option("header", "labels=yes") +
+            ", or declare the number of nodes by " + option("nodes", "N"));
+  if (labels.size() != *nodes_.known() + 1) return;
+  labels.erase(labels.begin());
+  report_.remark(name + ": the first line, '0', was skipped as a header: there is one more than there are nodes");
 }
 
 /// What nobody declared may be a slip: classes that count from 1, or one label far from the others.
@@ -65,6 +97,12 @@ void LabelImport::remark_on_classes() {
   count_empty_classes(labels_, classes, budget_, report_);
   if (options_.classes) return;
   const std::string name = display_name(*options_.labels).string();
+  const auto is_sign = [](std::int32_t label) { return label == -1 || label == 1; };
+  if (std::all_of(labels_.begin(), labels_.end(), is_sign) && std::count(labels_.begin(), labels_.end(), 1) > 0 &&
+      std::count(labels_.begin(), labels_.end(), -1) > 0)
+    throw InputError(name, "whole file", "labels that are all -1 or 1: -1 may be a class, or none",
+                     "write classes 0 and 1 by (a + 1) // 2, or say by " + option("classes", "2") +
+                         " that nodes of -1 have no label");
   if (classes > 1 && !report_.first_empty_classes.empty() && report_.first_empty_classes[0] == 0)
     report_.remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
   if (classes > kManyClasses)
@@ -78,14 +116,21 @@ void LabelImport::add_replay_class() {
     throw InputError(display_name(*options_.replay), "node " + std::to_string(replayed_.back()),
                      "there are " + std::to_string(labels_.size()) + " nodes", "correct the id");
   const std::uint32_t own = builder_.manifest().classes++;
+  if (!class_names_.empty()) class_names_.push_back(replay_class_name(class_names_));
   for (const NodeId node : replayed_) labels_[node] = static_cast<std::int32_t>(own);
 }
 
 void LabelImport::read_splits() {
   for (Split& split : splits_) {
     if (!split.file) continue;
-    split.ids = read_node_ids(*split.file, labels_.size(), read_id_);
+    split.ids = read_node_ids(*split.file, labels_.size(), read_id_, options_.ids_are);
+    const std::size_t given = split.ids.size();
     std::sort(split.ids.begin(), split.ids.end());
+    if (given >= labels_.size() && std::adjacent_find(split.ids.begin(), split.ids.end()) != split.ids.end())
+      throw InputError(display_name(*split.file), "whole file",
+                       std::to_string(given) + " ids of " + std::to_string(labels_.size()) +
+                           " nodes, some more than once, seem to be a code for each node, such as 0 for " + split.name,
+                       "give the ids of the nodes by numpy.flatnonzero(codes == 0), or the booleans codes == 0");
     split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
     for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
   }
@@ -117,7 +162,7 @@ void LabelImport::write(std::span<const NodeId> positions) {
       std::sort(split.ids.begin(), split.ids.end());
     }
   }
-  builder_.manifest().labels = write_labels(builder_.path(), labels_);
+  builder_.manifest().labels = write_named_labels(builder_.path(), labels_, class_names_);
   for (const Split& split : splits_)
     if (split.file) split.entry = write_ids(builder_.path(), split.name, split.ids);
   std::vector<std::int32_t>().swap(labels_);

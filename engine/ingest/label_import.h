@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/ingest/import_context.h"
@@ -39,6 +40,7 @@ class LabelImport {
   };
 
   [[nodiscard]] std::vector<std::int32_t> read_labels();
+  void drop_header(std::vector<std::int32_t>& labels);
   void remark_on_classes();
   void add_replay_class();
   void read_splits();
@@ -54,6 +56,7 @@ class LabelImport {
   const std::vector<NodeId>& replayed_;
   const ReadId& read_id_;
   std::vector<std::int32_t> labels_;
+  std::vector<std::string> class_names_;  ///< one a class; empty where they have numbers alone
   Reservation memory_of_labels_;
   Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
                       {"valid", options_.valid, builder_.manifest().valid, {}},

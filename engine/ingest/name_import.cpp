@@ -1,6 +1,7 @@
 // engine/ingest/name_import.cpp - writes names as they come, sorts their hashes, and finds names that stand there twice.
 #include "engine/ingest/name_import.h"
 
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "engine/resources/memory_shares.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/name_reader.h"
+#include "storage/input/quoted_word.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -69,9 +71,19 @@ std::string_view name_behind(const NameList& names, const NameList* added, NodeI
 
 }  // namespace
 
-ImportedNames import_names(const std::filesystem::path& store, const InputFile& file, MemoryBudget& budget,
-                           WorkMeter& meter) {
+void SeemingPositions::see(std::string_view name, NodeId node) {
+  if (!is_whole_number(name)) return;
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || number == node || number >= number_) return;
+  number_ = number;
+  node_ = node;
+}
+
+ImportedNames import_names(const std::filesystem::path& store, const InputFile& file, std::optional<IdsAre> ids_are,
+                           MemoryBudget& budget, WorkMeter& meter) {
   ImportedNames imported;
+  SeemingPositions seeming;
   const std::string title = display_name(file).string();
   {
     const auto reader = open_names(file);
@@ -83,6 +95,7 @@ ImportedNames import_names(const std::filesystem::path& store, const InputFile& 
       if (writer.nodes() == kMostNodes)
         throw InputError(title, reader->place(writer.nodes()), "more names than a graph has nodes",
                          "a graph has at most " + std::to_string(kMostNodes) + " nodes");
+      seeming.see(name, static_cast<NodeId>(writer.nodes()));
       writer.add(name);
       if (writer.nodes() % kToldNames != 0) continue;
       meter.advance(kToldNames);
@@ -91,6 +104,12 @@ ImportedNames import_names(const std::filesystem::path& store, const InputFile& 
     }
     if (writer.nodes() == 0)
       throw InputError(title, "whole file", "no names", "write one a line, that of node 0 first");
+    if (!ids_are && seeming.is_among(writer.nodes()))
+      throw InputError(title, reader->place(seeming.node()),
+                       "the name '" + std::to_string(seeming.number()) + "' is a whole number, and " +
+                           reader->place(seeming.number()) + " is at position " + std::to_string(seeming.number()) +
+                           ", so that this number may mean one node or the other in edges, splits and requests",
+                       "say which by " + option("ids-are", "names") + " or " + option("ids-are", "positions"));
     imported.nodes = static_cast<NodeId>(writer.nodes());
     imported.entries.names = writer.finish();
   }
@@ -114,21 +133,28 @@ FileEntry write_name_index(const std::filesystem::path& store, const NameList& n
 }
 
 NameEntries rewrite_names(const std::filesystem::path& store, const NameList& names, NodeId nodes,
-                          const std::function<bool(NodeId id)>& keep, const NameList* added, MemoryBudget& budget,
-                          WorkMeter& meter) {
+                          const std::function<bool(NodeId id)>& keep, const NameList* added,
+                          std::optional<IdsAre> ids_are, MemoryBudget& budget, WorkMeter& meter) {
   NameEntries entries;
+  SeemingPositions seeming;
   {
     const Reservation places =
         budget.reserve(4 * sizeof(std::uint64_t) * (std::uint64_t{nodes} / kBlockNames + 1), "places of names");
     NameWriter writer(store);
     meter.start("names", nodes, "names");
     for (NodeId id = 0; id < nodes; ++id) {
-      if (id < names.nodes())
-        writer.add(keep(id) ? names.name(id) : std::string_view());
-      else
-        writer.add(name_behind(names, added, id));
+      const std::string_view name = id >= names.nodes() ? name_behind(names, added, id)
+                                    : keep(id)          ? names.name(id)
+                                                        : std::string_view();
+      seeming.see(name, id);
+      writer.add(name);
       if (id % kToldNames == kToldNames - 1) meter.advance(kToldNames);
     }
+    if (!ids_are && seeming.is_among(nodes))
+      throw UsageError(store.string() + ": the name '" + std::to_string(seeming.number()) +
+                       "' would be the position of another node among " + std::to_string(nodes) +
+                       ", and nobody has said what a number means here; import the graph anew with " +
+                       option("ids-are", "names") + ", or make room for fewer nodes");
     entries.names = writer.finish();
   }
   entries.index = write_name_index(store, NameList(store, entries.names, nodes), budget, meter);

@@ -2,11 +2,17 @@
 #include "engine/ingest/row_norm.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+
+#include "storage/codec/half.h"
 
 namespace unweave {
 namespace {
+
+constexpr std::uint32_t kSignedZero = 0x80000000;
 
 /// The float32 next to a value on the side of zero.
 float toward_zero(double value) noexcept {
@@ -59,6 +65,25 @@ double bound_row(std::span<const double> values, std::span<float> out, double di
   }
   trim(out);
   return norm;
+}
+
+void round_to_type(std::span<float> values, FeatureType type) noexcept {
+  if (type == FeatureType::f16) truncate_to_halves(values);
+  drop_signs_of_zeros(values);
+}
+
+// By bits: a processor that takes subnormal numbers for zeros would not tell them apart.
+void drop_signs_of_zeros(std::span<float> values) noexcept {
+  for (float& value : values) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    value = std::bit_cast<float>(bits == kSignedZero ? 0 : bits);
+  }
+}
+
+bool has_signed_zero(std::span<const float> values) noexcept {
+  std::uint32_t found = 0;  // without a branch, so that whole vectors are compared
+  for (const float value : values) found |= std::bit_cast<std::uint32_t>(value) == kSignedZero ? 1U : 0U;
+  return found != 0;
 }
 
 }  // namespace unweave

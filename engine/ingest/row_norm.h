@@ -3,6 +3,8 @@
 
 #include <span>
 
+#include "storage/formats/feature_layout.h"
+
 namespace unweave {
 
 /// A row whose norm is above 1 by no more than this counts as one of norm 1: normalising in float32 leaves as much.
@@ -17,5 +19,14 @@ inline constexpr double kNormSlack = 0x1p-20;
 /// Zeros may be left out, as sparse rows do: the result is the same. Returns the norm of `values`, infinite only where
 /// float64 does not hold it.
 double bound_row(std::span<const double> values, std::span<float> out, double divisor = 1) noexcept;
+
+/// Brings bounded values to the bits that a store keeps: those of FeatureType::f16 are rounded toward zero, which lowers every
+/// magnitude or leaves it, so that a norm of at most 1 stays so. Then no zero has a sign.
+void round_to_type(std::span<float> values, FeatureType type) noexcept;
+
+/// Zeros without signs: a row without features is zeros in every bit, whatever was given, and tells nothing of what it came from.
+void drop_signs_of_zeros(std::span<float> values) noexcept;
+/// Whether one of the values is a zero with a sign, as stores of earlier programs may have.
+[[nodiscard]] bool has_signed_zero(std::span<const float> values) noexcept;
 
 }  // namespace unweave

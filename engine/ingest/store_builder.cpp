@@ -1,8 +1,9 @@
 // engine/ingest/store_builder.cpp - fills the folder of a new store, which becomes a store at commit() or vanishes.
 #include "engine/ingest/store_builder.h"
 
-#include <system_error>
 #include <utility>
+
+#include "storage/io/entry.h"
 
 namespace unweave {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 /// The folder, where there is none of its name, and those that it is to lie in and that are missing too, the innermost first.
 std::vector<std::filesystem::path> missing_folders(std::filesystem::path folder) {
   std::vector<std::filesystem::path> missing;
-  for (; !folder.empty() && !std::filesystem::exists(folder); folder = folder.parent_path())
+  for (; !folder.empty() && !has_entry(folder); folder = folder.parent_path())
     if (folder.has_filename()) missing.push_back(folder);
   return missing;
 }
@@ -23,10 +24,8 @@ StoreBuilder::StoreBuilder(std::filesystem::path store, bool keeps)
 StoreBuilder::~StoreBuilder() {
   if (committed_ || left_) return;
   abandon_building(store_);
-  for (const std::filesystem::path& folder : made_folders_) {
-    std::error_code error;
-    if (!std::filesystem::remove(folder, error)) break;  // somebody else has put something there
-  }
+  for (const std::filesystem::path& folder : made_folders_)
+    if (!drop_entry(folder)) break;  // somebody else has put something there
 }
 
 void StoreBuilder::commit() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <new>
 #include <set>
@@ -16,6 +17,7 @@
 
 #include "engine/graph/node_count.h"
 #include "engine/graph/node_names.h"
+#include "engine/ingest/column_survey.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_import.h"
 #include "engine/ingest/graph_order.h"
@@ -31,6 +33,8 @@
 #include "storage/input/name_reader.h"
 #include "storage/input/replay_features.h"
 #include "storage/input/request_reader.h"
+#include "storage/input/tables/line_order.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"
@@ -38,6 +42,12 @@
 namespace unweave {
 
 ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const TakeRemark& take) {
+  const auto chooses = [](const InputFile& file) { return !file.columns.empty(); };
+  const InputFile* const features = options.features ? std::get_if<InputFile>(&*options.features) : nullptr;
+  bool chosen = features != nullptr && chooses(*features);
+  for (const auto* const file : {&options.labels, &options.train, &options.valid, &options.test})
+    chosen |= *file && chooses(**file);
+  if (chosen) options.orders = std::make_shared<LineOrders>();
   const auto add = [&](InputFile& file) {
     file.remark = take;
     file.charge = [&budget, name = display_name(file).string()](std::uint64_t window) {
@@ -47,15 +57,29 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
-  for (auto* const file : {&options.edges, &options.edge_weights, &options.ids, &options.labels, &options.train,
-                           &options.valid, &options.test})
-    if (*file) add(**file);
+  const std::pair<std::optional<InputFile>&, const char*> files[] = {
+      {options.edges, "edges"}, {options.edge_weights, ""}, {options.ids, "ids"},  {options.labels, "labels"},
+      {options.train, "train"}, {options.valid, "valid"},   {options.test, "test"}};
+  for (const auto& [file, key] : files) {
+    if (!file) continue;
+    add(*file);
+    file->header_key = key;
+    file->words_are_data = options.ids.has_value() || (&file == &options.labels && !options.class_names.empty());
+    const bool is_ids = &file == &options.ids;
+    if (&file == &options.edges || &file == &options.edge_weights) continue;
+    // Where numbers in files are names, no number is a place.
+    if (!is_ids || options.ids_are != IdsAre::names) file->lines_are = is_ids ? LinesAre::names : LinesAre::rows;
+    file->orders = options.orders;
+  }
   if (!options.features) return options;
   if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
     for (InputFile* const file : {&csr->files.indptr, &csr->files.indices}) add(*file);
     if (csr->files.values) add(*csr->files.values);
   } else {
     add(std::get<InputFile>(*options.features));
+    std::get<InputFile>(*options.features).header_key = "features";
+    std::get<InputFile>(*options.features).lines_are = LinesAre::rows;
+    std::get<InputFile>(*options.features).orders = options.orders;
   }
   return options;
 }
@@ -116,8 +140,7 @@ class Import {
     try {
       begin_keeping();
     } catch (...) {  // nobody has judged what is kept
-      std::error_code ignored;
-      if (std::filesystem::exists(builder_.path() / kImportFolder, ignored)) builder_.leave();
+      if (try_status_of(builder_.path() / kImportFolder)) builder_.leave();
       throw;
     }
     if (!job_.alone()) require_one_job();
@@ -146,10 +169,8 @@ class Import {
   /// they share.
   void require_one_job() {
     require_same(builder_.path(), "options or input files", identity_ ? identity_text(*identity_) : "nothing", job_);
-    std::error_code missing;
-    const auto made = std::filesystem::last_write_time(builder_.path() / kUnfinishedName, missing);
-    require_same(builder_.path(), "a folder", missing ? "nothing" : std::to_string(made.time_since_epoch().count()),
-                 job_);
+    const std::optional<EntryStatus> mark = try_status_of(builder_.path() / kUnfinishedName);
+    require_same(builder_.path(), "a folder", mark ? std::to_string(mark->modified_ns) : "nothing", job_);
   }
 
   /// Rank 0 removes what is there when no other rank is at it any more, and leaves it where nobody can tell.
@@ -191,7 +212,7 @@ class Import {
       }
       record = checked_record(builder_.path(), by_ids, *std::move(kept), [this](const std::string& file) {
         report_.remark(file + ": damaged since an import that was ended kept it; it is made again");
-        if (!is_file(file)) drop(file);
+        if (!is_file(file)) drop_tree(file);
       });
       report_.resumed = KeptWork();
     }
@@ -206,16 +227,6 @@ class Import {
         named.insert((std::filesystem::path(kImportFolder) / file).generic_string());
       clear_building(builder_.path(), named);
     }
-  }
-
-  /// What lies under this name is a file, and no link to one.
-  static bool is_file(const std::filesystem::path& path) {
-    std::error_code missing;
-    return std::filesystem::is_regular_file(std::filesystem::symlink_status(path, missing));
-  }
-  static void drop(const std::filesystem::path& path) {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
   }
 
   /// Where an import is to be gone on with, says of an input file that cannot be opened what is wrong with it.
@@ -240,7 +251,7 @@ class Import {
       const std::filesystem::path record = builder_.path() / kImportFolder / "record.json";
       if (is_file(record)) throw;
       report_.remark(record.string() + ": is not a file; this import begins anew");
-      drop(record);
+      drop_tree(record);
     }
     if (!kept) clear_building(builder_.path());
     return kept;
@@ -263,7 +274,6 @@ class Import {
     GraphImport graph(context);
     if (!job_.alone()) share_nodes(graph);
     const ArcCounts counts = graph.build();
-    remark_on_header(counts);
     if (job_.first()) labels.write(graph.positions());
     import_features(std::move(features), graph.positions());
     report_.remarks = remarks_of_all(report_.remarks, job_);
@@ -275,9 +285,7 @@ class Import {
     manifest.nodes = nodes_.value();
     keeper_->wait();
     builder_.commit();
-    std::error_code ignored;
-    // Where the record named it to the end.
-    std::filesystem::remove_all(builder_.path() / GraphImport::kByIds, ignored);
+    drop_tree(builder_.path() / GraphImport::kByIds);  // where the record named it to the end
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
     report_.scale = manifest.scale;
     report_.feature_bytes = bytes_of(manifest.feature_files);
@@ -298,7 +306,7 @@ class Import {
 
   void read_names() {
     if (!keeper_->record().names) {
-      ImportedNames fresh = import_names(builder_.path(), *options_.ids, budget_, meter_);
+      ImportedNames fresh = import_names(builder_.path(), *options_.ids, options_.ids_are, budget_, meter_);
       names_kept_ = {std::move(fresh.entries), fresh.nodes, fresh.named};
       keeper_->settle([this](ImportRecord& record) { record.names = names_kept_; });
     } else {
@@ -307,22 +315,17 @@ class Import {
     const KeptNames& imported = names_kept_;
     Manifest& manifest = builder_.manifest();
     manifest.names = imported.entries;
+    manifest.ids_are = options_.ids_are;
     manifest.nodes = imported.nodes;
     report_.named = imported.named;
     names_.emplace(builder_.path(), manifest);
-    const std::string first = names_->text(0);
-    nodes_.agree(imported.nodes, *options_.ids,
-                 is_header_of_names(first) ? "lines, the first of which is " + quote_for_message(first) : "lines");
-    read_id_ = [this](std::string_view word) { return names_->number(word); };
-  }
-
-  /// Any word may be a name, so that the first line of names is never skipped.
-  void remark_on_header(const ArcCounts& counts) {
-    if (!names_ || counts.smallest_node == NodeId{0}) return;
-    const std::string word = names_->text(0);
-    if (is_header_of_names(word))
-      report_.remark(display_name(*options_.ids).string() + ": the first line, " + quote_for_message(word) +
-                     ", is the name of node 0, of which no edge speaks; take the line out if it names a column");
+    nodes_.agree(imported.nodes, *options_.ids, "lines");
+    if (options_.orders) {
+      ColumnOrder order(false);
+      for (NodeId node = 0; node < imported.nodes; ++node) order.add(names_->name_in_files(node));
+      options_.orders->set_names(std::move(order));
+    }
+    read_id_ = [this](std::string_view word) { return names_->read(word); };
   }
 
   std::unique_ptr<FeatureReader> open_rows() {
@@ -341,6 +344,19 @@ class Import {
     if (report_.resumed) report_.resumed->feature_files = keeper.files().size();
     if (!options_.standardize) {
       meter_.start("features", own_sources(nodes_, job_).value_or(NodeRange{0, nodes_.value()}).size(), "rows");
+      const std::uint64_t columns = reader->columns();
+      Reservation memory = budget_.reserve(ColumnSurvey::bytes(columns), "figures of the columns");
+      ColumnSurvey survey(columns, options_.scale.as_given ? 1 : options_.scale.divisor);
+      // What goes on, or is one of several, does not read the first rows.
+      std::vector<std::string> remarks;
+      if (identity_) {
+        look_at_first_rows(survey);
+        remarks = survey.remarks(display_name(first_file(*options_.features)).string());
+        survey = ColumnSurvey(0, 1);
+        memory.release();
+      } else {
+        reader = surveyed(std::move(reader), survey);
+      }
       BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions,
                                            budget_, meter_, job_.alone() ? &keeper : nullptr, own_spans(nodes_, job_));
       join_features(builder_.path(), built, job_);
@@ -348,6 +364,8 @@ class Import {
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
+      if (!identity_) remarks = survey.remarks(display_name(first_file(*options_.features)).string());
+      if (job_.first()) remark_on_features(remarks);
       return;
     }
     StatisticsKeeper statistics(*keeper_);
@@ -357,15 +375,37 @@ class Import {
                                                          options_.feature_type, positions, budget_, meter_, &keeper);
   }
 
+  void look_at_first_rows(ColumnSurvey& survey) {
+    constexpr std::size_t kValues = std::size_t{1} << 16;
+    const auto reader = open_rows();
+    for (FeatureBatch batch; !survey.is_done() && reader->next(batch, kValues);) survey.add(batch);
+  }
+
+  void remark_on_features(const std::vector<std::string>& of_columns) {
+    const std::string name = display_name(first_file(*options_.features)).string();
+    for (const std::string& remark : of_columns) report_.remark(remark);
+    constexpr double kSmall = 1e-3;
+    const double largest = report_.largest_norm / (options_.scale.as_given ? 1 : options_.scale.divisor);
+    if (largest > 0 && largest < kSmall)
+      report_.remark(name + ": no row has a norm above " + shortest(largest) +
+                     ", and rows below 1 stay as they are, so that features hardly count; divide all by a public "
+                     "number of this size, such as " +
+                     option("scale", shortest(power_above(report_.largest_norm))));
+  }
+
+  /// The power of two that is not below: it tells of no row what its norm would.
+  static double power_above(double norm) { return std::exp2(std::ceil(std::log2(norm))); }
+
   /// Under --scale none.
   void require_bounded(const RowNorms& norms) const {
     if (norms.above == 0) return;
-    throw InputError(display_name(first_file(*options_.features)), "row " + std::to_string(norms.first_above),
-                     "norm " + shortest(norms.norm_of_first_above) + " is above 1, as of " +
-                         std::to_string(norms.above) + (norms.above == 1 ? " row" : " rows") + "; " +
-                         option("scale", "none") + " takes none",
-                     "divide all rows by the largest norm, " + option("scale", shortest(norms.largest)) +
-                         ", or each of these by its own, " + option("scale", "rows"));
+    throw InputError(
+        display_name(first_file(*options_.features)), "row " + std::to_string(norms.first_above),
+        "norm " + shortest(norms.norm_of_first_above) + " is above 1, as of " + std::to_string(norms.above) +
+            (norms.above == 1 ? " row" : " rows") + "; " + option("scale", "none") + " takes none",
+        "divide all rows by a public number that none exceeds, which is not to be one of their norms, such as " +
+            option("scale", shortest(power_above(norms.largest))) + ", or each of these by its own, " +
+            option("scale", "rows"));
   }
 
   const ImportOptions options_;
@@ -395,13 +435,11 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
   if (options.replay && !(options.features && options.labels))
     throw UsageError(option("replay") + " needs " + option("features") + " and " + option("labels") +
                      ", to which it adds");
+  if (options.ids_are && !options.ids) throw UsageError(option("ids-are") + " needs " + option("ids"));
   if (options.edge_weights && !options.edges) throw UsageError(option("edge-weights") + " needs " + option("edges"));
   if (options.max_weight < 1 || options.max_weight > kMostWeight)
     throw UsageError(option("max-weight", std::to_string(options.max_weight)) +
                      ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
-  if (options.edge_weights && options.max_weight == 1)
-    throw UsageError(option("edge-weights") + " needs " + option("max-weight", "W") +
-                     ", which declares the largest one, above 1");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
   if (!is_order(options.order))

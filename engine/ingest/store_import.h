@@ -11,6 +11,7 @@
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
+#include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"
@@ -31,8 +32,14 @@ struct ImportOptions {
   /// Names of the nodes, that of node 0 first (name_reader.h). Edges, splits and requests as text then speak of names; binary
   /// files of numbers, as rows of features and labels do.
   std::optional<InputFile> ids;
+  /// Holds the columns of tables against each other and against the names; with_charges() makes it, where columns are chosen.
+  std::shared_ptr<LineOrders> orders{};
+  /// What a number means in edges, splits and requests, where nodes have names; has to be said where a name is the position of
+  /// another node.
+  std::optional<IdsAre> ids_are;
   std::optional<InputFile> labels;
   std::optional<std::uint64_t> classes;
+  std::vector<std::string> class_names;         ///< as many as `classes`, where they have names (class_names.h)
   std::optional<InputFile> train, valid, test;  ///< only with labels
   /// Requests; the nodes that they remove get a class of their own, the last, and the columns of replay_features.h.
   std::optional<InputFile> replay;

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "engine/resources/memory.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -150,12 +151,12 @@ FolderFacts folder_facts(const std::filesystem::path& folder) {
 }
 
 std::optional<std::int64_t> lock_holder(const std::filesystem::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  const std::optional<EntryStatus> status = try_status_of(file);
+  if (!status) return std::nullopt;
   // A line is "1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF": process, device and file, the device in hexadecimal.
   std::array<char, 64> name{};
-  static_cast<void>(std::snprintf(name.data(), name.size(), "%02x:%02x:%llu", major(status.st_dev),
-                                  minor(status.st_dev), static_cast<unsigned long long>(status.st_ino)));
+  static_cast<void>(std::snprintf(name.data(), name.size(), "%02x:%02x:%llu", major(status->device),
+                                  minor(status->device), static_cast<unsigned long long>(status->inode)));
   std::ifstream in("/proc/locks");
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);

@@ -26,6 +26,7 @@
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
@@ -55,17 +56,11 @@ constexpr std::uint64_t kLeastLargeBuffer = std::uint64_t{128} << 20;
 class ProfiledFile {
  public:
   explicit ProfiledFile(const std::filesystem::path& folder) {
-    const std::string name = (folder / "unweave-profile-XXXXXX").string();
-    for (const int direct : {O_DIRECT, 0}) {
-      descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | direct, 0600);
-      if (descriptor_ < 0) {
-        std::string made = name;
-        descriptor_ = ::mkostemp(made.data(), O_CLOEXEC | direct);
-        if (descriptor_ >= 0) ::unlink(made.c_str());
-      }
-      if (descriptor_ >= 0) return;
-    }
-    throw std::system_error(errno, std::generic_category());
+    std::filesystem::path made;
+    descriptor_ = create_unique(folder, "unweave-profile-", made);
+    drop_entry(made);
+    // Where the file system refuses that, reads and writes go through the page cache.
+    static_cast<void>(::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) | O_DIRECT));
   }
   ~ProfiledFile() { ::close(descriptor_); }
   ProfiledFile(const ProfiledFile&) = delete;
@@ -253,10 +248,9 @@ std::string machine_name() {
 /// What profiles of one machine and file system have in common, and others do not: nobody learns the machine's id from
 /// it.
 std::string profile_key(const std::filesystem::path& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) throw std::system_error(errno, std::generic_category());
-  const std::string text = machine_name() + "/" + std::to_string(major(status.st_dev)) + ":" +
-                           std::to_string(minor(status.st_dev)) + "/" + folder_facts(folder).file_system;
+  const std::uint64_t device = status_of(folder).device;
+  const std::string text = machine_name() + "/" + std::to_string(major(device)) + ":" + std::to_string(minor(device)) +
+                           "/" + folder_facts(folder).file_system;
   return to_hex(checksum128(std::as_bytes(std::span(text)), {})).substr(0, 20);
 }
 
@@ -285,7 +279,7 @@ bool is_credible(const MachineProfile& profile) {
 
 std::optional<MachineProfile> kept_profile(const std::filesystem::path& file, const std::string& key) {
   try {
-    std::optional<MachineProfile> profile = profile_of_text(read_text_file(file, kMostProfileText), key);
+    std::optional<MachineProfile> profile = profile_of_text(read_user_text(file, kMostProfileText), key);
     if (profile) profile->is_kept = true;
     return profile;
   } catch (const std::exception&) {
@@ -363,7 +357,7 @@ std::string profile_text(const MachineProfile& profile, const std::string& machi
   for (const FetchCost& one : profile.fetches)
     json["fetches"].push_back(
         {{"buffer_bytes", one.buffer_bytes}, {"row_bytes", one.row_bytes}, {"seconds", one.seconds}});
-  return json.dump(1) + "\n";
+  return text_of_json(json, 1) + "\n";
 }
 
 std::optional<MachineProfile> profile_of_text(const std::string& text, const std::string& machine) {
@@ -413,8 +407,9 @@ std::optional<MachineProfile> machine_profile(const std::filesystem::path& folde
     // What little memory could hold says too little of large buffers to be kept.
     if (file.empty() || profile.fetches.back().buffer_bytes < kLeastLargeBuffer) return profile;
     try {
-      std::filesystem::create_directories(file.parent_path());
-      replace_file(file, profile_text(profile, key), 0600);
+      const std::filesystem::path own = resolved_parent(file);
+      make_folders(own.parent_path());
+      replace_file(own, profile_text(profile, key), 0600);
       profile.is_kept = true;
     } catch (const std::exception&) {
       profile.is_kept = false;  // a folder that cannot be written: they are measured again next time

@@ -56,8 +56,22 @@ inline constexpr AvailableShare kRowBatches{1, 16};
 /// the next batches need the other half.
 inline constexpr AvailableShare kResidentLevel{1, 2};
 
+/// What a recomputation in a batch leaves unplanned, for what is small and follows no plan; but no more than 256 KiB.
+inline constexpr AvailableShare kUnplanned{1, 8};
+
 // Streams.
 
+/// Requests that are acknowledged before they are applied: as much each for those that wait, for the batch that is applied, and for
+/// what those that wait are going to change.
+inline constexpr AvailableShare kWaitingRequests{1, 10};
+/// Ids of all requests that a store keeps; what has a new one beyond it is refused. A service sets it aside at once.
+inline constexpr LimitShare kRequestIds{1, 8};
+/// Edges that expire; more are refused.
+inline constexpr LimitShare kExpiries{1, 4};
+/// What is told of requests that were applied, by their ids; of more the oldest are asked of the log.
+inline constexpr AvailableShare kToldRequests{1, 16};
+/// A request's line that does not come from a file; some times as much is set aside for its words and numbers.
+inline constexpr LimitShare kRequestLine{1, 64};
 /// Rows that differ from the files and stay in memory after a batch; more become new partitions.
 inline constexpr LimitShare kChangedRows{1, 3};
 /// Lists of the graph that differ from the shards; more become new shards.
@@ -76,6 +90,20 @@ inline constexpr LimitShare kPartRows{1, 64};
 inline constexpr AvailableShare kJoinedRows{1, 16};
 /// What rows waiting for their push leave free for the level that they are pushed to; more wait in a file.
 inline constexpr LimitShare kPushRoom{1, 8};
+
+// Services.
+
+/// Bodies of calls, what is made of them, and answers, of all callers together. Set aside for as long as a service runs, so that
+/// callers take nothing from the work on what was acknowledged.
+inline constexpr LimitShare kCalls{1, 8};
+/// What a service keeps free while it waits, and uses for the work on a batch: levels that are computed anew or pushed, and the
+/// model's step. Where what a store keeps in memory grows into it (notes of what expires, new nodes, training rows), no request is
+/// taken any more; what was acknowledged is applied in what is left, which such a store's next process has as well.
+inline constexpr LimitShare kWork{1, 4};
+/// What of it is left for levels and models beside what a batch is resolved to; a batch that leaves less is cut.
+inline constexpr LimitShare kWorkBesideBatch{1, 8};
+/// The most that is held of it while models divide the memory in the midst of a batch.
+inline constexpr AvailableShare kHeldWork{1, 2};
 
 // Predictions.
 

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 
+#include "storage/io/entry.h"
+#include "storage/io/file.h"
+
 namespace unweave {
 namespace {
 
@@ -37,30 +40,26 @@ double resident_share(std::span<const std::filesystem::path> files, std::size_t 
   std::vector<std::uint64_t> ends;  // where each file ends when all lie one after another, in windows
   std::uint64_t all = 0;
   for (const std::filesystem::path& file : files) {
-    struct stat status {};
-    if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      all += (static_cast<std::uint64_t>(status.st_size) + kWindowBytes - 1) / kWindowBytes;
+    if (const std::optional<EntryStatus> status = try_status_of(file); status && status->kind == EntryKind::file)
+      all += (status->bytes + kWindowBytes - 1) / kWindowBytes;
     ends.push_back(all);
   }
   const std::uint64_t taken = std::min<std::uint64_t>(all, windows);
   PageCount count;
-  int descriptor = -1;
+  File file;
   std::size_t open = files.size();
   for (std::uint64_t i = 0; i < taken; ++i) {
     const std::uint64_t at = (2 * i + 1) * all / (2 * taken);  // the middle one of each of so many equal parts
-    const auto file = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
-    if (file != open) {
-      if (descriptor >= 0) ::close(descriptor);
-      descriptor = ::open(files[file].c_str(), O_RDONLY | O_CLOEXEC);
-      open = file;
+    const auto index = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
+    if (index != open) {
+      file = File::try_open_stored(files[index]);
+      open = index;
     }
-    struct stat status {};
-    if (descriptor < 0 || ::fstat(descriptor, &status) != 0) continue;
-    const std::uint64_t first = (at - (file == 0 ? 0 : ends[file - 1])) * kWindowBytes;
-    const std::uint64_t last = std::min(first + kWindowBytes, static_cast<std::uint64_t>(status.st_size));
-    if (first < last) count_pages(descriptor, first, last, count);
+    if (!file.is_open()) continue;
+    const std::uint64_t first = (at - (index == 0 ? 0 : ends[index - 1])) * kWindowBytes;
+    const std::uint64_t last = std::min(first + kWindowBytes, file.size());
+    if (first < last) count_pages(file.descriptor(), first, last, count);
   }
-  if (descriptor >= 0) ::close(descriptor);
   return count.seen == 0 ? 1 : static_cast<double>(count.resident) / static_cast<double>(count.seen);
 }
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "storage/io/error.h"
+#include "storage/io/entry.h"
 
 namespace unweave {
 
@@ -26,15 +26,12 @@ std::filesystem::path temporary_path() {
 }
 
 TemporaryFolder::TemporaryFolder(const std::filesystem::path& in, const std::string& prefix) {
-  std::string name = (in / (prefix + "XXXXXX")).string();
-  if (mkdtemp(name.data()) == nullptr) throw_system_error("create a folder", name, errno);
-  path_ = name;
+  path_ = make_unique_folder(resolved(in), prefix);
   watch();
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  drop_tree(path_);
   if (watcher_ < 0) return;
   ::close(alive_);
   int status = 0;

@@ -21,6 +21,15 @@ std::size_t range_nodes(std::size_t row_bytes) {
   return std::clamp<std::size_t>(std::bit_floor(kJoinedBytes / row_bytes), kSweepRangeRows, kMinSpanNodes);
 }
 
+/// Likewise; fewer where what one worker takes for so many (`bytes`) is not available.
+template <class Bytes>
+std::size_t range_nodes_within(std::uint64_t available, std::size_t row_bytes, const Bytes& bytes) {
+  constexpr std::size_t kFewestNodes = 4 * kBlockNodes;
+  std::size_t nodes = range_nodes(row_bytes);
+  while (nodes > kFewestNodes && bytes(nodes) > available) nodes /= 2;
+  return nodes;
+}
+
 std::size_t wanted_nodes(NodeRange range, const RowMask* wanted, std::span<NodeId> ids) {
   std::size_t count = 0;
   for (NodeId node = range.first; node < range.last; ++node)
@@ -103,11 +112,16 @@ struct SumJoin::Buffers {
     for (const Tile& tile : tiles) sums.emplace_back(tile.file->shape().columns);
   }
   static std::uint64_t bytes(std::size_t most, std::span<const Tile> tiles, std::size_t columns) {
-    std::uint64_t bytes = most * (sizeof(NodeId) + sizeof(const std::int32_t*) + (columns + 1) * sizeof(std::int32_t)) +
-                          DirectPiece::memory_bytes(most * widest(tiles));
-    for (const Tile& tile : tiles) bytes += sizeof(ColumnTotals) + ColumnTotals::bytes(tile.file->shape().columns);
+    std::uint64_t bytes = rows_bytes(most, columns, widest(tiles));
+    for (const Tile& tile : tiles) bytes += totals_bytes(tile.file->shape().columns);
     return bytes;
   }
+  /// `widest`: bytes of a row of the widest tile.
+  static std::uint64_t rows_bytes(std::size_t most, std::size_t columns, std::size_t widest) {
+    return most * (sizeof(NodeId) + sizeof(const std::int32_t*) + (columns + 1) * sizeof(std::int32_t)) +
+           DirectPiece::memory_bytes(most * widest);
+  }
+  static std::uint64_t totals_bytes(std::size_t width) { return sizeof(ColumnTotals) + ColumnTotals::bytes(width); }
 
   /// Bytes of a row of the widest tile.
   static std::size_t widest(std::span<const Tile> tiles) {
@@ -124,11 +138,19 @@ struct SumJoin::Buffers {
   DirectPiece piece;
 };
 
+std::uint64_t SumJoin::check_bytes(NodeId nodes, std::size_t width) {
+  return FingerprintKey::bytes(nodes, width) + 2 * num_spans(nodes) * sizeof(std::uint64_t);
+}
+
+std::uint64_t SumJoin::least_bytes(NodeId nodes, std::size_t columns, std::size_t tiles, std::size_t width) {
+  return tiles * (check_bytes(nodes, width) + Buffers::totals_bytes(width)) +
+         Buffers::rows_bytes(kSweepRangeRows, columns, width * sizeof(std::int32_t));
+}
+
 SumJoin::SumJoin(std::span<const TileFile* const> tiles, NodeId nodes, const RowMask* wanted, MemoryBudget& budget)
     : nodes_(nodes), wanted_(wanted), ranks_(nodes, wanted) {
   std::uint64_t bytes = 0;
-  for (const TileFile* tile : tiles)
-    bytes += FingerprintKey::bytes(nodes, tile->shape().columns) + 2 * num_spans(nodes) * sizeof(std::uint64_t);
+  for (const TileFile* tile : tiles) bytes += check_bytes(nodes, tile->shape().columns);
   memory_ = budget.reserve(bytes, "checks of the tiles");
   for (const TileFile* tile : tiles) {
     const std::span<const std::byte> proof = tile->proof();
@@ -149,8 +171,9 @@ SumJoin::~SumJoin() = default;
 
 void SumJoin::join(std::size_t first_span, std::size_t last_span, LevelImage& image, MemoryBudget& budget) {
   const NodeRange nodes{span_range(nodes_, first_span).first, span_range(nodes_, last_span - 1).last};
-  const std::size_t step = range_nodes(columns_ * sizeof(std::int32_t));
-  const std::uint64_t worker_bytes = Buffers::bytes(step, tiles_, columns_);
+  const auto bytes_of = [&](std::size_t most) { return Buffers::bytes(most, tiles_, columns_); };
+  const std::size_t step = range_nodes_within(budget.available(), columns_ * sizeof(std::int32_t), bytes_of);
+  const std::uint64_t worker_bytes = bytes_of(step);
   const auto workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, 2 * active_threads() + 2);
   const Reservation reservation = budget.reserve(workers * worker_bytes, "rows being put together");
   run_ranges(
@@ -246,8 +269,11 @@ void join_rows(std::span<const TileFile* const> tiles, NodeId nodes, const RowMa
     widest = std::max<std::size_t>(widest, tile->shape().row_bytes());
   }
   const std::size_t row_bytes = blocks * columns * value_bytes;
-  const std::size_t step = range_nodes(row_bytes);
-  const std::uint64_t worker_bytes = step * (sizeof(NodeId) + row_bytes) + DirectPiece::memory_bytes(step * widest);
+  const auto bytes_of = [&](std::size_t most) {
+    return most * (sizeof(NodeId) + row_bytes) + DirectPiece::memory_bytes(most * widest);
+  };
+  const std::size_t step = range_nodes_within(budget.available(), row_bytes, bytes_of);
+  const std::uint64_t worker_bytes = bytes_of(step);
   const auto workers = std::clamp<std::size_t>(budget.available() / worker_bytes, 1, active_threads());
   const Reservation reservation = budget.reserve(workers * worker_bytes, "rows being put together");
   const WantedRanks ranks(nodes, wanted);

@@ -51,6 +51,10 @@ class SumJoin {
   SumJoin(const SumJoin&) = delete;
   SumJoin& operator=(const SumJoin&) = delete;
 
+  /// The least memory of a join of so many tiles of `width` columns, or fewer, which have `columns` together.
+  [[nodiscard]] static std::uint64_t least_bytes(NodeId nodes, std::size_t columns, std::size_t tiles,
+                                                 std::size_t width);
+
   /// Gives the whole rows of some spans to the image, on more threads than there are processors, since they wait for the
   /// disk; then checks that they are the sums that were formed. Throws ResourceError; DataError with file and partition.
   void join(std::size_t first_span, std::size_t last_span, LevelImage& image, MemoryBudget& budget);
@@ -58,6 +62,8 @@ class SumJoin {
  private:
   struct Tile;
   struct Buffers;
+  /// What the check of a tile takes.
+  static std::uint64_t check_bytes(NodeId nodes, std::size_t width);
   void join_range(NodeRange range, Buffers& buffers, LevelImage& image);
   void check(std::size_t first_span, std::size_t last_span) const;
 

@@ -56,9 +56,9 @@ class PartitionSums {
 struct WrongSums final : DataError {
   explicit WrongSums(const std::string& where)
       : DataError(where +
-                  ": the memory or the processor of this machine erred; what was computed is dropped, run the command "
-                  "again; where it ends so again, ask " +
-                  operation("verify")) {}
+                  ": the memory or the processor of this machine erred, or the graph's lists are not those that were "
+                  "imported; what was computed is dropped, run the command again; where it ends so again, ask " +
+                  operation("verify") + ", which says what is wrong") {}
 };
 
 /// Does the work, and names the store in such an error.

@@ -1,41 +1,87 @@
-// storage/formats/expiry_file.cpp - writes the expiries of edges, and reads and checks them.
+// storage/formats/expiry_file.cpp - writes what is to be removed when, and reads and checks it.
 #include "storage/formats/expiry_file.h"
 
-#include <string>
+#include <algorithm>
+#include <string_view>
 
+#include "storage/formats/request_log.h"
 #include "storage/io/private_file.h"
 
 namespace unweave {
 namespace {
 
-static_assert(sizeof(EdgeExpiry) == 16);
+static_assert(sizeof(PackedExpiry) == 16);
+
+bool is_item(Edge item, NodeId nodes) noexcept {
+  return item.v < nodes && (item.u <= item.v || is_feature_item(item));
+}
+
+/// A request of one of these kinds, about the item.
+Request request_about(const Expiry& expiry, RequestKind edge, RequestKind node, RequestKind feature) {
+  const auto& [item, time, id] = expiry;
+  const std::string moment = time_text(time);
+  if (is_feature_item(item)) return {feature, item.v, 0, id, moment};
+  if (is_node_item(item)) return {node, item.u, 0, id, moment};
+  return {edge, item.u, item.v, id, moment};
+}
 
 }  // namespace
 
-FileEntry write_expiries(const std::filesystem::path& store, std::span<const EdgeExpiry> expiries) {
+Request note_request(const Expiry& expiry) {
+  return request_about(expiry, RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature);
+}
+
+Request removal_request(const Expiry& expiry) {
+  return request_about(expiry, RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature);
+}
+
+FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries) {
   SealedWriter writer({store, "graph", "expiries", "expiries", "expiries"});
-  writer.append_values(expiries);
-  FileEntry entry = writer.finish({expiries.size()});
-  make_private(File::open_read(store / entry.path));  // what a person has agreed to until when
+  std::string ids;
+  bool has_ids = false;
+  for (const Expiry& one : expiries) {
+    const PackedExpiry packed{one.item, one.time};
+    writer.append_values(std::span(&packed, 1));
+    has_ids |= !one.id.empty();
+  }
+  if (has_ids)
+    for (const Expiry& one : expiries) ids.append(one.id) += '\n';
+  writer.append(std::as_bytes(std::span(ids)));
+  FileEntry entry = writer.finish({expiries.size(), ids.size()});
+  make_private(File::open_stored(store / entry.path));  // what a person has agreed to until when
   return entry;
 }
 
-std::vector<EdgeExpiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {
+std::vector<Expiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {
   const SealedFile file(store, entry, "expiries");
-  if (file.size() != file.parameters()[0] * sizeof(EdgeExpiry))
-    file.fail(file.size(), "another number of edges than its header says");
-  const auto values = file.values<EdgeExpiry>(0, file.parameters()[0]);
+  const std::uint64_t count = file.parameters()[0], text = file.parameters()[1];
+  if (count > file.size() / sizeof(PackedExpiry) || file.size() - count * sizeof(PackedExpiry) != text)
+    file.fail(file.size(), "another number of items, or of bytes of ids, than its header says");
+  const auto values = file.values<PackedExpiry>(0, count);
+  const std::uint64_t text_at = count * sizeof(PackedExpiry);
+  const auto bytes = file.values<char>(text_at, text);
+  std::string_view ids(bytes.data(), bytes.size());
+  std::vector<Expiry> all;
+  all.reserve(count);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto& [edge, time] = values[i];
-    if (edge.u >= edge.v || edge.v >= nodes || (i > 0 && edge <= values[i - 1].edge))
-      file.fail(i * sizeof(EdgeExpiry), "edges out of range or out of order");
-    if (time < 0) file.fail(i * sizeof(EdgeExpiry), "a moment before 1970");
+    const auto& [item, time] = values[i];
+    if (!is_item(item, nodes) || (i > 0 && item <= values[i - 1].item))
+      file.fail(i * sizeof(PackedExpiry), "items out of range or out of order");
+    if (time < 0) file.fail(i * sizeof(PackedExpiry), "a moment before 1970");
+    Expiry& one = all.emplace_back(Expiry{item, time});
+    if (text == 0) continue;
+    const std::size_t end = ids.find('\n');
+    if (end == std::string_view::npos || end > kMostIdBytes || !is_journal_text(ids.substr(0, end)))
+      file.fail(text_at, "ids that are none");
+    one.id = ids.substr(0, end);
+    ids.remove_prefix(end + 1);
   }
-  return {values.begin(), values.end()};
+  if (!ids.empty()) file.fail(text_at, "ids of more items than there are");
+  return all;
 }
 
 std::uint64_t count_expiries(const FileEntry& entry) noexcept {
-  return entry.bytes / sizeof(EdgeExpiry);
+  return entry.bytes / sizeof(PackedExpiry);
 }
 
 }  // namespace unweave

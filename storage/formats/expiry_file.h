@@ -1,33 +1,63 @@
-// storage/formats/expiry_file.h - which edges are to be removed when, at rest (FORMAT.md, "Expiries").
+// storage/formats/expiry_file.h - what is to be removed when, at rest (FORMAT.md, "Expiries").
 //
-// Sealed file of kind "expiries": for each edge, sorted by its ends, 16 bytes
-//   ends   two u32, ids of the user, the smaller one first
+// Sealed file of kind "expiries": for each item, sorted, 16 bytes
+//   item   two u32: the ends of an edge, ids of the user, the smaller one first; twice the id of a node; kNoNode and the id of a
+//          node whose features are to go
 //   time   i64, milliseconds since 1970, UTC
+// and, where a request that set one had an id, a line for each item: this id, or nothing.
 #pragma once
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "storage/formats/journal.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/time_text.h"
 #include "storage/io/types.h"
 
 namespace unweave {
 
-struct EdgeExpiry {
-  Edge edge;        ///< ids of the user, u < v
-  Millis time = 0;  ///< from then on the edge is to be removed
+/// What a note is about: an edge of users' ids u < v, or one of these.
+[[nodiscard]] constexpr Edge node_item(NodeId user) noexcept {
+  return {user, user};
+}
+[[nodiscard]] constexpr Edge feature_item(NodeId user) noexcept {
+  return {kNoNode, user};
+}
+[[nodiscard]] constexpr bool is_node_item(Edge item) noexcept {
+  return item.u == item.v;
+}
+[[nodiscard]] constexpr bool is_feature_item(Edge item) noexcept {
+  return item.u == kNoNode;
+}
 
-  friend bool operator==(const EdgeExpiry&, const EdgeExpiry&) = default;
+struct Expiry {
+  Edge item;
+  Millis time = 0;   ///< from then on it is to be removed
+  std::string id{};  ///< that of the request that said so; empty: it had none
+
+  friend bool operator==(const Expiry&, const Expiry&) = default;
 };
 
-/// `expiries` is sorted by edge, each edge once.
-FileEntry write_expiries(const std::filesystem::path& store, std::span<const EdgeExpiry> expiries);
+/// As it lies in the file.
+struct PackedExpiry {
+  Edge item;
+  Millis time = 0;
+};
+
+/// The request that sets the note anew.
+[[nodiscard]] Request note_request(const Expiry& expiry);
+/// The request that does what the note asks for when its time has come.
+[[nodiscard]] Request removal_request(const Expiry& expiry);
+
+/// `expiries` is sorted by item, each item once.
+FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries);
 /// All of the file is checked. Throws DataError, FormatError.
-[[nodiscard]] std::vector<EdgeExpiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry,
-                                                    NodeId nodes);
-/// How many edges a file of so many bytes names.
+[[nodiscard]] std::vector<Expiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry,
+                                                NodeId nodes);
+/// How many items a file of so many bytes names at most.
 [[nodiscard]] std::uint64_t count_expiries(const FileEntry& entry) noexcept;
 
 }  // namespace unweave

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
@@ -33,7 +34,7 @@ FileEntry kept_entry(const RecordJson& json) {
   const std::filesystem::path path = entry.path;
   bool leaves = path.empty() || path.is_absolute() || entry.path.find('\0') != std::string::npos;
   for (const auto& part : path) leaves |= part == ".." || part.empty();
-  if (leaves) throw std::runtime_error("the path " + RecordJson(entry.path).dump() + " leaves the store");
+  if (leaves) throw std::runtime_error("the path " + text_of_json(RecordJson(entry.path)) + " leaves the store");
   return entry;
 }
 
@@ -62,22 +63,25 @@ std::optional<NodeId> perhaps_node(const RecordJson& json) {
 }
 
 RecordJson json_of(const KeptArcs& arcs) {
-  return {{"place", {arcs.place.edges, arcs.place.bytes, arcs.place.lines, arcs.place.ignored_weights}},
-          {"whole", arcs.whole},
-          {"edges_read", arcs.edges_read},
-          {"self_loops", arcs.self_loops},
-          {"upward", arcs.upward},
-          {"smallest_node", perhaps(arcs.smallest_node)},
-          {"largest_node", perhaps(arcs.largest_node)},
-          {"bytes", arcs.bytes},
-          {"chunks", list_of(arcs.chunks, [](const FileEntry& entry) { return json_of(entry); })}};
+  return {
+      {"place",
+       {arcs.place.edges, arcs.place.bytes, arcs.place.lines, arcs.place.left_out.ignored, arcs.place.left_out.zeros}},
+      {"whole", arcs.whole},
+      {"edges_read", arcs.edges_read},
+      {"self_loops", arcs.self_loops},
+      {"upward", arcs.upward},
+      {"smallest_node", perhaps(arcs.smallest_node)},
+      {"largest_node", perhaps(arcs.largest_node)},
+      {"bytes", arcs.bytes},
+      {"chunks", list_of(arcs.chunks, [](const FileEntry& entry) { return json_of(entry); })}};
 }
 
 KeptArcs kept_arcs(const RecordJson& json) {
   const RecordJson& place = json.at("place");
-  if (!place.is_array() || place.size() != 4) throw std::runtime_error("the place among the edges is missing");
+  if (!place.is_array() || place.size() != 5) throw std::runtime_error("the place among the edges is missing");
   const auto number = [](const RecordJson& one) { return whole_number<std::uint64_t>(one); };
-  return {{number(place[0]), number(place[1]), number(place[2]), number(place[3])},
+  const LeftOutWeights left_out{number(place[3]), number(place[4])};
+  return {EdgePlace{number(place[0]), number(place[1]), number(place[2]), left_out},
           json.at("whole").get<bool>(),
           number(json.at("edges_read")),
           number(json.at("self_loops")),
@@ -153,8 +157,7 @@ ImportRecord record_from(const RecordJson& json) {
   });
   if (const RecordJson& names = json.at("names"); !names.is_null()) {
     if (!names.is_array() || names.size() != 4) throw std::runtime_error("the names are missing");
-    record.names = {{kept_entry(names[0]), kept_entry(names[1])},
-                    whole_number<NodeId>(names[2]),
+    record.names = {NameEntries{kept_entry(names[0]), kept_entry(names[1])}, whole_number<NodeId>(names[2]),
                     whole_number<std::uint64_t>(names[3])};
   }
   record.given = kept_graph(json.at("given"));
@@ -185,12 +188,12 @@ ImportRecord record_from(const RecordJson& json) {
 }  // namespace
 
 std::string import_record_text(const ImportRecord& record) {
-  const std::string contents = contents_of(record).dump();
+  const std::string contents = text_of_json(contents_of(record));
   const RecordJson json = {{"format", "unweave unfinished import"},
                            {"version", kImportRecordVersion},
                            {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
                            {"contents", RecordJson::parse(contents)}};
-  return json.dump(1) + "\n";
+  return text_of_json(json, 1) + "\n";
 }
 
 ImportRecord parse_import_record(const std::string& text, const std::filesystem::path& path) {
@@ -199,7 +202,7 @@ ImportRecord parse_import_record(const std::string& text, const std::filesystem:
     if (json.at("format").get<std::string>() != "unweave unfinished import")
       throw std::runtime_error("format: not the record of an unfinished import");
     if (json.at("version") != kImportRecordVersion) throw std::runtime_error("version: another program's");
-    const std::string contents = json.at("contents").dump();
+    const std::string contents = text_of_json(json.at("contents"));
     if (to_hex(checksum128(std::as_bytes(std::span(contents)), {})) != json.at("checksum").get<std::string>())
       throw std::runtime_error("checksum: the contents are damaged");
     return record_from(json.at("contents"));
@@ -212,8 +215,7 @@ ImportRecord parse_import_record(const std::string& text, const std::filesystem:
 
 std::optional<ImportRecord> read_import_record(const std::filesystem::path& store) {
   const std::filesystem::path path = record_path(store);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  if (!has_entry(path)) return std::nullopt;
   return parse_import_record(read_text_file(path, kRecordLimit), path);
 }
 

@@ -18,7 +18,7 @@
 
 namespace unweave {
 
-inline constexpr int kImportRecordVersion = 1;
+inline constexpr int kImportRecordVersion = 2;
 
 /// A finished shard. An edge is two arcs for each unit of its weight, and two unique ones.
 struct CountedShard {

@@ -5,12 +5,17 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "storage/formats/recorded_file.h"
+#include "storage/formats/request_log.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/plain_text.h"
 #include "storage/io/private_file.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -48,8 +53,9 @@ constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
 struct PackedRequest {
   std::uint64_t u;
   std::uint64_t v;
-  std::uint64_t kind;
+  std::uint64_t kind;  ///< with kUByName where u came as a name, and kVByName where v did
 };
+constexpr std::uint64_t kUByName = 0x100, kVByName = 0x200;
 
 template <class T>
 std::span<const std::byte> raw(const T& value, std::size_t bytes = sizeof(T)) {
@@ -75,6 +81,26 @@ FileHeader header_of(const std::string& name, std::uint64_t sequence) {
 
 std::uint64_t record_checksum(const RecordHeader& header, std::span<const std::byte> payload) {
   const Checksum128 sum = checksum128(raw(header, 16), payload);
+  std::uint64_t result = 0;
+  std::memcpy(&result, sum.data(), sizeof result);
+  return result;
+}
+
+/// What is read of a file at a time.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+/// Likewise where the payload lies at `at` of a file.
+std::uint64_t record_checksum(const RecordHeader& header, const File& file, std::uint64_t at) {
+  const std::uint64_t end = at + header.payload_bytes;
+  std::vector<std::byte> bytes;
+  bool begun = false;
+  const Checksum128 sum = checksum128([&]() -> std::span<const std::byte> {
+    if (!std::exchange(begun, true)) return raw(header, 16);
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, end - at)));
+    file.read_at(at, bytes);
+    at += bytes.size();
+    return bytes;
+  });
   std::uint64_t result = 0;
   std::memcpy(&result, sum.data(), sizeof result);
   return result;
@@ -115,7 +141,6 @@ std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t
                            Later which) {
   std::uint64_t left_to_sum = 4 * size;
   std::uint64_t found = 0;
-  std::vector<std::byte> payload;
   std::vector<std::byte> bytes;
   const std::uint64_t overlap = sizeof(RecordHeader) - 8;  // records lie at multiples of 8 bytes
   for (std::uint64_t begin = offset; begin + sizeof(RecordHeader) <= size;) {
@@ -136,12 +161,10 @@ std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t
       if (!is_plausible(record, record.sequence - requests)) continue;
       if (record.payload_bytes > left_to_sum) return record.sequence;  // it looks like a hundred records at once
       left_to_sum -= record.payload_bytes;
-      payload.resize(record.payload_bytes);
-      file.read_at(payload_at, payload);
-      if (record.checksum != record_checksum(record, payload)) continue;
+      if (record.checksum != record_checksum(record, file, payload_at)) continue;
       if (which == Later::first) return record.sequence;
       found = last = record.sequence;
-      at = payload_at + payload.size() - begin;  // past what was read, for a long one
+      at = payload_at + record.payload_bytes - begin;  // past what was read, for a long one
     }
     if (begin + bytes.size() + 8 > size) break;
     begin += std::max(at, bytes.size() - overlap);
@@ -149,95 +172,143 @@ std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t
   return found;
 }
 
-/// Time and words of a batch: a line each, empty where there is none. No byte of it is 0, as no part of a record may
-/// read as zeros to its end.
-std::string text_of(const JournalBatch& batch) {
-  const bool words = std::any_of(batch.requests.begin(), batch.requests.end(),
-                                 [](const Request& one) { return !one.id.empty() || !one.value.empty(); });
-  if (!words && batch.time == 0) return {};
-  std::string text = std::to_string(batch.time) + '\n';
+/// How long time and words of a batch are, without what fills the last eight bytes: a line each, empty where there is none. No byte
+/// of it is 0, as no part of a record may read as zeros to its end.
+std::uint64_t text_size(std::span<const Request> requests, std::string_view time, bool words) {
+  if (time.empty()) return 0;
+  std::uint64_t bytes = time.size() + 1;
   if (words)
-    for (const Request& request : batch.requests) text.append(request.id).append(1, '\t').append(request.value) += '\n';
-  text.append((8 - text.size() % 8) % 8, '\n');
-  return text;
-}
-
-std::vector<std::byte> encode(const JournalBatch& batch, std::string_view text) {
-  std::vector<std::byte> payload(sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest) + text.size());
-  const PayloadHeader head{batch.r_max, static_cast<std::uint32_t>(batch.scale),
-                           static_cast<std::uint32_t>(text.size())};
-  std::memcpy(payload.data(), &head, sizeof head);
-  std::byte* out = payload.data() + sizeof head;
-  for (const Request& request : batch.requests) {
-    const PackedRequest packed{request.u, request.v, static_cast<std::uint64_t>(request.kind)};
-    std::memcpy(out, &packed, sizeof packed);
-    out += sizeof packed;
-  }
-  if (!text.empty()) std::memcpy(out, text.data(), text.size());
-  return payload;
+    for (const Request& request : requests) bytes += request.id.size() + request.value.size() + 2;
+  return bytes;
 }
 
 bool is_kind(std::uint64_t kind) noexcept {
-  return kind >= 1 && kind <= 10;
+  return kind >= 1 && kind <= 12;
 }
 
 bool is_mode(double r_max, std::uint64_t scale) noexcept {
   return scale <= 2 && r_max >= 0 && std::isfinite(r_max);
 }
 
-/// Cuts a line off the text; nothing without its end.
-std::optional<std::string_view> take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view line = text.substr(0, end);
-  text.remove_prefix(end + 1);
-  return line;
-}
-
-bool decode_text(std::string_view text, JournalBatch& batch) {
-  batch.time = 0;
-  if (text.empty()) return true;
-  const std::optional<std::string_view> time = take_line(text);
-  if (!time) return false;
-  const auto [end, error] = std::from_chars(time->data(), time->data() + time->size(), batch.time);
-  if (error != std::errc() || end != time->data() + time->size() || batch.time < 0) return false;
-  if (text.find_first_not_of('\n') == std::string_view::npos) return text.size() < 8;
-  for (Request& request : batch.requests) {
-    const std::optional<std::string_view> line = take_line(text);
-    if (!line) return false;
-    const std::size_t tab = line->find('\t');
-    if (tab == std::string_view::npos) return false;
-    request.id = line->substr(0, tab);
-    request.value = line->substr(tab + 1);
-    if (!is_journal_text(request.id) || !is_journal_text(request.value)) return false;
+/// Bytes of a part of a file, some of them in memory.
+class Cursor {
+ public:
+  /// `held`: all of them, where somebody has them in memory.
+  Cursor(const File& file, std::uint64_t begin, std::uint64_t end, std::span<const std::byte> held)
+      : file_(file), at_(held.empty() ? begin : end), end_(end), window_(held) {}
+  /// Bytes that are left.
+  [[nodiscard]] std::uint64_t left() const noexcept { return window_.size() + end_ - at_; }
+  /// The next ones, at least so many of those that are left; valid until the next call.
+  std::span<const std::byte> peek(std::uint64_t least) {
+    if (window_.size() >= least || at_ == end_) return window_;
+    const std::size_t have = window_.size();
+    if (have > 0) std::memmove(buffer_.data(), window_.data(), have);
+    const std::uint64_t more = std::min(std::max<std::uint64_t>(least - have, kPieceBytes), end_ - at_);
+    buffer_.resize(have + static_cast<std::size_t>(more));
+    file_.read_at(at_, std::span(buffer_).subspan(have));
+    at_ += more;
+    return window_ = buffer_;
   }
-  return text.size() < 8 && text.find_first_not_of('\n') == std::string_view::npos;
+  void skip(std::size_t bytes) noexcept { window_ = window_.subspan(bytes); }
+  /// Takes a line; nothing without its end. Valid until the next call.
+  std::optional<std::string_view> take_line() {
+    for (std::uint64_t least = 1, seen = 0;; least = 2 * seen) {
+      const std::span<const std::byte> bytes = peek(least);
+      const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      if (const std::size_t end = text.find('\n', static_cast<std::size_t>(seen)); end != std::string_view::npos) {
+        skip(end + 1);
+        return text.substr(0, end);
+      }
+      if (at_ == end_) return std::nullopt;
+      seen = text.size();
+    }
+  }
+  /// Whether what is left are a few ends of lines, which fill the last eight bytes.
+  [[nodiscard]] bool only_fills() {
+    const std::span<const std::byte> bytes = peek(8);
+    return left() < 8 &&
+           std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{'\n'}; });
+  }
+
+ private:
+  const File& file_;
+  std::uint64_t at_, end_;  ///< what is not in the window
+  std::vector<std::byte> buffer_;
+  std::span<const std::byte> window_;
+};
+
+bool decode_time(Cursor& text, std::int64_t& time) {
+  time = 0;
+  if (text.left() == 0) return true;
+  const std::optional<std::string_view> line = text.take_line();
+  if (!line) return false;
+  const auto [end, error] = std::from_chars(line->data(), line->data() + line->size(), time);
+  return error == std::errc() && end == line->data() + line->size();
 }
 
-bool decode(std::span<const std::byte> payload, JournalBatch& batch) {
+bool decode_words(Cursor& text, Request& request) {
+  const std::optional<std::string_view> line = text.take_line();
+  if (!line) return false;
+  const std::size_t tab = line->find('\t');
+  if (tab == std::string_view::npos) return false;
+  request.id = line->substr(0, tab);
+  request.value = line->substr(tab + 1);
+  return is_journal_text(request.id) && is_journal_text(request.value);
+}
+
+/// A part of a record has so many requests at most, and ends where its words have come to so many bytes.
+constexpr std::size_t kPartRequests = 4096;
+constexpr std::uint64_t kPartText = std::uint64_t{1} << 20;
+
+/// Gives the requests of a record whose payload lies at `at`, and in `held` where it is short, in parts to `use`. False where its
+/// contents contradict its header.
+bool decode(const File& file, std::uint64_t at, const RecordHeader& record, std::span<const std::byte> held,
+            std::uint64_t requests, const UseJournalPart& use) {
   PayloadHeader head{};
-  if (payload.size() < sizeof head) return false;
-  std::memcpy(&head, payload.data(), sizeof head);
-  const std::uint64_t requests = requests_in(payload.size(), head.text_bytes);
-  if (requests == ~std::uint64_t{0} || !is_mode(head.r_max, head.scale)) return false;
-  batch.r_max = head.r_max;
-  batch.scale = static_cast<ThresholdScale>(head.scale);
-  batch.requests.clear();
-  std::size_t at = sizeof head;
-  for (std::uint64_t i = 0; i < requests; ++i, at += sizeof(PackedRequest)) {
-    PackedRequest packed{};
-    std::memcpy(&packed, payload.data() + at, sizeof packed);
-    if (!is_kind(packed.kind)) return false;
-    batch.requests.push_back({static_cast<RequestKind>(packed.kind), packed.u, packed.v});
+  if (record.payload_bytes < sizeof head) return false;
+  file.read_at(at, std::as_writable_bytes(std::span(&head, 1)));
+  if (requests_in(record.payload_bytes, head.text_bytes) != requests || !is_mode(head.r_max, head.scale)) return false;
+  const std::uint64_t end = at + record.payload_bytes, text_at = end - head.text_bytes;
+  const auto part_of_held = [&](std::uint64_t from, std::uint64_t to) {
+    return held.empty() ? held : held.subspan(static_cast<std::size_t>(from - at), static_cast<std::size_t>(to - from));
+  };
+  Cursor packed(file, at + sizeof head, text_at, part_of_held(at + sizeof head, text_at));
+  Cursor text(file, text_at, end, part_of_held(text_at, end));
+  JournalBatch batch{head.r_max, static_cast<ThresholdScale>(head.scale), {}, 0};
+  if (!decode_time(text, batch.time)) return false;
+  const bool words = !text.only_fills();
+  RecordPart part{requests, text.left(), record.sequence, end, false};
+  std::uint64_t part_text = 0;
+  for (std::uint64_t i = 0; i < requests; ++i) {
+    PackedRequest one{};
+    std::memcpy(&one, packed.peek(sizeof one).data(), sizeof one);
+    packed.skip(sizeof one);
+    const std::uint64_t kind = one.kind & ~(kUByName | kVByName);
+    if (!is_kind(kind)) return false;
+    Request& request = batch.requests.emplace_back();
+    request.kind = static_cast<RequestKind>(kind);
+    request.u = one.u;
+    request.v = one.v;
+    request.u_by_name = (one.kind & kUByName) != 0;
+    request.v_by_name = (one.kind & kVByName) != 0;
+    if (words && !decode_words(text, request)) return false;
+    part_text += request.id.size() + request.value.size();
+    if (i + 1 == requests || (batch.requests.size() < kPartRequests && part_text < kPartText)) continue;
+    use(batch, part);
+    batch.requests.clear();
+    part_text = 0;
   }
-  return decode_text({reinterpret_cast<const char*>(payload.data() + at), payload.size() - at}, batch);
+  if (!text.only_fills()) return false;
+  part.last = true;
+  use(batch, part);
+  return true;
 }
 
 }  // namespace
 
 std::uint64_t text_bytes(std::span<const Request> requests) noexcept {
   std::uint64_t bytes = 0;
-  for (const Request& request : requests) bytes += request.value.size();
+  for (const Request& request : requests) bytes += request.id.size() + request.value.size();
   return bytes;
 }
 
@@ -249,8 +320,7 @@ bool is_journal_text(std::string_view text) noexcept {
 Journal Journal::create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence) {
   const std::filesystem::path path = store / (kFolder + name);
   make_folders(path.parent_path());
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
+  drop_entry(path);
   File file = create_private(path);
   const FileHeader header = header_of(name, sequence);
   file.write_at(0, raw(header));
@@ -264,13 +334,16 @@ Journal Journal::open(const std::filesystem::path& store, const FileEntry& entry
   std::uint64_t last = sequence;
   const JournalEnd end =
       read_journal(store, entry, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
-  File file = File::open_write(store / entry.path);
+  File file = File::open_own(store / entry.path);
   make_private(file);
   // The last record may never have been synced, and after a sync that failed no other one would write it: the system takes
   // its pages for written. So it is written again.
-  std::vector<std::byte> record(end.bytes - end.last);
-  file.read_at(end.last, record);
-  file.write_at(end.last, record);
+  std::vector<std::byte> bytes;
+  for (std::uint64_t at = end.last; at < end.bytes; at += bytes.size()) {
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, end.bytes - at)));
+    file.read_at(at, bytes);
+    file.write_at(at, bytes);
+  }
   file.truncate(end.bytes);
   file.sync();
   return {store, std::move(file), last, end.bytes};
@@ -281,27 +354,44 @@ FileEntry Journal::entry() const {
 }
 
 void Journal::append(const JournalBatch& batch) {
-  const std::string text = text_of(batch);
-  if (text.size() > kMaxText)
-    throw UsageError("a batch of more than 2 GiB of words; choose a smaller " + option("batch"));
-  const std::vector<std::byte> payload = encode(batch, text);
+  append(batch.r_max, batch.scale, batch.requests, batch.time);
+}
+
+void Journal::append(double r_max, ThresholdScale scale, std::span<const Request> requests, std::int64_t when) {
   // What nobody could read again must not be acknowledged.
   const auto unknown = [](const Request& request) {
-    return !is_kind(static_cast<std::uint64_t>(request.kind)) || !is_journal_text(request.id) ||
-           !is_journal_text(request.value);
+    return !is_kind(static_cast<std::uint64_t>(request.kind)) || text_fault(request.value) ||
+           (!request.id.empty() && !is_request_id(request.id));
   };
-  if (!is_mode(batch.r_max, static_cast<std::uint64_t>(batch.scale)) ||
-      std::any_of(batch.requests.begin(), batch.requests.end(), unknown))
+  if (!is_mode(r_max, static_cast<std::uint64_t>(scale)) || std::any_of(requests.begin(), requests.end(), unknown))
     throw UsageError("a batch with a kind of request, a threshold or a character that there is not");
-  if (payload.size() > kMaxRecord)
+  const bool words = std::any_of(requests.begin(), requests.end(),
+                                 [](const Request& one) { return !one.id.empty() || !one.value.empty(); });
+  const std::string time = words || when != 0 ? std::to_string(when) : "";
+  const std::uint64_t text = (text_size(requests, time, words) + 7) / 8 * 8;
+  if (text > kMaxText) throw UsageError("a batch of more than 2 GiB of words; choose a smaller " + option("batch"));
+  RecordHeader header{sizeof(PayloadHeader) + requests.size() * sizeof(PackedRequest) + text,
+                      sequence_ + requests.size(), 0};
+  if (header.payload_bytes > kMaxRecord)
     throw UsageError("a batch of more than 4 GiB of requests; choose a smaller " + option("batch"));
-  RecordHeader header{payload.size(), sequence_ + batch.requests.size(), 0};
-  header.checksum = record_checksum(header, payload);
-  std::vector<std::byte> record(sizeof header + payload.size());
+  std::string record;  // once, since its words may be most of what there is in memory
+  record.reserve(static_cast<std::size_t>(sizeof header + header.payload_bytes));
+  const auto put = [&](const auto& value) { record.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  put(header);
+  put(PayloadHeader{r_max, static_cast<std::uint32_t>(scale), static_cast<std::uint32_t>(text)});
+  for (const Request& request : requests)
+    put(PackedRequest{request.u, request.v,
+                      static_cast<std::uint64_t>(request.kind) | (request.u_by_name ? kUByName : 0) |
+                          (request.v_by_name ? kVByName : 0)});
+  if (!time.empty()) record.append(time) += '\n';
+  if (words)
+    for (const Request& request : requests) record.append(request.id).append(1, '\t').append(request.value) += '\n';
+  record.resize(static_cast<std::size_t>(sizeof header + header.payload_bytes), '\n');
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(record));
+  header.checksum = record_checksum(header, bytes.subspan(sizeof header));
   std::memcpy(record.data(), &header, sizeof header);
-  std::memcpy(record.data() + sizeof header, payload.data(), payload.size());
   try {
-    file_.write_at(end_, record);
+    file_.write_at(end_, bytes);
     file_.sync();
   } catch (...) {
     take_back();
@@ -327,14 +417,15 @@ std::uint64_t journal_bytes(std::uint64_t requests, std::uint64_t batches) noexc
 namespace {
 
 std::string remedy_of(const std::filesystem::path& store) {
-  return "give up what is missing with " + operation("repair " + store.string() + ' ' + option("cut-journal"));
+  return "give up what is missing with " +
+         operation("repair " + shell_word(store.string()) + ' ' + option("cut-journal"));
 }
 
 /// Reads the records of the file as it is, without what the manifest recorded of it.
 JournalEnd read_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
-                        const std::function<void(const JournalBatch&)>& use) {
+                        const UseJournalPart& use) {
   const std::filesystem::path path = store / entry.path;
-  const File file = File::open_own(path);
+  const File file = File::open_stored(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
   if (size < sizeof header)
@@ -351,8 +442,7 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
   std::uint64_t at = sizeof header;
   std::uint64_t begin = at;  // where the last whole record begins
   std::uint64_t last = sequence;
-  std::vector<std::byte> payload;
-  JournalBatch batch;
+  std::vector<std::byte> payload;  // a short one; a long one is never in memory as a whole
   const auto fail = [&](const std::string& what) {
     throw RecordError(path, "byte " + std::to_string(at) + ": " + what, remedy_of(store));
   };
@@ -362,9 +452,10 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
     const std::uint64_t left = size - at - sizeof record;
     bool whole = is_plausible(record, last) && record.payload_bytes <= left;
     if (whole) {
-      payload.resize(record.payload_bytes);
-      file.read_at(at + sizeof record, payload);
-      whole = record.checksum == record_checksum(record, payload);
+      payload.resize(record.payload_bytes <= kPieceBytes ? static_cast<std::size_t>(record.payload_bytes) : 0);
+      if (!payload.empty()) file.read_at(at + sizeof record, payload);
+      whole = record.checksum ==
+              (payload.empty() ? record_checksum(record, file, at + sizeof record) : record_checksum(record, payload));
     }
     if (!whole) {
       // One append at most was under way when the power failed, and any part of it may be on the disk.
@@ -378,12 +469,11 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
           (!has_head || requests_in(record.payload_bytes, head.text_bytes) == record.sequence - last);
       return {at, size - at, !cut_short && !is_unwritten_in_part(file, at, size), begin};
     }
-    if (!decode(payload, batch) || batch.requests.size() != record.sequence - last)
+    if (!decode(file, at + sizeof record, record, payload, record.sequence - last, use))
       fail("a record's contents contradict its header");
-    use(batch);
     last = record.sequence;
     begin = at;
-    at += sizeof record + payload.size();
+    at += sizeof record + record.payload_bytes;
   }
   return {at, size - at, false, begin};
 }
@@ -400,10 +490,14 @@ void check_records(const std::filesystem::path& store, const FileEntry& entry, s
 
 JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
+  return read_journal_parts(store, entry, sequence, [&](const JournalBatch& batch, const RecordPart&) { use(batch); });
+}
+
+JournalEnd read_journal_parts(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                              const UseJournalPart& use) {
   const std::filesystem::path path = store / entry.path;
   // What is missing is told before anything is used; otherwise the records tell more of the place.
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored) || File::open_own(path).size() < entry.bytes)
+  if (!has_entry(path) || File::open_stored(path).size() < entry.bytes)
     require_as_recorded(store, entry, remedy_of(store));
   const JournalEnd end = read_records(store, entry, sequence, use);
   check_records(store, entry, end.bytes);
@@ -420,13 +514,12 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
                                                  std::uint64_t sequence) {
   const std::filesystem::path path = store / entry.path;
   JournalDamage damage{sizeof(FileHeader), sequence, 0, {}};
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) return JournalDamage{0, sequence, 0, "it is missing"};
+  if (!has_entry(path)) return JournalDamage{0, sequence, 0, "it is missing"};
   try {
-    const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch& batch) {
-      damage.last += batch.requests.size();
-      damage.bytes += sizeof(RecordHeader) + sizeof(PayloadHeader) + batch.requests.size() * sizeof(PackedRequest) +
-                      text_of(batch).size();
+    const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch&, const RecordPart& part) {
+      if (!part.last) return;
+      damage.last = part.sequence;
+      damage.bytes = part.end;
     });
     check_records(store, entry, end.bytes);
     require_whole_end(store, entry, end);
@@ -436,7 +529,7 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   } catch (const RecordError& found) {
     damage.text = found.fault;
   }
-  const File file = File::open_own(path);
+  const File file = File::open_stored(path);
   FileHeader header{};
   if (file.size() >= sizeof header) file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   if (header.checksum != header_checksum(header, path.filename().string()) || header.sequence != sequence)
@@ -451,17 +544,16 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
 
 bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence) {
   const std::filesystem::path path = store / entry.path;
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return false;
+  if (!has_entry(path)) return false;
   const FileHeader right = header_of(path.filename().string(), sequence);
   FileHeader found{};
   {
-    const File file = File::open_own(path);
+    const File file = File::open_stored(path);
     if (file.size() < sizeof found) return false;
     file.read_at(0, std::as_writable_bytes(std::span(&found, 1)));
   }
   if (std::memcmp(&found, &right, sizeof right) == 0) return false;
-  const File file = File::open_write(path);
+  const File file = File::open_own(path);
   file.write_at(0, raw(right));
   file.sync();
   return true;
@@ -471,7 +563,7 @@ FileEntry cut_journal(const std::filesystem::path& store, const FileEntry& entry
                       const JournalDamage& damage) {
   const std::filesystem::path path = store / entry.path;
   if (damage.bytes == 0) return Journal::create(store, path.filename().string(), sequence).entry();
-  const File file = File::open_write(path);
+  const File file = File::open_own(path);
   make_private(file);
   file.truncate(damage.bytes);
   file.sync();

@@ -1,9 +1,10 @@
 // storage/formats/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md, "Journal").
 //
-// One record a batch. A record is acknowledged when append() returns. An incomplete last record, of which any parts may be
-// missing, is the trace of a crash before its acknowledgement: reading stops there, and the next writer cuts it off. Damage
-// before the last record is an error, since acknowledged requests follow it, and so is whatever is missing of the bytes that
-// a clean close put into the manifest (recorded_file.h).
+// One record a batch, or several where many requests are acknowledged before they are applied. A record is durable when
+// append() returns. An incomplete last record, of which any parts may be missing, is the trace of a crash before its
+// acknowledgement: reading stops there, and the next writer cuts it off. Damage before the last record is an error, since
+// acknowledged requests follow it, and so is whatever is missing of the bytes that a clean close put into the manifest
+// (recorded_file.h).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,8 @@ enum class RequestKind : std::uint8_t {
   expire_edge = 8,
   insert_node = 9,
   set_weight = 10,
+  expire_node = 11,
+  expire_feature = 12,
 };
 
 /// Whether requests of a kind name two nodes.
@@ -39,7 +42,12 @@ enum class RequestKind : std::uint8_t {
   return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge || kind == RequestKind::expire_edge ||
          kind == RequestKind::set_weight;
 }
-/// Whether requests of a kind set something, which their value says; an inserted edge may have a value too, its weight.
+/// Whether requests of a kind say when something is to go.
+[[nodiscard]] constexpr bool sets_expiry(RequestKind kind) noexcept {
+  return kind == RequestKind::expire_edge || kind == RequestKind::expire_node || kind == RequestKind::expire_feature;
+}
+/// Whether requests of a kind set something, which their value says; an inserted edge may have a value too, its weight, and a
+/// removal the moment that a note gave it (is_expired()).
 [[nodiscard]] constexpr bool sets_value(RequestKind kind) noexcept {
   return kind >= RequestKind::set_feature;
 }
@@ -51,11 +59,19 @@ struct Request {
   std::uint64_t v = 0;  ///< only for edges
   std::string id{};     ///< what its sender calls it; empty: nothing
   std::string value{};  ///< what is to be set; empty for the kinds that set nothing, and for a weight of 1
+  /// Whether the sender wrote the node's name, and not its number: by a name that a node has lost, it is not meant any more.
+  bool u_by_name = false, v_by_name = false;
 
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Bytes of what the requests set.
+/// Whether a removal was asked for by a note whose moment, its value, had come: its id is that of the request that set the note. No
+/// sender writes such a request.
+[[nodiscard]] inline bool is_expired(const Request& request) noexcept {
+  return request.kind <= RequestKind::remove_feature && !request.value.empty();
+}
+
+/// Bytes of the words of requests: what they set, and what their senders call them.
 [[nodiscard]] std::uint64_t text_bytes(std::span<const Request> requests) noexcept;
 
 /// How r_max of a batch is meant (design: exact is r_max = 0).
@@ -70,7 +86,8 @@ struct JournalBatch {
   friend bool operator==(const JournalBatch&, const JournalBatch&) = default;
 };
 
-/// Whether a journal can hold these words of a request: they have no control characters.
+/// Whether a journal may hold these words of a request: they have no control characters of ASCII, which part them there. One of
+/// an older program may hold words that are no plain text (plain_text.h) and count as they stand there; append() takes none.
 [[nodiscard]] bool is_journal_text(std::string_view text) noexcept;
 
 class Journal {
@@ -80,8 +97,10 @@ class Journal {
   /// Opens for appending after the last whole record, cutting off an incomplete one. What is read is durable on return.
   static Journal open(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence);
 
-  /// Returns when the batch is durable. After an error it is not in the journal, and the journal is of no further use.
+  /// Returns when the batch is durable. After an error it is not in the journal, and the journal is of no further use. Throws
+  /// UsageError for an id that is none (is_request_id()), and for a value that is no plain text.
   void append(const JournalBatch& batch);
+  void append(double r_max, ThresholdScale scale, std::span<const Request> requests, std::int64_t time);
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests up to here are durable
   [[nodiscard]] std::uint64_t bytes() const noexcept { return end_; }
   /// All that is durable of it, for the manifest.
@@ -109,11 +128,26 @@ struct JournalEnd {
   std::uint64_t last = 0;   ///< where the last whole record begins; `bytes` when there is none
 };
 
-/// Calls `use` for every whole record after request `sequence`, in order. `entry`: what the manifest says of the journal.
+/// A record as a whole, of which some requests are at hand.
+struct RecordPart {
+  std::uint64_t requests = 0;    ///< how many it has
+  std::uint64_t text_bytes = 0;  ///< bytes of their words, roughly
+  std::uint64_t sequence = 0;    ///< its last request
+  std::uint64_t end = 0;         ///< where it ends in the file
+  bool last = false;             ///< its last requests are at hand
+};
+using UseJournalPart = std::function<void(const JournalBatch&, const RecordPart&)>;
+
+/// Calls `use` for every whole record after request `sequence`, in order. A record of more than some thousand requests, or
+/// than a MiB of words, comes in several batches of its time and threshold: it need not fit the memory. `entry`: what the
+/// manifest says of the journal.
 /// Throws FormatError for a journal that is not the one of this sequence; RecordError for a damaged record that is not the
 /// last, and where it does not begin with what was recorded.
 JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use);
+/// Likewise, and tells of the record to which each batch belongs.
+JournalEnd read_journal_parts(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
+                              const UseJournalPart& use);
 
 /// Throws RecordError for a last record that may have been acknowledged and is damaged.
 void require_whole_end(const std::filesystem::path& store, const FileEntry& entry, const JournalEnd& end);

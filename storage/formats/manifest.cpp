@@ -6,11 +6,13 @@
 
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/map_guard.h"
+#include "storage/io/shell_word.h"
 #include "storage/io/store_folders.h"
 
 namespace unweave {
@@ -19,6 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
+constexpr int kNewestVersion = kIdsAreVersion;
 
 Json to_json(const FileEntry& entry) {
   return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}};
@@ -43,7 +46,7 @@ FileEntry file_entry(const Json& json, std::span<const char* const> folders = kS
   const bool known = std::find(folders.begin(), folders.end(), folder) != folders.end();
   if (!known || name.size() < 2 || name == "/." || name == "/.." || name.find('/', 1) != std::string::npos ||
       name.find('\0') != std::string::npos)
-    throw std::runtime_error("the path " + Json(entry.path).dump() + " leaves the store");
+    throw std::runtime_error("the path " + text_of_json(Json(entry.path)) + " leaves the store");
   return entry;
 }
 
@@ -214,7 +217,9 @@ Manifest manifest_from(const Json& json) {
   m.lazy = json.contains("lazy");
   if (json.contains("names"))
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
+  if (json.contains("ids_are")) m.ids_are = ids_are_of(json.at("ids_are").get<std::string>());
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
+  m.lists_lost_names = json.contains("lost_names");
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
     m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
@@ -253,6 +258,10 @@ Manifest manifest_from(const Json& json) {
     require_files_in_place(m);
   }
   need(!m.lazy || (m.propagation && json.at("lazy") == true), "lazy: neither true nor left out");
+  need(!m.lists_lost_names || (m.names && m.changes && json.at("lost_names") == true),
+       "lost_names: neither true nor left out, or no names or changes");
+  need(m.ids_are.has_value() == json.contains("ids_are") && (m.names || !m.ids_are),
+       "ids_are: neither names nor positions, or no names");
   need(m.sequence < kMostSequence, "sequence: beyond all requests");
   need(!m.journal || m.journal->path.starts_with("journal/"), "journal: not in its folder");
   const auto is_before = [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; };
@@ -263,6 +272,8 @@ Manifest manifest_from(const Json& json) {
 }  // namespace
 
 int Manifest::version() const noexcept {
+  if (ids_are) return kIdsAreVersion;
+  if (lists_lost_names) return kLostNamesVersion;
   if (propagation && !propagation->kept.has_sums()) return kRowsVersion;
   if (max_weight > 1) return kWeightsVersion;
   return expiries ? kExpiriesVersion : names ? kNamesVersion : kManifestVersion;
@@ -318,15 +329,17 @@ namespace {
 
 /// Not to be imported again: the inputs may still hold what was removed.
 std::string version_fault(const std::filesystem::path& path, const Json& version) {
-  std::string text = path.string() + ": the store has version " + version.dump() + ", this program reads version " +
-                     std::to_string(kManifestVersion) + " to " + std::to_string(kRowsVersion);
+  std::string text = path.string() + ": the store has version " + text_of_json(version) +
+                     ", this program reads version " + std::to_string(kManifestVersion) + " to " +
+                     std::to_string(kNewestVersion);
   const std::string store = path.parent_path().string();
   if (!version.is_number_integer()) return text;
-  if (version.get<std::int64_t>() > kRowsVersion)
-    return text + "; use the unweave that wrote it; its " + operation("export " + store + ' ' + option("all", "DIR")) +
-           " writes what this one takes";
+  if (version.get<std::int64_t>() > kNewestVersion)
+    return text + "; use the unweave that wrote it; its " +
+           operation("export " + shell_word(store) + ' ' + option("all", "DIR")) + " writes what this one takes";
   if (version.get<std::int64_t>() >= kOldestManifest)
-    return text + "; bring it there by " + operation("upgrade " + store) + ", which loses nothing but models";
+    return text + "; bring it there by " + operation("upgrade " + shell_word(store)) +
+           ", which loses nothing but models";
   return text +
          "; use the unweave that wrote it: let it purge the store and write out edges and labels, and import these "
          "with the "
@@ -336,24 +349,18 @@ std::string version_fault(const std::filesystem::path& path, const Json& version
 /// Throws DataError where there is no store.
 std::string text_of_store(const std::filesystem::path& store) {
   const std::filesystem::path path = store / kManifestName;
-  std::error_code unseen;
-  const std::filesystem::file_status status = std::filesystem::status(store, unseen);
-  if (unseen == std::errc::permission_denied) throw_system_error("open", store, EACCES);
-  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+  if (const EntryKind kind = status_of(store).kind; kind != EntryKind::none && kind != EntryKind::folder)
     throw DataError(store.string() + ": is a file, not a store; a store is a folder that " + operation("import") +
                     " makes");
-  if (!std::filesystem::exists(path, unseen) && unseen == std::errc::permission_denied)
-    throw_system_error("open", path, EACCES);
-  if (!std::filesystem::exists(path, unseen) && store.extension() == ".jsonl")
-    throw DataError(store.string() + ": no such file");
-  if (!std::filesystem::exists(path, unseen) && std::filesystem::exists(store / kUnfinishedName, unseen))
+  const bool is_there = has_entry(path);
+  if (!is_there && store.extension() == ".jsonl") throw DataError(store.string() + ": no such file");
+  if (!is_there && has_entry(store / kUnfinishedName))
     throw DataError(store.string() +
                     ": no store yet (manifest.json is missing): what makes it is at work or was ended; " +
                     "give the same command again, and " + operation("import") + " goes on where it was");
-  if (!std::filesystem::exists(path, unseen))
+  if (!is_there)
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
-                    operation("import " + store.string() + ' ' + option("edges", "FILE")));
-  static_cast<void>(File::open_own(path));  // throws for what no commit could replace
+                    operation("import " + shell_word(store.string()) + ' ' + option("edges", "FILE")));
   return read_text_file(path, kManifestLimit);
 }
 
@@ -373,7 +380,8 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
 
 bool is_present(const Json& version) {
   return version == kManifestVersion || version == kNamesVersion || version == kExpiriesVersion ||
-         version == kWeightsVersion || version == kRowsVersion;
+         version == kWeightsVersion || version == kRowsVersion || version == kLostNamesVersion ||
+         version == kIdsAreVersion;
 }
 
 /// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
@@ -383,11 +391,11 @@ Json whole_json(const std::string& text, const std::filesystem::path& path, std:
     throw std::runtime_error("format: this is not the manifest of an unweave store");
   const Json& version = json.at("version");
   if (old ? version != *old : !is_present(version)) throw DataError(version_fault(path, version));
-  const std::string body = json.at("contents").dump();
+  const std::string body = text_of_json(json.at("contents"));
   if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
     throw std::runtime_error("checksum: the contents are damaged");
   // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
-  if (json.dump(1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
+  if (text_of_json(json, 1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
   return json;
 }
 
@@ -402,7 +410,9 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
     if (json.at("version") != manifest.version())
-      throw std::runtime_error("version: with names, expiries, weights or kept rows it is another one than without");
+      throw std::runtime_error(
+          "version: with names, expiries, weights, kept rows, lost names or numbers that are names it is another one "
+          "than without");
     return manifest;
   });
 }
@@ -414,7 +424,7 @@ std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store)
     const Json version = parse_json(text).at("version");
     if (is_present(version)) return std::nullopt;
     for (int old = kOldestManifest; old < kManifestVersion; ++old)
-      if (version == old) return OldManifest{old, whole_json(text, path, old).at("contents").dump()};
+      if (version == old) return OldManifest{old, text_of_json(whole_json(text, path, old).at("contents"))};
     throw DataError(version_fault(path, version));
   });
 }
@@ -435,9 +445,11 @@ std::string manifest_text(const Manifest& manifest) {
     contents["scale"] = manifest.scale.divisor;
   if (manifest.names)
     contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
+  if (manifest.ids_are) contents["ids_are"] = text_of(*manifest.ids_are);
   if (manifest.max_weight > 1) contents["weights"] = {{"max", manifest.max_weight}, {"sum", manifest.weight_sum}};
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
-  return manifest_text_of(contents.dump(), manifest.version());
+  if (manifest.lists_lost_names) contents["lost_names"] = true;
+  return manifest_text_of(text_of_json(contents), manifest.version());
 }
 
 std::string manifest_text_of(const std::string& contents, int version) {
@@ -445,7 +457,7 @@ std::string manifest_text_of(const std::string& contents, int version) {
                      {"version", version},
                      {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
                      {"contents", Json::parse(contents)}};
-  return json.dump(1) + "\n";
+  return text_of_json(json, 1) + "\n";
 }
 
 void write_manifest(const std::filesystem::path& store, const Manifest& manifest) {

@@ -45,6 +45,8 @@ struct Manifest {
   std::string order = "none";           ///< how the positions of nodes were chosen
   std::optional<FileEntry> order_file;  ///< the permutation; absent under "none", where ids are positions
   std::optional<NameEntries> names;     ///< what users call the nodes; absent where they have numbers alone
+  /// What a number means where nodes have names; absent where no name is a number of another node.
+  std::optional<IdsAre> ids_are;
 
   std::uint64_t edges = 0;       ///< undirected, in this generation
   std::uint32_t max_weight = 1;  ///< declared: weights of edges are integers up to it; 1 where edges have none
@@ -53,8 +55,11 @@ struct Manifest {
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
-  std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
-  std::optional<FileEntry> expiries;  ///< when which edges are to be removed; absent where none is
+  std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
+  /// Whether `changes` lists the names that removed nodes have lost. Where nodes have names and were cleared, and it does not, an
+  /// older program has written it, for which a cleared node without edges and data had lost its name.
+  bool lists_lost_names = false;
+  std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
 
   std::optional<PropagationSpec> propagation;
   std::vector<LevelFiles> levels;  ///< 0 .. L

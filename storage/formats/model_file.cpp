@@ -74,7 +74,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& model)
 }
 
 ModelFile read_model_file(const std::filesystem::path& path) {
-  const File file = File::open_own(path);
+  const File file = File::open_stored(path);
   const std::uint64_t size = file.size();
   ModelHeader header;
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));

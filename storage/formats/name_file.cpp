@@ -6,9 +6,11 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "storage/io/checksum.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 namespace {
@@ -27,26 +29,29 @@ SealedName index_file(const std::filesystem::path& store) {
   return {store, "names", "index", "index", "nameidx"};
 }
 
+/// Why a text cannot stand in an edge or a request as a name, whatever its characters are; null where it can.
+const char* word_fault(std::string_view name) noexcept {
+  if (name.empty()) return "it is empty";
+  if (name.size() > kMostNameBytes) return "it is longer than 255 bytes";
+  if (name[0] == '#') return "it begins with #, as comments do";
+  if (name.front() == ' ') return "it begins with a blank";
+  if (name.back() == ' ') return "it ends with a blank";
+  return nullptr;
+}
+
+/// name_fault() of a name that a store has, which an older program may have taken.
+const char* stored_name_fault(std::string_view name) noexcept {
+  if (const char* const fault = word_fault(name)) return fault;
+  constexpr char32_t kFirstTaken = 0xA0;  // what they took and name_fault() refuses is above
+  std::optional<TextFault> fault = text_fault(name);
+  while (fault && fault->is_utf8 && fault->character >= kFirstTaken)
+    fault = text_fault(name, {}, fault->byte + fault->bytes);
+  return fault ? fault->what : nullptr;
+}
+
 /// Highest bits of a hash that number its bucket.
 unsigned bucket_bits(std::uint64_t named) noexcept {
   return named <= kNamesABucket ? 0U : static_cast<unsigned>(std::bit_width((named - 1) / kNamesABucket));
-}
-
-/// The length of the UTF-8 character that begins here; 0 where none does (RFC 3629).
-std::size_t character_bytes(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
-  };
-  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4 || !follows(1)) return 0;
-  if (first < 0xE0) return 2;
-  if (!follows(2)) return 0;
-  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
-  if (first < 0xF0) return (first == 0xE0 && byte(1) < 0xA0) || surrogate ? 0 : 3;
-  const bool outside = (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) >= 0x90);
-  return outside || !follows(3) ? 0 : 4;
 }
 
 std::uint64_t sum_of_bytes(std::uint64_t word) noexcept {
@@ -70,20 +75,19 @@ std::uint64_t sum_of_lengths(const std::byte* lengths, unsigned count) noexcept 
 }  // namespace
 
 const char* name_fault(std::string_view name) noexcept {
-  if (name.empty()) return "it is empty";
-  if (name.size() > kMostNameBytes) return "it is longer than 255 bytes";
-  if (name[0] == '#') return "it begins with #, as comments do";
-  for (std::size_t at = 0; at < name.size();) {
-    const auto first = static_cast<unsigned char>(name[at]);
-    if (first == ' ' || first == '\t') return "it has a blank or a tab";
-    if (first == ',') return "it has a comma";
-    if (first < ' ' || first == 0x7F) return "it has a control character";
-    const std::size_t length = character_bytes(name.substr(at));
-    if (length == 0) return "it is not UTF-8";
-    if (first == 0xC2 && static_cast<unsigned char>(name[at + 1]) < 0xA0) return "it has a control character";
-    at += length;
-  }
-  return nullptr;
+  if (const char* const fault = word_fault(name)) return fault;
+  const std::optional<TextFault> fault = text_fault(name);
+  return fault ? fault->what : nullptr;
+}
+
+std::string_view text_of(IdsAre ids_are) noexcept {
+  return ids_are == IdsAre::names ? "names" : "positions";
+}
+
+std::optional<IdsAre> ids_are_of(std::string_view text) noexcept {
+  for (const IdsAre one : {IdsAre::names, IdsAre::positions})
+    if (text == text_of(one)) return one;
+  return std::nullopt;
 }
 
 std::uint64_t name_hash(std::string_view name) noexcept {
@@ -172,7 +176,7 @@ void NameList::verify() const {
     for (NodeId i = 0; i < kBlockNames; ++i) {
       if (lengths[i] == std::byte{0}) continue;
       if (first + std::uint64_t{i} >= nodes_) file_.fail(block.begin + i, "a name behind the last node");
-      if (const char* const fault = name_fault(name(first + i)))
+      if (const char* const fault = stored_name_fault(name(first + i)))
         file_.fail(block.begin + i, "the name of node " + std::to_string(first + i) + ": " + fault);
       ++count;
     }

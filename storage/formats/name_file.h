@@ -30,11 +30,18 @@ inline constexpr NodeId kBlockNames = 64;
 /// Names that share a hash, at most: two are rare among all names that there will ever be, more are made by somebody.
 inline constexpr std::size_t kMostEqualHashes = 16;
 
-/// Why a text is no name of a node, "it has a blank"; null where it is one. A name is valid UTF-8 of 1 to 255 bytes without
-/// blanks, commas and control characters, which part words in requests and edges, and does not begin with #.
+/// Why a text is no name of a node, "it ends with a blank"; null where it is one. A name is a plain text (plain_text.h) of 1 to 255
+/// bytes that neither begins nor ends with a blank, which readers of tables drop, and does not begin with #.
 [[nodiscard]] const char* name_fault(std::string_view name) noexcept;
 
 [[nodiscard]] std::uint64_t name_hash(std::string_view name) noexcept;
+
+/// What a number means, in files and requests, where nodes have names: the name that is written so, or the place among the names,
+/// from 0.
+enum class IdsAre : std::uint8_t { names, positions };
+[[nodiscard]] std::string_view text_of(IdsAre ids_are) noexcept;
+/// The meaning that a text says; nothing for another text.
+[[nodiscard]] std::optional<IdsAre> ids_are_of(std::string_view text) noexcept;
 
 /// The two files of a store's names.
 struct NameEntries {
@@ -68,7 +75,8 @@ class NameList {
   [[nodiscard]] std::uint64_t named() const noexcept { return file_.parameters()[1]; }
   /// The name of a node below nodes(); empty where it has none. Lives as long as this object.
   [[nodiscard]] std::string_view name(NodeId id) const;
-  /// Checks every byte: what name() relies on, and that each name is one.
+  /// Checks every byte: what name() relies on, and that each name is one, or was one for older programs, which took marks of
+  /// the direction of writing, separators of lines and byte order marks.
   void verify() const;
 
   // name() in steps, for lookups that overlap the waits of many names.

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "storage/formats/class_names.h"
+
 namespace unweave {
 
 FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels) {
@@ -12,9 +14,10 @@ FileEntry write_labels(const std::filesystem::path& store, std::span<const std::
 }
 
 std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes,
-                                      std::uint32_t classes) {
+                                      std::uint32_t classes, std::vector<std::string>* names) {
   const SealedFile file(store, entry, "labels");
-  if (file.size() != std::uint64_t{nodes} * 4) file.fail(file.size(), "not one label a node");
+  std::vector<std::string> found = class_names_in(file, nodes, classes);  // with the size of the file
+  if (names != nullptr) *names = std::move(found);
   const auto labels = file.values<std::int32_t>(0, nodes);
   for (std::size_t node = 0; node < labels.size(); ++node)
     if (labels[node] < kNoLabel || (labels[node] >= 0 && static_cast<std::uint32_t>(labels[node]) >= classes))

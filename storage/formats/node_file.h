@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,9 +18,11 @@ namespace unweave {
 inline constexpr std::int32_t kNoLabel = -1;
 
 FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels);
-/// One label a node, each kNoLabel or below `classes`. Throws FormatError.
+/// One label a node, each kNoLabel or below `classes`. `names`: takes those of the classes, none where they have numbers alone. Throws
+/// FormatError.
 [[nodiscard]] std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry,
-                                                    NodeId nodes, std::uint32_t classes);
+                                                    NodeId nodes, std::uint32_t classes,
+                                                    std::vector<std::string>* names = nullptr);
 
 /// `name` is train, valid or test, or of other sorted ids, which belong to another folder.
 FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids,

@@ -22,7 +22,7 @@ class OrderFile {
   /// Throws DataError, FormatError.
   OrderFile(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
 
-  /// Both take an id below N and give one. Throw FormatError.
+  /// Both take an id below N and give one. Throw FormatError, also where the other direction does not lead back.
   [[nodiscard]] NodeId position(NodeId user) const { return at(user); }
   [[nodiscard]] NodeId user(NodeId position) const { return at(std::uint64_t{nodes_} + position); }
   /// Asks for what position(user) reads: the order of a large graph lies on a disk, and requests name nodes anywhere.

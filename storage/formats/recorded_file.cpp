@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 
@@ -28,7 +29,7 @@ std::string root_of(const File& file, std::uint64_t bytes) {
 }  // namespace
 
 FileEntry record_file(const std::filesystem::path& store, const std::string& path, std::uint64_t bytes) {
-  return {path, bytes, root_of(File::open_read(store / path), bytes)};
+  return {path, bytes, root_of(File::open_stored(store / path), bytes)};
 }
 
 bool begins_as_recorded(const File& file, const FileEntry& record) {
@@ -38,9 +39,8 @@ bool begins_as_recorded(const File& file, const FileEntry& record) {
 void require_as_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy) {
   const std::filesystem::path path = store / record.path;
   const auto fail = [&](const std::string& what) { throw RecordError(path, what, remedy); };
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) fail("it is missing, and was there when the store was closed");
-  const File file = File::open_read(path);
+  if (!has_entry(path)) fail("it is missing, and was there when the store was closed");
+  const File file = File::open_stored(path);
   const std::uint64_t size = file.size();
   if (size < record.bytes)
     fail("byte " + std::to_string(size) + ": the file was cut: it had " + std::to_string(record.bytes) +

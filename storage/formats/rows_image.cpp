@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 
 namespace unweave {
 namespace {
@@ -52,9 +53,7 @@ RowsImage::RowsImage(const std::filesystem::path& store, std::uint32_t level, No
 }
 
 RowsImage::~RowsImage() {
-  if (temporary_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+  if (!temporary_.empty()) drop_entry(temporary_);
 }
 
 RowsImage::Files RowsImage::files() {

@@ -29,6 +29,11 @@ class Arrays {
     at_ += count * sizeof(T);
     return values;
   }
+  /// All values that are left.
+  template <class T>
+  std::span<const T> rest() {
+    return next<T>(at_ < file_.size() ? (file_.size() - at_) / sizeof(T) : 0);
+  }
   void align(std::uint64_t unit) { at_ = (at_ + unit - 1) / unit * unit; }
   void finish() const {
     if (at_ != file_.size()) file_.fail(at_, "the file is longer than its contents");
@@ -133,9 +138,10 @@ FileEntry write_changes(const std::filesystem::path& store, const Changes& chang
     writer.append_values(std::span<const NodeId>(&row.node, 1));
     writer.append_values(std::span<const std::uint32_t>(*row.words));
   }
+  writer.append_values(std::span<const NodeId>(changes.lost_names));
   FileEntry entry = writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size(),
                                    changes.labels.size(), changes.splits.size(), changes.rows.size()});
-  make_private(File::open_read(store / entry.path));  // it names what was removed
+  make_private(File::open_stored(store / entry.path));  // it names what was removed
   return entry;
 }
 
@@ -155,7 +161,9 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
     changes.rows.push_back({node, std::make_shared<const std::vector<std::uint32_t>>(next_row(arrays, scope.columns))});
     check_row(file, *changes.rows.back().words, scope.columns);
   }
+  if (scope.lost_names) changes.lost_names = copy_of(arrays.rest<NodeId>());
   arrays.finish();
+  check_nodes(file, changes.lost_names, nodes);
   check_edges(file, changes.removed, scope);
   check_edges(file, changes.inserted, scope);
   check_nodes(file, changes.cleared, nodes);

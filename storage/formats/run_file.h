@@ -1,7 +1,7 @@
 // storage/formats/run_file.h - what a checkpoint adds to immutable base files, always in absolute values, so that reading it twice
 // does no harm (FORMAT.md, "Runs").
 //
-//   changes   edges, cleared nodes, rows of features, labels and splits that differ from the files of these
+//   changes   edges, cleared nodes, rows of features, labels and splits that differ from the files of these, names that are lost
 //   run       rows of one level that differ from its partitions, and reference counts that differ from its counts file
 //   counts    u32 for each node: references from the level above
 //   stale     rows whose published normalised sums lag behind, as packed differences
@@ -58,6 +58,8 @@ struct Changes {
   std::vector<SetLabel> labels;  ///< sorted by node, as the next two
   std::vector<SetSplit> splits;
   std::vector<SetRow> rows;
+  std::vector<NodeId>
+      lost_names;  ///< sorted; nodes that were removed, and had a name, which the files have until a purge
 
   friend bool operator==(const Changes&, const Changes&) = default;
 };
@@ -68,6 +70,7 @@ struct ChangesScope {
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
   std::uint32_t max_weight = 1;  ///< how often an edge may stand there
+  bool lost_names = false;       ///< whether they list lost names, as the manifest says
 };
 
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes);

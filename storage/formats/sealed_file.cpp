@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/map_guard.h"
@@ -56,11 +57,9 @@ std::span<const std::byte> raw(const Header& header, std::size_t bytes) {
 
 std::filesystem::path SealedName::make_temporary() const {
   const std::filesystem::path path = store / folder;
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) throw_system_error("create the folder", path, error.value());
+  make_folders(path);
   std::filesystem::path temporary = path / ("." + stem + "." + extension + ".new");
-  std::filesystem::remove(temporary, error);
+  drop_entry(temporary);
   return temporary;
 }
 
@@ -85,7 +84,7 @@ SealedHeader seal(const SealedName& name, std::uint64_t payload_bytes, const Sea
 }
 
 FileEntry sealed_entry(const std::filesystem::path& store, const std::string& path) {
-  const File file = File::open_read(store / path);
+  const File file = File::open_stored(store / path);
   const std::uint64_t bytes = file.size();
   if (bytes < kSealedHeaderBytes)
     throw FormatError(store / path, "byte " + std::to_string(bytes), "the file is shorter than its header");
@@ -96,9 +95,8 @@ FileEntry sealed_entry(const std::filesystem::path& store, const std::string& pa
 
 void publish_sealed(const SealedName& name, const std::filesystem::path& temporary, const FileEntry& entry) {
   const std::filesystem::path target = name.store / entry.path;
-  std::error_code ignored;
-  if (std::filesystem::exists(target, ignored)) File::open_read(temporary).sync();
-  if (::rename(temporary.c_str(), target.c_str()) != 0) throw_system_error("rename", temporary, errno);
+  if (has_entry(target)) File::open_stored(temporary).sync();
+  rename_entry(temporary, target);
 }
 
 SealedWriter::SealedWriter(SealedName name) : name_(std::move(name)), out_(File::create(name_.make_temporary())) {
@@ -107,9 +105,7 @@ SealedWriter::SealedWriter(SealedName name) : name_(std::move(name)), out_(File:
 }
 
 SealedWriter::~SealedWriter() {
-  if (!out_.is_open()) return;
-  std::error_code ignored;
-  std::filesystem::remove(out_.path(), ignored);
+  if (out_.is_open()) drop_entry(out_.path());
 }
 
 void SealedWriter::append(std::span<const std::byte> bytes) {
@@ -156,7 +152,7 @@ FileEntry SealedWriter::finish(const SealedParameters& parameters) {
 void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files) {
   std::set<std::filesystem::path> folders{store};
   for (const FileEntry& entry : files) {
-    File::open_read(store / entry.path).sync();
+    File::open_stored(store / entry.path).sync();
     for (auto folder = (store / entry.path).parent_path(); folder != store && folder.has_relative_path();
          folder = folder.parent_path())
       folders.insert(folder);
@@ -259,10 +255,10 @@ void SealedFile::forget(std::uint64_t offset, std::uint64_t length) const noexce
   const std::uint64_t last = (kSealedHeaderBytes + std::min(size_, offset + length)) / page * page;
   if (first >= last) return;
   ::madvise(const_cast<std::byte*>(map_ + first), last - first, MADV_DONTNEED);  // what is mapped stays in the cache
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)::posix_fadvise(fd, static_cast<off_t>(first), static_cast<off_t>(last - first), POSIX_FADV_DONTNEED);
-  ::close(fd);
+  const File file = File::try_open_stored(path_);
+  if (!file.is_open()) return;
+  (void)::posix_fadvise(file.descriptor(), static_cast<off_t>(first), static_cast<off_t>(last - first),
+                        POSIX_FADV_DONTNEED);
 }
 
 void SealedFile::ask(std::uint64_t first, std::uint64_t last) const noexcept {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "storage/io/checksum.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -19,9 +20,7 @@ SealedImage::SealedImage(SealedName name, std::uint64_t expected_bytes, WriteBeh
       out_(std::make_unique<ScatteredWriter>(temporary_, expected_bytes, queue)) {}
 
 SealedImage::~SealedImage() {
-  if (temporary_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+  if (!temporary_.empty()) drop_entry(temporary_);
 }
 
 void SealedImage::put(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -109,8 +108,8 @@ FileEntry SealedImage::publish() {
 
 void SealedImage::publish_as(const std::filesystem::path& path) {
   assert(is_written());
-  File::open_read(temporary_).sync();
-  if (::rename(temporary_.c_str(), path.c_str()) != 0) throw_system_error("rename", temporary_, errno);
+  File::open_stored(temporary_).sync();
+  rename_entry(temporary_, path);
   temporary_.clear();
   sync_directory(path.parent_path());
 }

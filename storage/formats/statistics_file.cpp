@@ -177,7 +177,7 @@ void StatisticsWriter::finish() {
 }
 
 StatisticsFile::StatisticsFile(const std::filesystem::path& path, const StatisticsShape& shape, bool writable)
-    : file_(writable ? File::open_write(path) : File::open_read(path)), shape_(shape) {
+    : file_(writable ? File::open_own(path) : File::open_stored(path)), shape_(shape) {
   if (writable) make_private(file_);
   StatisticsHeader header;
   file_.read_at(0, std::as_writable_bytes(std::span(&header, 1)));

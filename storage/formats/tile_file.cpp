@@ -10,6 +10,7 @@
 #include <charconv>
 #include <utility>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -157,7 +158,7 @@ void TileImage::publish() {
 TileFile::TileFile(const std::filesystem::path& path, NodeId nodes)
     : file_(with_remedy(path,
                         [&] {
-                          if (!std::filesystem::is_regular_file(path)) throw_damaged(path, "it is not a file");
+                          if (!is_file(path)) throw_damaged(path, "it is not a file");
                           const std::filesystem::path folder = path.parent_path();
                           return SealedFile(folder, sealed_entry(folder, path.filename().string()), kTileKind);
                         })),

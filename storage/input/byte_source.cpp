@@ -8,6 +8,7 @@
 
 #include "storage/input/memory_array.h"
 #include "storage/input/raw_bytes.h"
+#include "storage/input/tables/column_choice.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -35,12 +36,34 @@ void require_suffix_matches(const InputFile& file, const std::filesystem::path& 
 }  // namespace
 
 InputFile named_input(const std::string& text) {
-  constexpr std::string_view kOpens = ".npz[";
-  const std::size_t at = text.ends_with(']') ? text.find(kOpens) : std::string::npos;
   std::error_code unreadable;
-  if (at == std::string::npos || std::filesystem::exists(text, unreadable)) return InputFile{text, {}};
-  const std::size_t member = at + kOpens.size();
-  return InputFile{text.substr(0, member - 1), text.substr(member, text.size() - 1 - member)};
+  if (!text.ends_with(']') || std::filesystem::exists(text, unreadable)) return InputFile{text, {}};
+  // From the end, since a folder may have brackets in its name; those within quotes are part of a column's name.
+  const auto opening = [](std::string_view part) {
+    bool quoted = false;
+    for (std::size_t at = part.size() - 1; at-- > 0;) {
+      quoted ^= part[at] == '"';
+      if (part[at] == '[' && !quoted) return at;
+    }
+    return std::string_view::npos;
+  };
+  const std::size_t last = opening(text);
+  if (last == std::string::npos || last == 0) return InputFile{text, {}};
+  InputFile file{text.substr(0, last), {}};
+  const std::string inner = text.substr(last + 1, text.size() - last - 2);
+  if (file.path.extension() == ".npz") {
+    file.member = inner;
+    return file;
+  }
+  file.columns = inner;
+  constexpr std::string_view kArchive = ".npz[";
+  const std::string before = file.path.string();
+  if (const std::size_t at = before.find(kArchive); before.ends_with(']') && at != std::string::npos) {
+    const std::size_t member = at + kArchive.size();
+    file.path = before.substr(0, member - 1);
+    file.member = before.substr(member, before.size() - 1 - member);
+  }
+  return file;
 }
 
 std::filesystem::path display_name(const InputFile& file) {
@@ -48,7 +71,45 @@ std::filesystem::path display_name(const InputFile& file) {
   return file.path == "-" ? "standard input" : file.path;
 }
 
-ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), remark_(file.remark), buffer_(kBufferBytes) {
+ByteSource::ByteSource(const InputFile& file, std::unique_ptr<RawBytes> bytes)
+    : name_(display_name(file)),
+      remark_(file.remark),
+      header_(file.header),
+      header_key_(file.header_key),
+      raw_(std::move(bytes)),
+      buffer_(kBufferBytes) {}
+
+ByteSource::ByteSource(const InputFile& file) : ByteSource(file, nullptr) {
+  const ColumnChoice choice(file.columns);
+  InputFile table = file;
+  table.columns.clear();
+  std::error_code unreadable;
+  if (!file.memory && file.member.empty() && std::filesystem::is_directory(file.path, unreadable)) {
+    if (choice.by_name()) table.header = Header::yes;  // which each part has
+    raw_ = open_folder_bytes(table);
+  } else {
+    open(file);
+  }
+  if (!choice.given()) return;
+  constexpr std::string_view kArrayMagic = "\x93NUMPY";
+  if (peek(kArrayMagic.size()).starts_with(kArrayMagic)) {
+    columns_ = file.columns;
+    return;
+  }
+  ByteSource whole(table, nullptr);
+  std::swap(whole.raw_, raw_);
+  std::swap(whole.buffer_, buffer_);
+  std::swap(whole.first_, first_);
+  std::swap(whole.last_, last_);
+  raw_ = open_chosen_columns(std::move(whole), choice, file.lines_are, file.orders);
+  if (choice.by_name()) header_ = Header::no;
+}
+
+void ByteSource::require_order_of_nodes() const {
+  raw_->require_order_of_nodes();
+}
+
+void ByteSource::open(const InputFile& file) {
   if (file.memory) {
     raw_ = open_memory_bytes(file.memory);
     reopenable_ = true;
@@ -71,6 +132,17 @@ ByteSource::ByteSource(const InputFile& file) : name_(display_name(file)), remar
     return;
   }
   if (reopenable_) raw_ = read_ahead(std::move(raw_));
+}
+
+std::string ByteSource::header_remedy(const std::string& data, const std::string& no_data) const {
+  if (header_key_.empty())
+    return "put a line above it that begins with # if it is " + data + ", or take it out if it is " + no_data;
+  return "say which by " + option("header", header_key_ + "=no") + " (" + data + ") or " +
+         option("header", header_key_ + "=yes") + " (" + no_data + ")";
+}
+
+std::string ByteSource::place_of_line(std::uint64_t line) const {
+  return raw_->place_of_line(line);
 }
 
 ByteSource::~ByteSource() = default;

@@ -12,6 +12,8 @@
 
 namespace unweave {
 
+class LineOrders;
+
 class RawBytes;
 struct MemoryArray;
 
@@ -21,19 +23,33 @@ using ChargeReader = std::function<std::shared_ptr<void>(std::uint64_t bytes)>;
 /// Takes a sentence about what was read otherwise than it stands there.
 using TakeRemark = std::function<void(const std::string& sentence)>;
 
-/// A file that the user names: a path, "-" for standard input, or one member of a zip or .npz archive; or an array in memory.
+/// Whether the first line of a text names its columns: where nobody says so, readers find out, or ask.
+enum class Header : std::uint8_t { ask, yes, no };
+
+/// What line i of a text has to do with node i: nothing, as in a list of edges; it is its row, or its name.
+enum class LinesAre : std::uint8_t { any, rows, names };
+
+/// A file that the user names: a path, a folder with the parts of a table, "-" for standard input, or one member of a zip or .npz
+/// archive; or an array in memory.
 struct InputFile {
   std::filesystem::path path;
   std::string member;     ///< empty: the whole file; else the member's name, with or without its ".npy"
   ChargeReader charge{};  ///< called with the window of a zstd file; empty: windows above kUsualWindow are refused
   TakeRemark remark{};    ///< called with each remark; empty: what would need a remark is refused
   std::shared_ptr<const MemoryArray> memory{};  ///< read in the place of a file, whose path is its name in messages
+  std::string columns{};                        ///< empty: all; else those that are meant, as ColumnChoice reads them
+  Header header = Header::ask;                  ///< that of a text
+  bool words_are_data = false;                  ///< a line of words may be names, and so no header
+  LinesAre lines_are = LinesAre::any;           ///< those of a text
+  std::shared_ptr<LineOrders> orders{};  ///< those of the tables that are read beside it; empty: nobody compares them
+  std::string header_key{};  ///< what messages name where the header may be said: "edges" for --header edges=yes
 };
 
 /// The largest window in bytes that zstd takes at its levels up to 19 without --long.
 inline constexpr std::uint64_t kUsualWindow = std::uint64_t{1} << 23;
 
-/// The file that a user's text names: a path, or FILE.npz[MEMBER] for one array of an archive.
+/// The file that a user's text names: a path, FILE.npz[MEMBER] for one array of an archive, FILE[COLUMNS] for columns of a table, or
+/// FILE.npz[MEMBER][COLUMNS]. A file whose own name ends so is meant itself where it is there.
 [[nodiscard]] InputFile named_input(const std::string& text);
 
 /// An array in memory as an input: it is read as a .npy file of it would be. `descr` is NumPy's name of its type ("<i8").
@@ -55,6 +71,8 @@ class ByteSource {
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
   explicit ByteSource(const InputFile& file);
+  /// Bytes that are made from a file, whose name is for messages.
+  ByteSource(const InputFile& file, std::unique_ptr<RawBytes> bytes);
   ~ByteSource();
   ByteSource(ByteSource&&) noexcept;
   ByteSource& operator=(ByteSource&&) = delete;
@@ -63,6 +81,18 @@ class ByteSource {
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }
   /// Whether constructing another source from the same InputFile gives the same bytes (false for pipes).
   [[nodiscard]] bool reopenable() const noexcept { return reopenable_; }
+
+  [[nodiscard]] Header header() const noexcept { return header_; }
+  /// What to do where a first line may be data or no data, for messages.
+  [[nodiscard]] std::string header_remedy(const std::string& data, const std::string& no_data) const;
+  /// Columns that are asked for, of an array, which whoever reads it chooses; those of a text are chosen already.
+  [[nodiscard]] const std::string& columns() const noexcept { return columns_; }
+  /// Where a line lies that was read, counted from 1, for messages.
+  [[nodiscard]] std::string place_of_line(std::uint64_t line) const;
+
+  /// What the user was asked for is a line for each node, in the order of the nodes, and the bytes were read to their end: throws
+  /// InputError where other columns of the table say that the lines stand in another order (tables/line_order.h).
+  void require_order_of_nodes() const;
 
   /// Gives a sentence, after the file's name, to who takes remarks; false where nobody does.
   bool remark(const std::string& sentence) const;
@@ -80,7 +110,11 @@ class ByteSource {
  private:
   std::filesystem::path name_;
   TakeRemark remark_;
+  Header header_;
+  std::string header_key_;
+  std::string columns_;
   bool reopenable_ = false;
+  void open(const InputFile& file);
   std::unique_ptr<RawBytes> raw_;
   std::vector<char> buffer_;
   std::size_t first_ = 0;  // bytes [first_, last_) of buffer_ wait

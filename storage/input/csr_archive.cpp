@@ -18,11 +18,18 @@ std::optional<CsrMembers> find_csr(const std::vector<std::string>& members, std:
   return std::nullopt;
 }
 
-std::string matrix_format(const std::filesystem::path& archive) {
-  NpyReader reader(InputFile{archive, "format"});
-  std::string text = reader.read_small_bytes();
+void require_matrix_format(const std::filesystem::path& archive, const std::vector<std::string>& members,
+                           const std::vector<std::string>& known) {
+  const auto has = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  if (!has(members, "format") || !has(members, "shape")) return;
+  const InputFile format{archive, "format"};
+  std::string text = NpyReader(format).read_small_bytes();
   std::erase(text, '\0');
-  return text;
+  if (has(known, text)) return;
+  throw InputError(display_name(format), "element []", "the matrix is stored as '" + text + "', not csr",
+                   "save matrix.tocsr() with scipy.sparse.save_npz");
 }
 
 std::pair<std::uint64_t, std::uint64_t> matrix_shape(const std::filesystem::path& archive, const std::string& member) {

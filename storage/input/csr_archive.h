@@ -14,14 +14,21 @@ namespace unweave {
 /// Names of the arrays of a CSR matrix.
 struct CsrMembers {
   std::string data, indices, indptr, shape;
+
+  /// These, and what scipy.sparse.save_npz writes beside them.
+  [[nodiscard]] std::vector<std::string> saved_by_scipy() const {
+    return {data, indices, indptr, shape, "format", "_is_array"};
+  }
 };
 
 /// The names with this prefix, where the archive has them all: "" as scipy.sparse.save_npz writes them, "attr_" and "adj_" in
 /// the archives of Shchur et al.
 [[nodiscard]] std::optional<CsrMembers> find_csr(const std::vector<std::string>& members, std::string_view prefix);
 
-/// The word in "format", where scipy says how the arrays are meant: those of a CSC matrix look just like CSR.
-[[nodiscard]] std::string matrix_format(const std::filesystem::path& archive);
+/// Throws InputError where scipy says in "format" that the arrays are meant in a way that is not among `known`: those of a CSC or BSR
+/// matrix look just like CSR.
+void require_matrix_format(const std::filesystem::path& archive, const std::vector<std::string>& members,
+                           const std::vector<std::string>& known);
 
 /// Rows and columns. Throws InputError.
 [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> matrix_shape(const std::filesystem::path& archive,

@@ -9,6 +9,7 @@
 #include "storage/input/csr_archive.h"
 #include "storage/input/feature_formats.h"
 #include "storage/input/foreign_format.h"
+#include "storage/input/only_members.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -199,16 +200,6 @@ class CsrFeatures final : public FeatureReader {
   std::vector<std::pair<std::uint32_t, double>> sorted_;
 };
 
-/// Throws InputError for another format than CSR.
-void require_csr_format(const std::filesystem::path& path) {
-  const std::string text = matrix_format(path);
-  if (text != "csr") {
-    throw InputError(display_name(InputFile{path, "format"}), "element []",
-                     "the matrix is stored as '" + text + "', not csr",
-                     "save matrix.tocsr() with scipy.sparse.save_npz");
-  }
-}
-
 std::unique_ptr<FeatureReader> open_csr_archive(const std::filesystem::path& path, const CsrMembers& names) {
   const auto [rows, columns] = matrix_shape(path, names.shape);
   auto features =
@@ -233,7 +224,9 @@ std::string some_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optional<std::uint64_t> rows) {
+namespace {
+
+std::unique_ptr<FeatureReader> open_all_features(const InputFile& file, std::optional<std::uint64_t> rows) {
   if (file.memory || !file.member.empty() || !is_zip(file.path)) {
     ByteSource source(file);
     if (!is_npy(file, source)) {
@@ -241,24 +234,34 @@ std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optiona
       if (!rows)
         throw InputError(source.name(), "byte 0", "not a .npy array; text does not tell the number of nodes",
                          "give " + option("nodes", "N") + " if it is text");
-      return open_text_features(std::move(source), *rows);
+      return open_text_features(std::move(source), *rows, !file.columns.empty());
     }
-    return open_npy_features(NpyReader(std::move(source)));
+    NpyReader array(std::move(source), true);
+    const ColumnChoice choice(array.columns());
+    return open_npy_features(std::move(array), choice, !file.memory);
   }
   const std::vector<std::string> members = npz_members(file.path);
-  const auto has = [&](std::string_view name) {
-    return std::find(members.begin(), members.end(), name) != members.end();
-  };
+  require_matrix_format(file.path, members, {"csr"});
   for (const std::string_view prefix : {"", "attr_"})
     if (const auto names = find_csr(members, prefix)) {
-      if (prefix.empty() && has("format")) require_csr_format(file.path);
-      return open_csr_archive(file.path, *names);
+      if (prefix.empty()) require_only(file.path, members, names->saved_by_scipy());
+      return choose_columns(open_csr_archive(file.path, *names), ColumnChoice(file.columns));
     }
-  if (members.size() == 1) return open_npy_features(NpyReader(InputFile{file.path, members[0]}));
-  if (has("arr_0")) return open_npy_features(NpyReader(InputFile{file.path, "arr_0"}));
+  if (members.size() == 1)
+    return open_npy_features(NpyReader(InputFile{file.path, members[0]}), ColumnChoice(file.columns), true);
   throw InputError(file.path, "members", "no CSR matrix (data, indices, indptr, shape) and not one dense array",
                    "name one array, as " + file.path.string() + "[NAME]: it has " + some_of(members) +
                        "; or save the features alone with scipy.sparse.save_npz or numpy.save");
+}
+
+}  // namespace
+
+std::unique_ptr<FeatureReader> open_features(const InputFile& file, std::optional<std::uint64_t> rows) {
+  try {
+    return open_all_features(file, rows);
+  } catch (const UsageError& error) {  // there are no such columns
+    throw InputError(display_name(file), "columns", error.message(), "name columns that there are");
+  }
 }
 
 std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns) {

@@ -6,6 +6,8 @@
 
 #include "storage/input/feature_formats.h"
 #include "storage/input/line_reader.h"
+#include "storage/input/name_reader.h"
+#include "storage/input/tables/first_column.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -30,11 +32,16 @@ void require_matrix(const NpyReader& array) {
   check_feature_shape(array.name(), header.shape[0], header.shape[1]);
 }
 
+/// What a first column of numbers may be.
+enum class FirstColumnIs { known, unsaid, left_out };
+
 class NpyFeatures final : public FeatureReader {
  public:
   /// `array` has passed require_matrix().
-  explicit NpyFeatures(NpyReader array)
-      : FeatureReader(array.header().shape[0], array.header().shape[1], false), array_(std::move(array)) {}
+  NpyFeatures(NpyReader array, FirstColumnIs first)
+      : FeatureReader(array.header().shape[0], array.header().shape[1], false),
+        array_(std::move(array)),
+        first_(first) {}
 
   bool next(FeatureBatch& batch, std::size_t max_values) override {
     const std::uint64_t left = rows() - row_;
@@ -53,31 +60,54 @@ class NpyFeatures final : public FeatureReader {
       }
     }
     row_ += rows_wanted;
+    if (first_ != FirstColumnIs::known) check_first(batch);
     return true;
   }
   void skip(std::uint64_t rows) override {
     array_.skip(rows * columns());
     row_ += rows;
+    first_column_.leave();
   }
 
  private:
+  void check_first(const FeatureBatch& batch) {
+    for (std::size_t i = 0; i < batch.values.size(); i += static_cast<std::size_t>(columns()))
+      first_column_.see(batch.values[i]);
+    if (row_ < rows()) return;
+    first_ == FirstColumnIs::unsaid ? first_column_.require_feature(array_.name())
+                                    : first_column_.require_order(array_.name());
+  }
+
   NpyReader array_;
+  FirstColumnIs first_;
+  FirstColumn first_column_;
   std::uint64_t row_ = 0;
 };
 
 class TextFeatures final : public FeatureReader {
  public:
-  TextFeatures(LineReader lines, std::uint64_t rows, std::vector<double> first)
-      : FeatureReader(rows, first.size(), false), lines_(std::move(lines)), waiting_(std::move(first)) {}
+  /// `are_chosen`: columns were named.
+  TextFeatures(LineReader lines, std::uint64_t rows, std::vector<double> first, bool are_chosen)
+      : FeatureReader(rows, first.size(), false),
+        lines_(std::move(lines)),
+        waiting_(std::move(first)),
+        are_chosen_(are_chosen) {}
 
   /// The next row that is no comment; empty at the end. `expected` columns, 0 for any number.
-  static std::vector<double> read_row(LineReader& lines, std::uint64_t expected) {
+  /// `are_chosen`: columns were named.
+  static std::vector<double> read_row(LineReader& lines, std::uint64_t expected, bool are_chosen = true) {
     std::vector<double> row;
+    std::size_t named = 0;  // columns of a header
     row.reserve(static_cast<std::size_t>(expected));
     std::string_view line;
     while (lines.next(line)) {
       Fields fields(line);
-      if (fields.at_end() || fields.first() == '#' || lines.skips_header(line)) continue;
+      if (fields.at_end() || fields.first() == '#') continue;
+      if (lines.skips_header(line)) {
+        named = Fields(line).count();
+        if (!are_chosen) require_no_ids(line, lines);
+        continue;
+      }
       while (!fields.at_end()) {
         double value = 0;
         Fields copy = fields;
@@ -86,22 +116,54 @@ class TextFeatures final : public FeatureReader {
         if (error != std::errc() || (std::abs(value) > kLargest && std::isfinite(value))) {
           throw InputError(lines.name(), lines.place() + ", column " + std::to_string(row.size()),
                            quote_for_message(copy.take()) + " is not a number that fits float32",
-                           "give numbers only; put # before a header line");
+                           "give numbers only; columns are chosen by their names or places, as in " +
+                               lines.name().string() + (line.find(';') == std::string_view::npos ? "[1:]" : "[0:]"));
         }
         if (!std::isfinite(value)) {
           throw_bad_value(lines.name(), lines.place() + ", column " + std::to_string(row.size()), value);
         }
         row.push_back(static_cast<double>(static_cast<float>(value)));
       }
-      if (fields.after_comma() || (expected > 0 && row.size() != expected)) {
+      if (fields.mixed())
         throw InputError(lines.name(), lines.place(),
-                         "wrong column count: " + std::to_string(row.size() + (fields.after_comma() ? 1 : 0)) +
-                             (expected > 0 ? " instead of " + std::to_string(expected) : ", the last one empty"),
+                         "commas and blanks both part " + quote_for_message(line) +
+                             ", so that a comma may be that of a decimal number",
+                         "write decimal points, and one kind of separator");
+      const std::size_t columns = row.size() + (fields.after_comma() ? 1 : 0);
+      if (fields.after_comma() && (expected == 0 || columns == expected))
+        throw InputError(lines.name(), lines.place(), "no value behind the last comma",
+                         "write a number there, such as 0");
+      if (named > 0 && named != columns)
+        throw InputError(lines.name(), lines.place(),
+                         std::to_string(columns) + " values, and the header names " + std::to_string(named) +
+                             (named == 1 ? " column" : " columns"),
+                         "write decimal points and no decimal commas, and one name for each column");
+      if (expected > 0 && columns != expected)
+        throw InputError(lines.name(), lines.place(),
+                         "wrong column count: " + std::to_string(columns) + " instead of " + std::to_string(expected),
                          "give the same number of values on each line");
-      }
       return row;
     }
     return row;
+  }
+
+  /// A column that is called as ids are would be a feature, and its lines be taken in their order.
+  static void require_no_ids(std::string_view header, const LineReader& lines) {
+    std::string found, others;
+    std::size_t place = 0;
+    for (Fields fields(header); !fields.at_end(); ++place) {
+      const std::string word(fields.take());
+      if (found.empty() && is_header_of_names(word))
+        found = word;
+      else
+        others += (others.empty() ? "" : ",") + word;
+      if (place == 0 && !found.empty()) break;
+    }
+    if (found.empty()) return;
+    const std::string file = lines.name().string();
+    throw InputError(lines.name(), lines.place(), "the column " + found + " may have the ids of nodes, or be a feature",
+                     place == 0 ? remedy_for_ids(lines.name())
+                                : "leave it out by '" + file + "[" + others + "]', or take it by " + file + "[0:]");
   }
 
   bool next(FeatureBatch& batch, std::size_t max_values) override {
@@ -113,21 +175,26 @@ class TextFeatures final : public FeatureReader {
                          "the file ends after " + std::to_string(row_) + " of " + std::to_string(rows()) + " rows",
                          "correct the file or the number of nodes");
       }
+      if (!are_chosen_) first_column_.see(waiting_.front());
       batch.values.insert(batch.values.end(), waiting_.begin(), waiting_.end());
       waiting_.clear();
       ++batch.rows;
       ++row_;
     }
-    if (row_ == rows() && !read_row(lines_, 0).empty()) {
+    if (row_ < rows()) return true;
+    if (!read_row(lines_, 0).empty())
       throw InputError(lines_.name(), lines_.place(), "more than the " + std::to_string(rows()) + " rows declared",
                        "correct the file or the number of nodes");
-    }
+    lines_.require_order_of_nodes();
+    if (!are_chosen_ && columns() > 1) first_column_.require_feature(lines_.name());
     return batch.rows > 0;
   }
 
  private:
   LineReader lines_;
   std::vector<double> waiting_;
+  bool are_chosen_;
+  FirstColumn first_column_;
   std::uint64_t row_ = 0;
 };
 
@@ -159,9 +226,17 @@ void start_dense_batch(FeatureBatch& batch, std::uint64_t first_row, std::size_t
   batch.values.clear();
 }
 
-std::unique_ptr<FeatureReader> open_npy_features(NpyReader array) {
+std::unique_ptr<FeatureReader> open_npy_features(NpyReader array, const ColumnChoice& choice, bool is_file) {
   require_matrix(array);
-  return std::make_unique<NpyFeatures>(std::move(array));
+  const auto columns = static_cast<std::size_t>(array.header().shape[1]);
+  FirstColumnIs first = FirstColumnIs::known;
+  if (choice.given()) {
+    const std::vector<std::size_t> chosen = choice.among(columns);
+    if (std::find(chosen.begin(), chosen.end(), 0) == chosen.end()) first = FirstColumnIs::left_out;
+  } else if (is_file && columns > 1) {
+    first = FirstColumnIs::unsaid;
+  }
+  return choose_columns(std::make_unique<NpyFeatures>(std::move(array), first), choice);
 }
 
 void FeatureReader::skip(std::uint64_t rows) {
@@ -175,14 +250,14 @@ void FeatureReader::skip(std::uint64_t rows) {
 }
 
 std::unique_ptr<FeatureReader> open_text_features(const InputFile& file, std::uint64_t rows) {
-  return open_text_features(ByteSource(file), rows);
+  return open_text_features(ByteSource(file), rows, !file.columns.empty());
 }
 
-std::unique_ptr<FeatureReader> open_text_features(ByteSource source, std::uint64_t rows) {
+std::unique_ptr<FeatureReader> open_text_features(ByteSource source, std::uint64_t rows, bool are_chosen) {
   LineReader lines(std::move(source));
-  std::vector<double> first = TextFeatures::read_row(lines, 0);
+  std::vector<double> first = TextFeatures::read_row(lines, 0, are_chosen);
   check_feature_shape(lines.name(), rows, first.size());
-  return std::make_unique<TextFeatures>(std::move(lines), rows, std::move(first));
+  return std::make_unique<TextFeatures>(std::move(lines), rows, std::move(first), are_chosen);
 }
 
 }  // namespace unweave

@@ -32,7 +32,7 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
   if (options.weights) refuse_weights_file(*options.weights);
   constexpr std::string_view kBanner = "%%MatrixMarket";
   const std::string_view head = source->peek(kBanner.size());
-  if (head.starts_with(kBanner) || uncompressed_extension(file.path) == ".mtx")
+  if (head.starts_with(kBanner) || head.starts_with(kBanner.substr(1)) || uncompressed_extension(file.path) == ".mtx")
     return open_matrix_market_edges(*std::move(source), options);
   constexpr std::size_t kLookedAt = std::size_t{64} << 10;
   if (uncompressed_extension(file.path) == ".metis" ||
@@ -60,14 +60,46 @@ void EdgeReader::drop(std::uint64_t edges) {
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   std::optional<ByteSource> source;
   if (auto reader = open_other_edges(file, options, true, source)) return reader;
-  return open_text_edges(*std::move(source), options);
+  return open_text_edges(*std::move(source), options, file.columns);
 }
+
+namespace {
+
+/// An array whose numbers are names, as lines; nothing where the file is no array. Throws InputError for a matrix.
+std::optional<ByteSource> open_array_words(const InputFile& file, const EdgeOptions& options) {
+  if (!file.memory && file.member.empty() && is_zip(file.path)) {
+    if (const auto array = npz_edge_array(file, options))
+      return open_npy_words(ByteSource(array->file), array->file, array->options);
+  } else {
+    ByteSource source(file);
+    if (is_npy(file, source)) return open_npy_words(std::move(source), file, options);
+    const std::filesystem::path extension = uncompressed_extension(file.path);
+    if (extension != ".mtx" && extension != ".metis" && !source.peek(1).starts_with('%')) return std::nullopt;
+  }
+  throw InputError(display_name(file), "whole file",
+                   "rows and columns of a matrix are positions of nodes, and numbers here are names, as " +
+                       option("ids-are", "names") + " says",
+                   "write the edges as text or as an array of two columns");
+}
+
+}  // namespace
 
 OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, FindNodes find, std::string names) {
   std::optional<ByteSource> source;
-  if (auto reader = open_other_edges(file, options, false, source)) return {std::move(reader), nullptr};
-  return {nullptr, std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names),
-                                                options.ignore_weights, options.max_weight)};
+  // Arrays in memory have positions: whoever gives them has looked names up.
+  if (options.ids_are == IdsAre::names && file.path != "-" && !file.memory)
+    if (std::optional<ByteSource> words = open_array_words(file, options)) source.emplace(*std::move(words));
+  if (!source) {
+    if (auto reader = open_other_edges(file, options, false, source)) {
+      if (options.ids_are != IdsAre::names || file.memory) return {std::move(reader), nullptr};
+      throw InputError(display_name(file), "whole file",
+                       "numbers here are names, and an array from a pipe is not read so", "name a file");
+    }
+  }
+  const std::uint64_t positions = options.ids_are == IdsAre::positions ? options.num_nodes.value_or(0) : 0;
+  return {nullptr,
+          std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names), positions,
+                                       WeightRule(options.ignore_weights, options.max_weight), !file.columns.empty())};
 }
 
 }  // namespace unweave

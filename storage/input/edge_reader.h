@@ -8,6 +8,7 @@
 #include <span>
 
 #include "storage/formats/edge_place.h"
+#include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/named_edges.h"
 #include "storage/io/types.h"
@@ -35,7 +36,7 @@ class EdgeReader {
   /// How far read() has come.
   [[nodiscard]] EdgePlace place() const {
     const auto [bytes, lines] = text_place();
-    return {read_, bytes, lines, ignored_weights()};
+    return {read_, bytes, lines, left_out()};
   }
   /// Before the first read(): goes to a place that a reader of the same file under the same options has come to. Edges
   /// before it are not all looked at again. Throws as read() does.
@@ -44,14 +45,14 @@ class EdgeReader {
     read_ = place.edges;
   }
 
-  /// How many edges read() gives in all, where the file says so at its beginning (arrays do).
+  /// How many edges read() gives in all, where the file says so at its beginning (arrays do), those of weight 0 among them.
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
 
   /// The number of nodes that the file itself declares (Matrix Market does).
   [[nodiscard]] virtual std::optional<std::uint64_t> declared_nodes() const { return std::nullopt; }
 
-  /// Weights that read() has dropped so far, as EdgeOptions::ignore_weights allows.
-  [[nodiscard]] virtual std::uint64_t ignored_weights() const { return 0; }
+  /// What read() has left out so far.
+  [[nodiscard]] virtual LeftOutWeights left_out() const { return {}; }
 
  protected:
   /// Where the next line of a text begins.
@@ -74,17 +75,19 @@ class EdgeReader {
 struct EdgeOptions {
   std::optional<std::uint64_t> num_nodes;                                   ///< ids must be below it
   std::filesystem::path temp_dir = std::filesystem::temp_directory_path();  ///< for a 2 x m array from a pipe
-  bool two_rows = false;        ///< an array is 2 x m: 2 x 2 too, and m x 2 is an error
-  bool ignore_weights = false;  ///< a third number a line, or values other than 1 of a matrix, are dropped; else errors
+  bool two_rows = false;  ///< an array is 2 x m: 2 x 2 too, and m x 2 is an error
+  /// A third number a line, or values other than 1 of a matrix, are dropped, but for zeros, whose edges are; else errors.
+  bool ignore_weights = false;
   /// Above 1: edges have weights, whole numbers from 1 to this: a third number a line, "{'weight': 3}" behind an edge of
   /// NetworkX, the values of a matrix, METIS's edge weights, the array edge_weight of an archive, or what `weights` has.
   std::uint32_t max_weight = 1;
   std::optional<InputFile> weights{};  ///< `.npy` of one number an edge, for arrays of edges
+  std::optional<IdsAre> ids_are{};     ///< what numbers mean where nodes have names, where somebody has said so
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy, .mtx):
-/// - `.npy` of integers: m x 2, or 2 x m (2 x 2 is read as m x 2), C or Fortran order;
-/// - Matrix Market coordinate: pattern, real or integer (values are 1, weights, or ignored as weights, zeros too), general or
+/// - `.npy` of integers: m x 2, or 2 x m (2 x 2, which may be either, is an error, but for edge_index of an archive), C or Fortran order;
+/// - Matrix Market coordinate: pattern, real or integer (values are 1, weights, or ignored as weights), general or
 ///   symmetric, square;
 /// - `.npz`: a sparse matrix of SciPy (csr, csc, coo; values are 1, weights, or ignored as weights), the adjacency of Shchur's archives
 ///   (adj_data ..), an array edge_index, or the only array;
@@ -97,8 +100,9 @@ struct EdgeOptions {
 /// from a pipe it spools the first row to temp_dir at 4 bytes an id.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options = {});
 
-/// Edges of a graph whose nodes have names: text speaks of these, every other format of numbers below options.num_nodes. METIS is
-/// recognised by its name alone, since names may be numbers. One of both is there.
+/// Edges of a graph whose nodes have names, which text speaks of. What numbers in a text and in arrays mean, options.ids_are says;
+/// where nobody did, those in arrays are positions and those in a text are names. Matrices and METIS, which is recognised by its
+/// name alone, have positions, and are refused where numbers are names. One of both is there.
 struct OpenedEdges {
   std::unique_ptr<EdgeReader> numbers;
   std::unique_ptr<NamedEdges> names;

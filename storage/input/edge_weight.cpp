@@ -1,4 +1,4 @@
-// storage/input/edge_weight.cpp - words the errors for weights.
+// storage/input/edge_weight.cpp - finds weights among attributes, and words the errors for what is none.
 #include "storage/input/edge_weight.h"
 
 #include <charconv>
@@ -11,32 +11,50 @@
 namespace unweave {
 
 std::optional<double> attribute_weight(std::string_view attributes) noexcept {
-  constexpr std::string_view kBefore = "{'weight': ";
-  if (!attributes.starts_with(kBefore) || !attributes.ends_with('}')) return std::nullopt;
-  attributes.remove_prefix(kBefore.size());
-  attributes.remove_suffix(1);
+  constexpr std::string_view kBefore = "'weight': ";
+  const std::size_t at = attributes.find(kBefore);
+  if (at == std::string_view::npos || !attributes.starts_with('{') || !attributes.ends_with('}')) return std::nullopt;
+  const char before = attributes[at - 1];  // the brace at least
+  const std::string_view text = attributes.substr(at + kBefore.size());
   double weight = 0;
-  const auto [end, error] = std::from_chars(attributes.data(), attributes.data() + attributes.size(), weight);
-  if (error != std::errc() || end != attributes.data() + attributes.size()) return std::nullopt;
-  return weight;
-}
-
-void throw_bad_weight(const std::filesystem::path& file, const std::string& place, double value,
-                      std::uint32_t max_weight) {
-  const std::string largest = std::to_string(max_weight);
-  const bool too_large = value > max_weight && value <= kMostWeight && value == std::floor(value);
-  throw InputError(file, place, "weight " + shortest_text(value) + " is not a whole number from 1 to " + largest,
-                   too_large    ? "declare a larger " + option("max-weight")
-                   : value == 0 ? "leave out edges of weight 0, or take all without their weights by " +
-                                      option("ignore-weights") + " instead of " + option("max-weight")
-                   : value < 0 ? "take the edges without their weights by " + option("ignore-weights") +
-                                     " instead of " + option("max-weight")
-                               : "multiply and round the weights, or take the edges without them by " +
-                                     option("ignore-weights") + " instead of " + option("max-weight"));
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
+  const bool whole = error == std::errc() && (*end == ',' || *end == '}');
+  return whole && (before == '{' || before == ' ') ? std::optional(weight) : std::nullopt;
 }
 
 void throw_no_weight(const std::filesystem::path& file, const std::string& place, const std::string& remedy) {
   throw InputError(file, place, "no weight, which " + option("max-weight") + " asks for", remedy);
+}
+
+bool WeightRule::is_strength(double value) noexcept {
+  return std::isfinite(value) && value > 0;
+}
+
+void WeightRule::refuse(const std::filesystem::path& file, const std::string& place, double value) const {
+  const std::string text = "weight " + shortest_text(value);
+  if (std::isnan(value) || std::isinf(value))
+    throw InputError(file, place, text + " is not finite",
+                     "write the number that is meant, or 0 where there is no edge");
+  if (value < 0) {
+    const bool is_array = file.string().ends_with(']') || file.extension() == ".npz" || file.extension() == ".npy";
+    throw InputError(
+        file, place, text + " is negative, and weights are not",
+        "leave out edges that are not meant to count" +
+            (is_array ? std::string()
+                      : ", or, if this is no weight, the column: name the two others behind the file, as in " +
+                            file.string() + "[0,1]"));
+  }
+  const bool is_whole = value >= 1 && value <= kMostWeight && value == std::floor(value);
+  if (most_ == 1)
+    throw InputError(file, place, "a value other than 1, as of a weight, " + shortest_text(value),
+                     std::string(is_whole ? "" : "multiply and round the weights to whole numbers, and ") +
+                         "declare the largest weight by " + option("max-weight", "W") +
+                         ", or take the edges without them by " + option("ignore-weights"));
+  const bool too_large = is_whole && value > most_;
+  throw InputError(file, place, text + " is not a whole number from 1 to " + std::to_string(most_),
+                   too_large ? "declare a larger " + option("max-weight")
+                             : "multiply and round the weights, or take the edges without them by " +
+                                   option("ignore-weights") + " instead of " + option("max-weight"));
 }
 
 }  // namespace unweave

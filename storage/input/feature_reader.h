@@ -54,7 +54,7 @@ class FeatureReader {
 
 /// One file: a dense `.npy` N x F of any number type in C order; an `.npz` with a CSR matrix under scipy's names (data,
 /// indices, indptr, shape) or Shchur's (attr_data, attr_indices, attr_indptr, attr_shape); an `.npz` with one dense
-/// array, arr_0, or the member that `file` names. Any other file is text, as open_text_features() reads it, if `rows`
+/// array, or the member that `file` names. Any other file is text, as open_text_features() reads it, if `rows`
 /// says how many rows it has.
 [[nodiscard]] std::unique_ptr<FeatureReader> open_features(const InputFile& file,
                                                            std::optional<std::uint64_t> rows = std::nullopt);

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/node_id.h"
 #include "storage/io/types.h"
@@ -27,6 +29,9 @@ class LabelReader {
   /// is reached only if the file is whole. Throws InputError naming line or element, DataError from the bytes below.
   virtual std::size_t read(std::span<std::int32_t> out) = 0;
 
+  /// Whether the first label that was read, 0, may be the name that pandas gives to a column without any: the number of labels tells.
+  [[nodiscard]] virtual bool first_may_be_header() const { return false; }
+
   /// How many labels there are, where the file says so at its beginning.
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
 };
@@ -36,17 +41,22 @@ enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
 
 /// Opens labels: `.npy` of any integer type, or floats that are whole numbers or NaN (none), [N] or [N, 1]; else text,
 /// one label a line ("3" or "3.0"), `#` comments, "nan" or -1 for none; a header line is skipped where the file takes
-/// remarks. Without `classes`, labels reach 2^31 - 1.
+/// remarks. Without `classes`, labels reach 2^31 - 1. With `class_names` a line of text is the name of a class, in quotes as CSV
+/// has them or without; a first line that is none is a header. An array holds numbers of classes all the same, which is refused
+/// for a file where a number may be a name, too.
 [[nodiscard]] std::unique_ptr<LabelReader> open_labels(const InputFile& file,
                                                        std::optional<std::uint64_t> classes = std::nullopt,
-                                                       EmptyLine empty_line = EmptyLine::kMistake);
+                                                       EmptyLine empty_line = EmptyLine::kMistake,
+                                                       const std::vector<std::string>& class_names = {});
 
 /// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; a mask,
-/// `.npy` of booleans, [N] or [N, 1]; else text, one id a line, `#` comments, empty lines and a header line skipped.
-/// `read_id`: what the words of a text mean, where nodes have names; arrays hold numbers all the same. Throws as open_edges()
-/// does, and for a name that no node has.
+/// `.npy` of booleans, [N] or [N, 1], or one column or row of several masks that file.columns names, [N, S] or [S, N]; else text, one
+/// id a line, `#` comments, empty lines and a header line skipped, or a mask of the words True and False, one a node.
+/// `read_id`: what the words of a text mean, where nodes have names; `ids_are`: what numbers in an array mean there, positions where
+/// nobody has said so. Throws as open_edges() does, for a name that no node has, and for zeros and ones, which seem to be a mask.
 [[nodiscard]] std::vector<NodeId> read_node_ids(const InputFile& file,
                                                 std::optional<std::uint64_t> num_nodes = std::nullopt,
-                                                const ReadId& read_id = {});
+                                                const ReadId& read_id = {},
+                                                std::optional<IdsAre> ids_are = std::nullopt);
 
 }  // namespace unweave

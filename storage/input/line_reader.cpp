@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 
@@ -59,8 +60,42 @@ void LineReader::go_to(std::uint64_t offset, std::uint64_t lines) {
   number_ = lines;
 }
 
+std::string_view LineReader::look_ahead() {
+  consume(std::exchange(shown_, 0));
+  return source_.peek(kMostAhead).substr(0, kMostAhead);
+}
+
+namespace {
+
+/// Whether a line is what pandas writes above columns without names: 0 alone, or 0,1 and so on. Only commas count between them: lists of
+/// edges that blanks and tabs part begin so too often.
+bool numbers_columns(std::string_view line) {
+  std::uint64_t expected = 0;
+  Fields fields(line);
+  for (; !fields.at_end(); ++expected) {
+    std::uint64_t number = 0;
+    if (fields.number(number) != std::errc() || number != expected) return false;
+  }
+  return expected == 1 || line.find(',') != std::string_view::npos;
+}
+
+}  // namespace
+
+bool LineReader::leave_out(std::string_view line) const {
+  return source_.remark(place() + ": skipped as a header line: " + quote_for_message(line));
+}
+
 bool LineReader::skips_header(std::string_view line) {
-  if (std::exchange(header_asked_, true)) return false;
+  if (std::exchange(header_asked_, true) || header() == Header::no) return false;
+  if (header() == Header::yes) {
+    static_cast<void>(leave_out(line));
+    return true;
+  }
+  // Behind remarks there is no header of pandas, which writes none.
+  if (number_ == 1 && numbers_columns(line))
+    throw InputError(name(), place(),
+                     quote_for_message(line) + " may be data, or the names that pandas gives to columns without any",
+                     header_remedy("data", "names of columns"));
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; };
   if (std::any_of(line.begin(), line.end(), is_control)) return false;
   for (Fields fields(line); !fields.at_end();) {
@@ -72,14 +107,20 @@ bool LineReader::skips_header(std::string_view line) {
     const bool starts_as_word = !word.empty() && (is_letter(word[0]) || word[0] == '"' || word[0] == '_');
     if (is_number || !starts_as_word || std::none_of(word.begin(), word.end(), is_letter)) return false;
   }
-  return source_.remark(place() + ": skipped as a header line: " + quote_for_message(line));
+  return leave_out(line);
+}
+
+bool LineReader::skips_named_header(std::string_view line) {
+  return !std::exchange(header_asked_, true) && leave_out(line);
 }
 
 std::string quote_for_message(std::string_view text) {
   constexpr std::size_t kMost = 40;
-  std::string quoted = "'";
-  for (const char c : text.substr(0, kMost)) quoted += c >= ' ' && c != '\x7f' ? c : '?';
-  return quoted + (text.size() > kMost ? "...'" : "'");
+  if (text.size() <= kMost) return "'" + printable(text) + "'";
+  const auto is_inside = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  std::size_t end = kMost;  // no character is cut through
+  for (int back = 0; back < 3 && is_inside(text[end]); ++back) --end;
+  return "'" + printable(text.substr(0, is_inside(text[end]) ? kMost : end)) + "...'";
 }
 
 }  // namespace unweave

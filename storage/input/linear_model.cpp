@@ -11,6 +11,7 @@
 
 #include "storage/input/byte_source.h"
 #include "storage/input/npy.h"
+#include "storage/input/only_members.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
 #include "storage/io/message.h"
@@ -23,8 +24,6 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "elements are copied as they lie in the file");
 
 constexpr std::size_t kMostHeader = std::size_t{1} << 16;  // bytes of a .safetensors header: ours has two tensors
-
-constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 40;  // beyond what anybody seeks to
 
 /// An array of float64 in C order, and where it came from.
 struct Numbers {
@@ -194,8 +193,14 @@ std::optional<std::string> member_of(const std::vector<std::string>& members,
 /// The class of each row, ascending or not, each once.
 std::vector<std::uint64_t> read_classes(const fs::path& file, const std::string& member, const LinearShape& shape) {
   NpyReader reader(InputFile{file, member});
-  reader.require_integers("classes");
   const NpyHeader& header = reader.header();
+  if (header.kind == 'U' || header.kind == 'S')
+    throw InputError(
+        reader.name(), ".npy header", "these are names of classes",
+        "save their numbers, numpy.array([names.index(name) for name in clf.classes_]), with the names in the "
+        "order in which " +
+            operation("info") + " lists them");
+  reader.require_integers("classes");
   if (header.shape.size() != 1 || header.elements > shape.classes)
     refuse_shape(reader.name(), header.shape_text(),
                  "at most " + std::to_string(shape.classes) + " classes in one dimension",
@@ -227,6 +232,10 @@ LinearModel read_npz_model(const fs::path& file, const LinearShape& shape) {
                      "save a model of scikit-learn with numpy.savez('W.npz', coef=clf.coef_, "
                      "intercept=clf.intercept_), one of PyTorch with safetensors.torch.save_file");
   }
+  std::vector<std::string> read{*weight};
+  for (const auto& one : {bias, named})
+    if (one) read.push_back(*one);
+  require_only(file, members, read);
   std::optional<std::vector<std::uint64_t>> classes;
   if (named) classes = read_classes(file, *named, shape);
   NpyReader reader(InputFile{file, *weight});
@@ -275,7 +284,12 @@ class Safetensors {
       fail("byte 0", "the header claims more than 64 KiB, " + std::to_string(length) + " bytes");
     const std::string_view whole = source_.peek(sizeof length + length);
     if (whole.size() < sizeof length + length) fail("header", "the file ends in it");
-    header_ = parse_json_or_discard<nlohmann::json>(whole.substr(sizeof length));
+    const std::string_view text = whole.substr(sizeof length, length);  // tensors stand behind it
+    try {
+      header_ = parse_json<nlohmann::json>(text);
+    } catch (const std::exception& error) {
+      fail("header", fault_of(error));
+    }
     if (!header_.is_object()) fail("header", "this is no JSON object");
     source_.consume(sizeof length + length);
   }
@@ -299,14 +313,18 @@ class Safetensors {
     return out;
   }
 
+  void require_no_others() const {
+    for (const auto& [name, tensor] : header_.items())
+      if (name != "weight" && name != "bias" && name != "__metadata__")
+        fail("tensor " + name.substr(0, 40), "nothing here reads it, and another program may go by it");
+  }
+
   /// Tensors are read in the order in which they lie.
   Numbers read(const char* name, const Tensor& tensor) {
     std::uint64_t elements = 1;
     for (const std::uint64_t extent : tensor.shape) elements *= extent;  // no more than was found right
-    if (tensor.first < at_ || tensor.last < tensor.first || tensor.last > kMostOffset ||
-        tensor.last - tensor.first != elements * tensor.item_bytes)
-      fail(place_of(name), "data_offsets do not fit the shape, or overlap another tensor");
-    source_.skip(tensor.first - at_);
+    if (tensor.first != at_ || tensor.last < tensor.first || tensor.last - tensor.first != elements * tensor.item_bytes)
+      fail(place_of(name), "data_offsets do not fit the shape, or do not begin where the tensor before ends");
     std::vector<char> bytes(elements * tensor.item_bytes);
     if (source_.read(bytes) < bytes.size()) fail(place_of(name), "the file is cut short in its numbers");
     at_ = tensor.last;
@@ -322,6 +340,11 @@ class Safetensors {
     }
     require_usable(out);
     return out;
+  }
+
+  /// After the last tensor.
+  void require_end() {
+    if (!source_.peek(1).empty()) fail("byte " + std::to_string(at_) + " behind the header", "bytes of no tensor");
   }
 
   [[noreturn]] void fail(const std::string& place, const std::string& what) const {
@@ -340,6 +363,7 @@ LinearModel read_safetensors_model(const fs::path& file, const LinearShape& shap
   Safetensors tensors(file);
   const std::optional<Tensor> weight = tensors.find("weight"), bias = tensors.find("bias");
   if (!weight) tensors.fail("header", "it has no tensor weight, as a torch.nn.Linear has");
+  tensors.require_no_others();
   const std::uint64_t rows =
       weight->shape.size() == 2 && weight->shape[0] == 1 && shape.classes == 2 ? 1 : shape.classes;
   if (weight->shape != std::vector<std::uint64_t>{rows, shape.width})
@@ -351,6 +375,7 @@ LinearModel read_safetensors_model(const fs::path& file, const LinearShape& shap
   if (weight_first) coefficients = tensors.read("weight", *weight);
   if (bias) intercepts = tensors.read("bias", *bias);
   if (!weight_first) coefficients = tensors.read("weight", *weight);
+  tensors.require_end();
   LinearModel out = arrange(shape, coefficients.values, intercepts.values, rows);
   out.form = "weight, " + by(rows, shape.width) + (bias ? ", and bias" : "");
   return out;

@@ -9,30 +9,24 @@
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
 #include "storage/io/error.h"
+#include "storage/io/small_letters.h"
 
 namespace unweave {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  for (char& c : copy) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return copy;
-}
 
 class MatrixMarketEdges final : public EdgeReader {
  public:
   MatrixMarketEdges(ByteSource source, const EdgeOptions& options)
       : lines_(std::move(source)),
         outer_limit_(id_limit(options.num_nodes)),
-        ignore_weights_(options.ignore_weights),
-        max_weight_(options.max_weight) {
+        rule_(options.ignore_weights, options.max_weight) {
     read_banner();
     read_sizes();
   }
 
   [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
-  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
+  [[nodiscard]] LeftOutWeights left_out() const override { return left_out_; }
 
  private:
   std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
@@ -43,27 +37,20 @@ class MatrixMarketEdges final : public EdgeReader {
       Fields fields(line);
       const NodeId u = id(fields);
       const NodeId v = id(fields);
+      std::uint32_t weight = 1;
       if (has_value_) {
         double value = 0;
         if (fields.at_end()) fail("wrong column count: row, column and value are expected");
         if (fields.number(value) != std::errc()) fail(quote_for_message(fields.take()) + " is not a number");
-        if (!weights.empty()) {
-          if (!is_weight(value, max_weight_)) throw_bad_weight(lines_.name(), lines_.place(), value, max_weight_);
-          weights[count] = static_cast<std::uint32_t>(value);
-        } else if (value != 1 && !ignore_weights_) {
-          throw InputError(lines_.name(), lines_.place(),
-                           "a value other than 1, as of a weight, in " + quote_for_message(line),
-                           "declare the largest weight by " + option("max-weight", "W") +
-                               ", or take the edges without them by " + option("ignore-weights"));
-        } else if (value != 1) {
-          ++ignored_weights_;
-        }
+        weight = rule_.take(value, left_out_, lines_.name(), [this] { return lines_.place(); });
       }
       if (!fields.at_end()) {
         fail(std::string("wrong column count: more than ") + (has_value_ ? "row, column and value" : "row and column"));
       }
-      out[count++] = {u, v};
       ++seen_;
+      if (weight == 0) continue;
+      if (!weights.empty()) weights[count] = weight;
+      out[count++] = {u, v};
     }
     if (count == 0 && seen_ < entries_) {
       throw InputError(
@@ -77,10 +64,10 @@ class MatrixMarketEdges final : public EdgeReader {
   [[nodiscard]] TextPlace text_place() const override { return {lines_.offset(), lines_.number()}; }
 
   void go_to(const EdgePlace& place) override {
-    if (place.edges == 0) return;
+    if (place.entries() == 0) return;
     lines_.go_to(place.bytes, place.lines);
-    seen_ = place.edges;
-    ignored_weights_ = place.ignored_weights;
+    seen_ = place.entries();
+    left_out_ = place.left_out;
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -101,11 +88,12 @@ class MatrixMarketEdges final : public EdgeReader {
     if (!lines_.next(line)) throw InputError(lines_.name(), "line 1", "the file is empty", "fetch or write it again");
     Fields fields(line);
     const std::string_view banner = fields.take();
-    const std::string object = lower(fields.take());
-    const std::string format = lower(fields.take());
-    const std::string field = lower(fields.take());
-    const std::string symmetry = lower(fields.take());
-    if (banner != "%%MatrixMarket" || object != "matrix" || format != "coordinate")
+    const std::string object = in_small_letters(fields.take());
+    const std::string format = in_small_letters(fields.take());
+    const std::string field = in_small_letters(fields.take());
+    const std::string symmetry = in_small_letters(fields.take());
+    // Some collections write the banner with one %.
+    if ((banner != "%%MatrixMarket" && banner != "%MatrixMarket") || object != "matrix" || format != "coordinate")
       fail("not a sparse matrix: " + quote_for_message(line));
     if (field != "pattern" && field != "real" && field != "integer") {
       fail("values of kind " + quote_for_message(field) + " are not supported");
@@ -114,7 +102,7 @@ class MatrixMarketEdges final : public EdgeReader {
       fail("symmetry " + quote_for_message(symmetry) + " is not supported");
     }
     has_value_ = field != "pattern";
-    if (!has_value_ && max_weight_ > 1)
+    if (!has_value_ && rule_.reads_weights())
       throw_no_weight(lines_.name(), lines_.place(), "give a matrix of integers, or real numbers that are whole");
   }
 
@@ -150,9 +138,8 @@ class MatrixMarketEdges final : public EdgeReader {
 
   LineReader lines_;
   std::uint64_t outer_limit_;  // given from outside
-  bool ignore_weights_;
-  std::uint32_t max_weight_;
-  std::uint64_t ignored_weights_ = 0;
+  WeightRule rule_;
+  LeftOutWeights left_out_;
   std::uint64_t limit_ = 0;  // and by the file
   std::uint64_t nodes_ = 0;
   std::uint64_t entries_ = 0;

@@ -20,27 +20,28 @@ namespace {
 class MetisEdges final : public EdgeReader {
  public:
   MetisEdges(ByteSource source, const EdgeOptions& options)
-      : source_(std::move(source)), ignore_weights_(options.ignore_weights), max_weight_(options.max_weight) {
+      : source_(std::move(source)), rule_(options.ignore_weights, options.max_weight) {
     read_counts();
     limit_ = std::min(nodes_, id_limit(options.num_nodes));
   }
 
   [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
-  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_; }
+  [[nodiscard]] LeftOutWeights left_out() const override { return left_out_; }
 
  private:
   std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
     std::size_t count = 0;
     while (count < out.size() && next_neighbour()) {
+      ++entries_;
+      if (weight_ == 0) continue;
       if (!weights.empty()) weights[count] = weight_;
       out[count++] = {static_cast<NodeId>(node_ - 1), static_cast<NodeId>(neighbour_ - 1)};
-      ++entries_;
     }
     if (count == 0) require_whole();
     return count;
   }
 
-  [[nodiscard]] bool has_weights() const override { return max_weight_ > 1; }
+  [[nodiscard]] bool has_weights() const override { return rule_.reads_weights(); }
 
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const {
     throw InputError(source_.name(), "line " + std::to_string(line_), what, remedy);
@@ -111,16 +112,16 @@ class MetisEdges final : public EdgeReader {
     edge_weights_ = code % 10 == 1;
     const std::uint64_t weights = code / 10 % 10 == 1 ? (counts.size() > 3 ? counts[3] : 1) : 0;
     numbers_before_ = weights + code / 100;
-    if (max_weight_ > 1 && !edge_weights_)
+    if (rule_.reads_weights() && !edge_weights_)
       throw_no_weight(source_.name(), "line " + std::to_string(line_), "write a graph whose edges have weights");
-    if (edge_weights_ && max_weight_ == 1 && !ignore_weights_)
+    if (edge_weights_ && !rule_.takes_values())
       fail("weights of edges, as the format " + std::to_string(code) + " says",
            "declare the largest one by " + option("max-weight", "W") + ", or take the graph without them by " +
                option("ignore-weights"));
-    if (numbers_before_ > 0 && !ignore_weights_)
+    if (numbers_before_ > 0 && !rule_.ignores_weights())
       fail("weights of nodes, as the format " + std::to_string(code) + " says; nodes have none here",
-           max_weight_ > 1 ? "write the graph without them"
-                           : "take the graph without them by " + option("ignore-weights"));
+           rule_.reads_weights() ? "write the graph without them"
+                                 : "take the graph without them by " + option("ignore-weights"));
   }
 
   /// Goes to the next neighbour of the present node, or of the nodes after it.
@@ -136,14 +137,8 @@ class MetisEdges final : public EdgeReader {
           if (edge_weights_) {
             const auto weight = next_number();
             if (!weight) fail("a neighbour without its weight", "write the graph again");
-            if (max_weight_ > 1) {
-              const auto value = static_cast<double>(*weight);
-              if (!is_weight(value, max_weight_))
-                throw_bad_weight(source_.name(), "line " + std::to_string(line_), value, max_weight_);
-              weight_ = static_cast<std::uint32_t>(*weight);
-            } else {
-              ++ignored_;
-            }
+            weight_ = rule_.take(static_cast<double>(*weight), left_out_, source_.name(),
+                                 [this] { return "line " + std::to_string(line_); });
           }
           return true;
         }
@@ -175,10 +170,10 @@ class MetisEdges final : public EdgeReader {
   }
 
   ByteSource source_;
-  bool ignore_weights_;
-  std::uint32_t max_weight_;
+  WeightRule rule_;
+  LeftOutWeights left_out_;
   std::uint64_t limit_ = 0;
-  std::uint64_t nodes_ = 0, edges_ = 0, entries_ = 0, ignored_ = 0;
+  std::uint64_t nodes_ = 0, edges_ = 0, entries_ = 0;
   bool edge_weights_ = false;
   std::uint64_t numbers_before_ = 0;  // size and weights of a vertex, before its neighbours
   std::uint64_t line_ = 0;            // number of the present line, from 1

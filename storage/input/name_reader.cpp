@@ -5,25 +5,35 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "storage/formats/name_file.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/npy.h"
+#include "storage/input/quoted_word.h"
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/small_letters.h"
 
 namespace unweave {
 namespace {
 
 constexpr const char* kRemedy =
-    "a name is one word of UTF-8, at most 255 bytes, without blanks and commas, and does not begin with #; an empty "
-    "line "
-    "is a node without a name";
+    "a name is a line of UTF-8, at most 255 bytes, without characters that nobody sees, does not begin with # and has "
+    "no "
+    "blanks at its ends; an empty line is a node without a name";
 
 void require_name(std::string_view name, const std::filesystem::path& file, const std::string& place) {
-  if (const char* const fault = name_fault(name))
-    throw InputError(file, place, quote_for_message(name) + " is no name of a node: " + fault, kRemedy);
+  const char* const fault = name_fault(name);
+  if (fault == nullptr) return;
+  const std::optional<TextFault> character = text_fault(name);
+  const bool has_place = character && character->what == std::string_view(fault);
+  throw InputError(file, place,
+                   quote_for_message(name) + " is no name of a node: " + (has_place ? text_of(*character) : fault),
+                   kRemedy);
 }
 
 class TextNames final : public NameReader {
@@ -31,18 +41,65 @@ class TextNames final : public NameReader {
   explicit TextNames(ByteSource source) : lines_(std::move(source)) {}
 
   bool next(std::string_view& name) override {
-    if (!lines_.next(name)) return false;
-    if (name.size() > 1 && name.starts_with('"') && name.ends_with('"'))
-      throw InputError(lines_.name(), lines_.place(), quote_for_message(name) + " is in quotes",
-                       "write names without them, in every file; what needs quotes in CSV, a blank or a comma, no name "
-                       "has");
+    if (!next_line(name)) return false;
+    if (std::exchange(is_first_, false)) {
+      first_ = name;
+      if (is_header(first_)) {
+        ++left_out_;
+        if (!next_line(name)) return false;
+      } else {
+        name = first_;
+      }
+    }
+    if (name.starts_with('"')) {
+      if (!is_quoted(name))
+        throw InputError(lines_.name(), lines_.place(), "quotes in " + quote_for_message(name) + " that are not closed",
+                         "close them at the end of the line, and write a quote in a name twice");
+      text_ = unquoted(name);
+      name = text_;
+    } else if (name.find_first_of(",\t") != std::string_view::npos) {
+      throw InputError(
+          lines_.name(), lines_.place(), quote_for_message(name) + " may be one name, or several columns",
+          "put a name with a comma in quotes, or name its column, as in " + lines_.name().string() + "[0]");
+    }
     if (!name.empty() && name_fault(name) != nullptr) require_name(name, lines_.name(), lines_.place());
     return true;
   }
-  [[nodiscard]] std::string place(std::uint64_t node) const override { return "line " + std::to_string(node + 1); }
+  [[nodiscard]] std::string place(std::uint64_t node) const override { return lines_.place_of(node + left_out_ + 1); }
 
  private:
+  bool next_line(std::string_view& line) {
+    if (lines_.next(line)) return true;
+    lines_.require_order_of_nodes();
+    return false;
+  }
+
+  /// Any word may be a name: where nobody has said so, only such as columns of names have are asked about, and words above numbers.
+  bool is_header(std::string_view line) {
+    if (lines_.header() != Header::ask) return lines_.skips_header(line);
+    if (!is_header_of_names(line) && line != "0" && (is_whole_number(line) || !stands_above_numbers())) return false;
+    throw InputError(lines_.name(), lines_.place(),
+                     quote_for_message(line) + " may be the name of node 0, or that of the column",
+                     lines_.header_remedy("a node", "the name of the column"));
+  }
+
+  /// Whether the next lines have whole numbers alone, two of them at least.
+  [[nodiscard]] bool stands_above_numbers() {
+    constexpr int kLooked = 100;
+    int numbers = 0;
+    bool are_numbers = true;
+    lines_.show_ahead([&](std::string_view line) {
+      are_numbers = is_whole_number(line);
+      return are_numbers && ++numbers < kLooked;
+    });
+    return are_numbers && numbers > 1;
+  }
+
   LineReader lines_;
+  std::string first_;  ///< the first line
+  std::string text_;   ///< that of a name in quotes
+  bool is_first_ = true;
+  std::uint64_t left_out_ = 0;  ///< lines before the first name
 };
 
 class NpyNames final : public NameReader {
@@ -100,11 +157,10 @@ class NpyNames final : public NameReader {
 }  // namespace
 
 bool is_header_of_names(std::string_view word) {
-  constexpr std::array<std::string_view, 10> kWords{"id",    "ids",    "name",     "names",  "node",
-                                                    "nodes", "nodeid", "nodename", "userid", "username"};
-  std::string plain;
-  for (const char c : word)
-    if (c != '_' && c != '-') plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  constexpr std::array<std::string_view, 14> kWords{"id",    "ids",    "name",     "names",  "node",
+                                                    "nodes", "nodeid", "nodename", "userid", "username",
+                                                    "uid",   "nid",    "index",    "idx"};
+  const std::string plain = plain_name(word);
   return std::find(kWords.begin(), kWords.end(), plain) != kWords.end();
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "storage/formats/edge_place.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/line_reader.h"
 #include "storage/io/types.h"
 
@@ -25,38 +27,44 @@ struct NamedEdgeChunk {
   std::uint64_t first_line = 1;
   std::vector<Edge> edges;
   std::vector<std::uint32_t> weights;  ///< one an edge where edges have some
-  std::uint64_t ignored_weights = 0;
-  std::vector<std::string_view>
-      names;  ///< working memory, as the next two; a name that follows itself stands there once
+  LeftOutWeights left_out;
+  /// Working memory, as what is below; a name that follows itself stands there once.
+  std::vector<std::string_view> names;
+  std::deque<std::string> unquoted;                     ///< names that stand in quotes
+  std::vector<std::pair<std::size_t, NodeId>> numbers;  ///< places among the names that are numbers of nodes
   std::vector<std::uint32_t> lines;
   std::vector<NodeId> nodes;
 };
 
-/// Lines as open_edges() describes them for text, names in the place of ids.
+/// Lines as open_edges() describes them for text, names in the place of ids, in quotes where they have blanks or commas.
 class NamedEdges {
  public:
-  /// `names`: the file that has the names, for messages.
-  NamedEdges(ByteSource source, FindNodes find, std::string names, bool ignore_weights, std::uint32_t max_weight)
+  /// `names`: the file that has the names, for messages. `positions`: the number of nodes, where a whole number means one of them
+  /// and not the name that is written so; 0 where it does not. `are_chosen`: columns were named.
+  NamedEdges(ByteSource source, FindNodes find, std::string names, std::uint64_t positions, WeightRule rule,
+             bool are_chosen = false)
       : lines_(std::move(source)),
         file_(lines_.name()),
         find_(std::move(find)),
         names_(std::move(names)),
-        ignore_weights_(ignore_weights),
-        max_weight_(max_weight) {}
+        positions_(positions),
+        rule_(rule),
+        are_chosen_(are_chosen) {}
 
   /// Takes the next piece, of 1 MiB at most or of one line; false at the end. Not thread-safe.
   bool next(NamedEdgeChunk& chunk);
   /// Where the next piece begins, but for its number of edges, which whoever resolves pieces counts.
-  [[nodiscard]] EdgePlace place() const noexcept { return {0, lines_.offset(), lines_.number(), 0}; }
+  [[nodiscard]] EdgePlace place() const noexcept { return {0, lines_.offset(), lines_.number(), {}}; }
   /// Before the first next(): goes to a place that a reader of the same file has come to.
   void go_on(const EdgePlace& place);
   /// Finds the edges of a piece; any thread. Throws InputError naming the line.
   void resolve(NamedEdgeChunk& chunk) const;
 
  private:
-  /// Whether lines have weights, to be read or left out.
-  [[nodiscard]] bool takes_weights() const noexcept { return ignore_weights_ || max_weight_ > 1; }
   bool next_alone(NamedEdgeChunk& chunk);
+  [[nodiscard]] bool is_header(std::string_view line);
+  void require_no_name_with_blanks(std::string_view line) const;
+  [[nodiscard]] NodeId node_of(std::string_view word) const;
   [[nodiscard]] std::optional<std::array<std::string_view, 2>> parse(NamedEdgeChunk& chunk, std::string_view line,
                                                                      std::uint64_t number) const;
   [[noreturn]] void refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line, std::string_view name) const;
@@ -65,9 +73,11 @@ class NamedEdges {
   std::filesystem::path file_;
   FindNodes find_;
   std::string names_;
-  bool ignore_weights_;
-  std::uint32_t max_weight_;
+  std::uint64_t positions_;
+  WeightRule rule_;
+  bool are_chosen_;      ///< columns were named
   bool headed_ = false;  ///< the first line with fields was looked at
+  std::string header_;   ///< the one that there was
 };
 
 }  // namespace unweave

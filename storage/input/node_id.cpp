@@ -30,8 +30,13 @@ NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
   if (error != std::errc::invalid_argument || negative_error != std::errc::invalid_argument) {
     throw_bad_id(lines.name(), lines.place(), text, limit);
   }
-  throw InputError(lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
-                   "ids are whole numbers from 0; names need a file that lists them, " + option("ids"));
+  const bool is_table = text.empty() || text.find(';') != std::string_view::npos;
+  throw InputError(
+      lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
+      "ids are whole numbers from 0; " +
+          (is_table ? "columns of a table are named by their names or places, as in " + lines.name().string() +
+                          (text.empty() ? "[1,2]" : "[0,1]")
+                    : "names are known where an import was given a file that lists them, by " + option("ids")));
 }
 
 }  // namespace unweave

@@ -18,8 +18,13 @@ namespace unweave {
   return num_nodes && *num_nodes < kAll ? *num_nodes : kAll;
 }
 
-/// Gives the id that a word means, of a graph whose nodes have names; an id above all nodes for a word that means none.
-using ReadId = std::function<std::uint64_t(std::string_view word)>;
+/// The node that a word means.
+struct NodeWord {
+  std::uint64_t id = 0;  ///< above all nodes for a word that means none
+  bool by_name = true;   ///< or by its number
+};
+/// Gives the node that a word means, of a graph whose nodes have names.
+using ReadId = std::function<NodeWord(std::string_view word)>;
 
 /// Throws the InputError for an id outside [0, limit); `id` is its text.
 [[noreturn]] void throw_bad_id(const std::filesystem::path& file, std::string_view place, std::string_view id,

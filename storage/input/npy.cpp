@@ -93,7 +93,7 @@ class HeaderParser {
     const std::string_view descr = quoted();
     if (descr.size() < 3 || descr == "|O") {
       throw InputError(file_, ".npy header", "unknown type '" + std::string(descr) + "'",
-                       "convert the array to numbers, for example with a.astype('float32')");
+                       "convert ids, labels and masks by a.astype('int64'), features by a.astype('float32')");
     }
     if (descr[0] == '>' && descr != ">i1" && descr != ">u1") {
       throw InputError(file_, ".npy header", "big-endian type '" + std::string(descr) + "'",
@@ -263,7 +263,11 @@ NpyHeader read_npy_header(ByteSource& source) {
   return header;
 }
 
-NpyReader::NpyReader(ByteSource source) : source_(std::move(source)), header_(read_npy_header(source_)) {
+NpyReader::NpyReader(ByteSource source, bool takes_columns)
+    : source_(std::move(source)), header_(read_npy_header(source_)) {
+  if (!takes_columns && !source_.columns().empty())
+    throw InputError(name(), ".npy header", "columns [" + source_.columns() + "] of an array are asked for",
+                     "only those of features and masks are chosen so; save the columns that are meant");
   if (header_.elements == 0) require_end();
 }
 
@@ -362,7 +366,10 @@ void NpyReader::require_integers(std::string_view what) const {
   if (header_.is_integer()) return;
   throw InputError(name(), ".npy header", std::string(what) + " must be integers",
                    header_.kind == 'U' || header_.kind == 'S'
-                       ? "number the texts with numpy.unique(a, return_inverse=True)[1]"
+                       ? "write names of nodes as text, by numpy.savetxt('names.txt', a, '%s')" +
+                             std::string(header_.shape.size() > 1 ? ", and number other texts with numpy.unique(a, "
+                                                                    "return_inverse=True)[1].reshape(a.shape)"
+                                                                  : "")
                        : "convert the array, for example with a.astype('int64')");
 }
 

@@ -40,11 +40,15 @@ struct NpyHeader {
 class NpyReader {
  public:
   explicit NpyReader(const InputFile& file) : NpyReader(ByteSource(file)) {}
-  explicit NpyReader(ByteSource source);
+  /// `takes_columns`: whether the caller chooses the columns that source.columns() asks for; else those are an error.
+  explicit NpyReader(ByteSource source, bool takes_columns = false);
 
   [[nodiscard]] const NpyHeader& header() const noexcept { return header_; }
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return source_.name(); }
+  [[nodiscard]] const std::string& columns() const noexcept { return source_.columns(); }
   [[nodiscard]] bool reopenable() const noexcept { return source_.reopenable(); }
+  /// Gives a sentence to who takes remarks.
+  void remark(const std::string& sentence) const { source_.remark(sentence); }
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }  ///< elements read so far
   [[nodiscard]] std::uint64_t remaining() const noexcept { return header_.elements - position_; }
 

@@ -132,67 +132,103 @@ class SpooledRowEdges final : public EdgeReader {
 /// Edges of an array, their weights from another one.
 class WeightedEdges final : public EdgeReader {
  public:
-  WeightedEdges(std::unique_ptr<EdgeReader> edges, const InputFile& weights, std::uint32_t max_weight)
-      : edges_(std::move(edges)), weights_(weights), max_weight_(max_weight) {
-    const NpyHeader& header = weights_.header();
-    if (!header.is_number() || header.shape.size() != 1 || header.elements != edges_->count())
-      throw InputError(weights_.name(), ".npy header",
-                       "shape " + header.shape_text() + " is not that of one weight for each of " +
-                           std::to_string(*edges_->count()) + " edges",
-                       "give an array of one number an edge");
+  WeightedEdges(std::unique_ptr<EdgeReader> edges, const InputFile& weights, WeightRule rule)
+      : edges_(std::move(edges)), weights_(weights), rule_(rule) {
+    require_one_weight_an_edge(weights_, *edges_->count());
   }
 
   [[nodiscard]] std::optional<std::uint64_t> count() const override { return edges_->count(); }
+  [[nodiscard]] LeftOutWeights left_out() const override { return left_out_; }
 
  private:
   std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
-    const std::size_t count = edges_->read(out);
-    values_.resize(count);
-    for (std::size_t read = 0; read < count;) read += weights_.read(std::span(values_).subspan(read));
-    for (std::size_t i = 0; i < count && !weights.empty(); ++i) {
-      if (!is_weight(values_[i], max_weight_))
-        throw_bad_weight(weights_.name(), "element " + weights_.index_text(weights_.position() - count + i), values_[i],
-                         max_weight_);
-      weights[i] = static_cast<std::uint32_t>(values_[i]);
+    while (const std::size_t count = edges_->read(out)) {
+      values_.resize(count);
+      for (std::size_t read = 0; read < count;) read += weights_.read(std::span(values_).subspan(read));
+      std::size_t edges = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t weight = rule_.take(values_[i], left_out_, weights_.name(), [&] {
+          return "element " + weights_.index_text(weights_.position() - count + i);
+        });
+        if (weight == 0) continue;
+        if (!weights.empty()) weights[edges] = weight;
+        out[edges++] = out[i];
+      }
+      if (edges > 0) return edges;
     }
-    return count;
+    return 0;
   }
+  [[nodiscard]] bool has_weights() const override { return rule_.reads_weights(); }
 
   void go_to(const EdgePlace& place) override {
-    edges_->go_on(place);
-    weights_.skip(place.edges);
+    EdgePlace entries;
+    entries.edges = place.entries();
+    edges_->go_on(entries);
+    weights_.skip(place.entries());
+    left_out_ = place.left_out;
   }
 
   std::unique_ptr<EdgeReader> edges_;
   NpyReader weights_;
-  std::uint32_t max_weight_;
+  WeightRule rule_;
+  LeftOutWeights left_out_;
   std::vector<double> values_;
 };
 
 std::unique_ptr<EdgeReader> open_pairs(ByteSource source, const InputFile& file, const EdgeOptions& options) {
   const std::uint64_t limit = id_limit(options.num_nodes);
-  NpyReader array(std::move(source));
-  array.require_integers("node ids");
-  const std::vector<std::uint64_t>& shape = array.header().shape;
-  const bool tall = shape.size() == 2 && shape[1] == 2 && !options.two_rows;  // 2 x 2 is read as m x 2
-  const bool wide = shape.size() == 2 && shape[0] == 2 && !tall;
-  if (!tall && !wide) {
-    throw InputError(array.name(), ".npy header", "shape " + array.header().shape_text() + " is not a list of edges",
-                     options.two_rows ? "give an array of shape (2, m)" : "give an array of shape (m, 2) or (2, m)");
-  }
-  if (tall != array.header().fortran_order) return std::make_unique<PairEdges>(std::move(array), limit);
+  NpyReader array(std::move(source), true);
+  if (edge_layout(array, file, options) == EdgeLayout::pairs)
+    return std::make_unique<PairEdges>(std::move(array), limit);
   if (array.reopenable()) return std::make_unique<TwoRowEdges>(std::move(array), file, limit);
   return std::make_unique<SpooledRowEdges>(std::move(array), limit, options.temp_dir);
 }
 
 }  // namespace
 
+EdgeLayout edge_layout(const NpyReader& array, const InputFile& file, const EdgeOptions& options) {
+  array.require_integers("node ids");
+  if (array.header().kind == 'b')
+    throw InputError(array.name(), ".npy header", "booleans, where the ids of nodes are wanted",
+                     "give the edges of an adjacency matrix by numpy.argwhere(a)");
+  const std::vector<std::uint64_t>& shape = array.header().shape;
+  const bool by_columns = array.columns() == "0,1";  // its columns are the ends
+  if (!array.columns().empty() && (!by_columns || shape.size() != 2 || shape[1] != 2 || options.two_rows))
+    throw InputError(array.name(), ".npy header", "columns [" + array.columns() + "] of an array are asked for",
+                     "edges are all columns of an array of shape (m, 2), [0,1]; save the columns that are meant");
+  const bool is_square = shape == std::vector<std::uint64_t>{2, 2};
+  const bool is_named_so = file.member == "edge_index" || file.member == "edge_index.npy";
+  const bool two_rows = options.two_rows || (is_square && is_named_so);
+  if (is_square && !two_rows && !by_columns)
+    throw InputError(array.name(), ".npy header", "an array of shape (2, 2) may have its edges in rows or in columns",
+                     "name the ends, '" + array.name().string() +
+                         "[0,1]', where each row is an edge, or save columns by "
+                         "numpy.savez('edges.npz', edge_index=a)");
+  const bool tall = shape.size() == 2 && shape[1] == 2 && !two_rows;
+  const bool wide = shape.size() == 2 && shape[0] == 2 && !tall;
+  if (!tall && !wide) {
+    throw InputError(array.name(), ".npy header", "shape " + array.header().shape_text() + " is not a list of edges",
+                     two_rows ? "give an array of shape (2, m)" : "give an array of shape (m, 2) or (2, m)");
+  }
+  return tall != array.header().fortran_order ? EdgeLayout::pairs : EdgeLayout::rows;
+}
+
+void require_one_weight_an_edge(const NpyReader& weights, std::uint64_t edges) {
+  const NpyHeader& header = weights.header();
+  if (header.is_number() && header.shape.size() == 1 && header.elements == edges) return;
+  throw InputError(
+      weights.name(), ".npy header",
+      "shape " + header.shape_text() + " is not that of one weight for each of " + std::to_string(edges) + " edges",
+      "give an array of one number an edge");
+}
+
 std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, const EdgeOptions& options) {
   auto edges = open_pairs(std::move(source), file, options);
-  if (options.max_weight == 1) return edges;
-  if (!options.weights)
+  const WeightRule rule(options.ignore_weights, options.max_weight);
+  if (!options.weights && rule.reads_weights())
     throw_no_weight(display_name(file), "whole file", "give one number an edge by " + option("edge-weights", "F.npy"));
-  return std::make_unique<WeightedEdges>(std::move(edges), *options.weights, options.max_weight);
+  if (!options.weights) return edges;
+  return std::make_unique<WeightedEdges>(std::move(edges), *options.weights, rule);
 }
 
 }  // namespace unweave

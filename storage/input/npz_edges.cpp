@@ -11,6 +11,7 @@
 #include "storage/input/foreign_format.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
+#include "storage/input/only_members.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -37,8 +38,7 @@ class MatrixEdges : public EdgeReader {
         values_(InputFile{archive, values}),
         nodes_(nodes),
         limit_(std::min(nodes, id_limit(options.num_nodes))),
-        ignore_weights_(options.ignore_weights),
-        max_weight_(options.max_weight) {
+        rule_(options.ignore_weights, options.max_weight) {
     const NpyHeader& header = values_.header();
     if (!header.is_number() || header.shape.size() != 1 || header.elements != columns_.header().elements)
       throw InputError(
@@ -49,7 +49,7 @@ class MatrixEdges : public EdgeReader {
 
   [[nodiscard]] std::optional<std::uint64_t> count() const final { return columns_.header().elements; }
   [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const final { return nodes_; }
-  [[nodiscard]] std::uint64_t ignored_weights() const final { return ignored_weights_; }
+  [[nodiscard]] LeftOutWeights left_out() const final { return left_out_; }
 
  protected:
   /// The row of an entry; entries come one after another.
@@ -65,44 +65,40 @@ class MatrixEdges : public EdgeReader {
 
  private:
   std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) final {
+    while (columns_.remaining() > 0)
+      if (const std::size_t edges = read_chunk(out, weights); edges > 0) return edges;
+    require_rows_end();
+    return 0;
+  }
+
+  /// 0 where all values of a chunk are.
+  std::size_t read_chunk(std::span<Edge> out, std::span<std::uint32_t> weights) {
     const auto count =
         static_cast<std::size_t>(std::min<std::uint64_t>({out.size(), kChunkEntries, columns_.remaining()}));
-    if (count == 0) {
-      require_rows_end();
-      return 0;
-    }
     ids_.resize(count);
     values_read_.resize(count);
     columns_.read(ids_);
     values_.read(std::span(values_read_));
     const std::uint64_t first = columns_.position() - count;
+    std::size_t edges = 0;
     for (std::size_t i = 0; i < count; ++i) {
       require_id(columns_, first + i, ids_[i]);
-      const double value = values_read_[i];
-      if (!weights.empty()) {
-        if (!is_weight(value, max_weight_))
-          throw_bad_weight(values_.name(), "element " + values_.index_text(first + i), value, max_weight_);
-        weights[i] = static_cast<std::uint32_t>(value);
-      } else if (value != 1 && !ignore_weights_) {
-        throw InputError(values_.name(), "element " + values_.index_text(first + i),
-                         "a value other than 1, as of a weight",
-                         "declare the largest weight by " + option("max-weight", "W") +
-                             ", or take the edges without them by " + option("ignore-weights"));
-      } else if (value != 1) {
-        ++ignored_weights_;
-      }
-      out[i] = {row_of(first + i), static_cast<NodeId>(ids_[i])};
+      const NodeId row = row_of(first + i);
+      const std::uint32_t weight = rule_.take(values_read_[i], left_out_, values_.name(),
+                                              [&] { return "element " + values_.index_text(first + i); });
+      if (weight == 0) continue;
+      if (!weights.empty()) weights[edges] = weight;
+      out[edges++] = {row, static_cast<NodeId>(ids_[i])};
     }
-    return count;
+    return edges;
   }
 
-  [[nodiscard]] bool has_weights() const final { return max_weight_ > 1; }
+  [[nodiscard]] bool has_weights() const final { return rule_.reads_weights(); }
 
   NpyReader columns_, values_;
   std::uint64_t nodes_, limit_;
-  bool ignore_weights_;
-  std::uint32_t max_weight_;
-  std::uint64_t ignored_weights_ = 0;
+  WeightRule rule_;
+  LeftOutWeights left_out_;
   std::vector<std::int64_t> ids_;
   std::vector<double> values_read_;
 };
@@ -204,43 +200,65 @@ std::uint64_t square(const std::filesystem::path& archive, const std::string& me
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOptions& options) {
+std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOptions& options) {
+  if (!file.columns.empty())
+    throw UsageError(display_name(file).string() + ": columns of a table are chosen so, and an archive is none");
   const std::vector<std::string> members = npz_members(file.path);
   const auto has = [&](std::string_view name) {
     return std::find(members.begin(), members.end(), name) != members.end();
   };
-  const auto refuse_weights_beside = [&] {
-    if (options.weights)
-      throw UsageError(option("edge-weights", display_name(*options.weights).string()) +
-                       ": the values of a matrix are its weights, and it takes no others");
-  };
+  require_matrix_format(file.path, members, {"csr", "csc", "coo"});
   for (const std::string_view prefix : {"", "adj_"})
-    if (const auto names = find_csr(members, prefix)) {
-      refuse_weights_beside();
-      return std::make_unique<CsrEdges>(file.path, *names, square(file.path, names->shape), options);
-    }
-  if (has("row") && has("col") && has("data") && has("shape")) {
-    refuse_weights_beside();
-    return std::make_unique<CooEdges>(file.path, square(file.path, "shape"), options);
+    if (find_csr(members, prefix)) return std::nullopt;
+  if (has("row") && has("col") && has("data") && has("shape")) return std::nullopt;
+  if (file.path.extension() != ".npz") {  // an archive of a text
+    ByteSource source(file);
+    refuse_foreign_format(source, file, InputKind::kEdges);
   }
   const std::string array = has("edge_index") ? "edge_index" : members.size() == 1 ? members[0] : "";
   if (array.empty()) {
     ByteSource source(file);
     refuse_foreign_format(source, file, InputKind::kEdges);
   }
-  const InputFile member{file.path, array};
-  EdgeOptions how = options;
-  how.two_rows |= array == "edge_index";
-  if (array == "edge_index" && has("edge_weight")) {
-    const InputFile own{file.path, "edge_weight"};
-    if (options.max_weight > 1 && !how.weights) how.weights = own;
+  NpzEdgeArray found;
+  found.file.path = file.path;
+  found.file.member = array;
+  found.options = options;
+  found.options.two_rows |= array == "edge_index";
+  for (const char* const weights : {"edge_weight", "edge_weights", "weight", "weights", "w", "edge_attr"}) {
+    if (array != "edge_index" || !has(weights)) continue;
+    const InputFile own{file.path, weights};
+    // Attributes of several columns are none.
+    if (std::string_view(weights) == "edge_attr" && NpyReader(ByteSource(own)).header().shape.size() != 1) continue;
+    if (found.options.weights && !options.weights && !options.ignore_weights)
+      throw InputError(
+          display_name(own), "whole file",
+          "it may have the weights of the edges, and so may " + display_name(*found.options.weights).string(),
+          "say which by " + option("edge-weights", "'" + display_name(own).string() + "'"));
+    if (!found.options.weights) found.options.weights = own;
     if (options.max_weight == 1 && !options.ignore_weights)
       throw InputError(display_name(own), "whole file",
-                       "the edges of " + display_name(member).string() + " have weights",
+                       "the edges of " + display_name(found.file).string() + " have weights",
                        "declare the largest one by " + option("max-weight", "W") +
                            ", or take the edges without them by " + option("ignore-weights"));
   }
-  return open_npy_edges(ByteSource(member), member, how);
+  return found;
+}
+
+std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOptions& options) {
+  if (const auto array = npz_edge_array(file, options))
+    return open_npy_edges(ByteSource(array->file), array->file, array->options);
+  if (options.weights)
+    throw UsageError(option("edge-weights", display_name(*options.weights).string()) +
+                     ": the values of a matrix are its weights, and it takes no others");
+  const std::vector<std::string> members = npz_members(file.path);
+  for (const std::string_view prefix : {"", "adj_"})
+    if (const auto names = find_csr(members, prefix)) {
+      if (prefix.empty()) require_only(file.path, members, names->saved_by_scipy());
+      return std::make_unique<CsrEdges>(file.path, *names, square(file.path, names->shape), options);
+    }
+  require_only(file.path, members, {"row", "col", "data", "shape", "format", "_is_array"});
+  return std::make_unique<CooEdges>(file.path, square(file.path, "shape"), options);
 }
 
 }  // namespace unweave

@@ -224,6 +224,18 @@ class ZstdBytes final : public RawBytes {
 
 }  // namespace
 
+std::size_t MadeBytes::read(std::span<char> out) {
+  if (given_ == text_.size()) {
+    text_.clear();
+    given_ = 0;
+    make(text_);
+  }
+  const std::size_t count = std::min(out.size(), text_.size() - given_);
+  std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(given_), count, out.begin());
+  given_ += count;
+  return count;
+}
+
 void RawBytes::skip(std::uint64_t count) {
   std::vector<char> scratch(static_cast<std::size_t>(std::min<std::uint64_t>(count, kCompressedBuffer)));
   while (count > 0) {

@@ -24,8 +24,28 @@ class RawBytes {
   /// only if the stream is whole: checksums agree and nothing was cut off. Throws DataError naming the file.
   virtual std::size_t read(std::span<char> out) = 0;
 
+  /// Where a line lies that read() has given, counted from 1, for messages: "line 17".
+  [[nodiscard]] virtual std::string place_of_line(std::uint64_t line) const { return "line " + std::to_string(line); }
+
+  /// As ByteSource::require_order_of_nodes().
+  virtual void require_order_of_nodes() const {}
+
   /// Skips `count` bytes. May pass the end, where read() then returns 0.
   virtual void skip(std::uint64_t count);
+};
+
+/// Bytes that are made of others some at a time, such as the lines of a table.
+class MadeBytes : public RawBytes {
+ public:
+  std::size_t read(std::span<char> out) final;
+
+ protected:
+  /// Puts the next bytes into an empty `text`; leaves it empty at the end.
+  virtual void make(std::string& text) = 0;
+
+ private:
+  std::string text_;
+  std::size_t given_ = 0;  ///< bytes of it that were read
 };
 
 /// A file as it lies on disk, or standard input for "-", and its first bytes.
@@ -49,7 +69,11 @@ struct OpenedFile {
 /// that is under way, so the source must not be one that can keep a reader waiting, such as a pipe.
 [[nodiscard]] std::unique_ptr<RawBytes> read_ahead(std::unique_ptr<RawBytes> source);
 
-/// The contents of one member of a zip archive (stored or deflated, zip64; CRC checked). `path` is a regular file.
+/// The lines of all parts of a table in a folder, in the order of their names (part-2 before part-10), each of which may be compressed
+/// and may repeat the header of the first. place_of_line() may run while another thread reads. Throws InputError.
+[[nodiscard]] std::unique_ptr<RawBytes> open_folder_bytes(const InputFile& folder);
+
+/// The contents of one member of a zip archive, found by its directory (zip_directory.h). `path` is a regular file.
 [[nodiscard]] std::unique_ptr<RawBytes> open_zip_bytes(const std::filesystem::path& path, const std::string& member);
 
 /// Names of the members of a zip archive, in the archive's order.

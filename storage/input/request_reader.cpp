@@ -7,7 +7,7 @@
 #include <cmath>
 #include <iostream>
 #include <iterator>
-#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,8 @@
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "storage/io/number_text.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/readable_bytes.h"
 #include "storage/io/time_text.h"
 
 namespace unweave {
@@ -29,21 +31,26 @@ struct KindForm {
 constexpr KindForm kKinds[] = {
     {"edge", RequestKind::remove_edge,
      "`edge U V` or `edge U V expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
-    {"node", RequestKind::remove_node, "`node U`"},
-    {"feature", RequestKind::remove_feature, "`feature U`"},
+    {"node", RequestKind::remove_node,
+     "`node U` or `node U expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
+    {"feature", RequestKind::remove_feature,
+     "`feature U` or `feature U expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
     {"insert-edge", RequestKind::insert_edge,
      "`insert-edge U V`, or `insert-edge U V weight W` where edges have weights (1, 2, ..)"},
     {"set-feature", RequestKind::set_feature,
      "`set-feature U V1 .. VF` (all values) or `set-feature U C:V ..` (values of these columns)"},
-    {"set-label", RequestKind::set_label, "`set-label U C` (a class 0, 1, 2, .., or none)"},
+    {"set-label", RequestKind::set_label,
+     "`set-label U C` (a class 0, 1, 2, .., or none; #2 where classes have numbers as names)"},
     {"move-split", RequestKind::move_split, "`move-split U S` (train, valid, test or none)"},
     {"insert-node", RequestKind::insert_node,
      "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"},
     {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, ..)"}};
 
 constexpr std::string_view kIdWord = "id=";
-/// Behind the ends of an edge: what follows is when it is to go.
+/// Behind what is to go: what follows is when.
 constexpr std::string_view kExpiresWord = "expires";
+/// In the text of a removal that such a note has asked for.
+constexpr std::string_view kExpiredWord = "expired";
 constexpr std::string_view kNever = "never";
 /// Behind the ends of an inserted edge: what follows is its weight.
 constexpr std::string_view kWeightWord = "weight";
@@ -61,7 +68,16 @@ std::optional<double> number_in(std::string_view text) {
 /// be an id.
 std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
   std::string text;
-  std::map<std::uint64_t, double> pairs;
+  std::vector<std::pair<std::uint64_t, double>> pairs;
+  bool are_mixed = false;
+  for (Fields values = fields.rest(); !values.at_end();) {
+    const bool mixed = values.mixed();
+    if (!values.take().starts_with(kIdWord)) are_mixed = mixed;
+  }
+  if (are_mixed) {
+    fault = "commas and blanks both part the values, so that a comma may be that of a decimal number";
+    return {};
+  }
   const auto fail = [&](std::string_view field, const char* what) {
     fault = quote_for_message(field) + what;
     return std::string();
@@ -84,8 +100,14 @@ std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
     std::uint64_t column = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + colon, column);
     if (error != std::errc() || end != field.data() + colon) return fail(field, " has no column before the colon");
-    if (!pairs.emplace(column, *value).second) return fail(field, " has a column that was there already");
+    pairs.emplace_back(column, *value);
   }
+  const auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::stable_sort(pairs.begin(), pairs.end(), is_before);
+  for (std::size_t i = 1; i < pairs.size(); ++i)
+    if (pairs[i].first == pairs[i - 1].first)
+      return fail(std::to_string(pairs[i].first) + ':' + shortest_text(pairs[i].second),
+                  " has a column that was there already");
   for (const auto& [column, value] : pairs)
     text += (text.empty() ? "" : " ") + std::to_string(column) + ':' + shortest_text(value);
   if (text.empty()) fault = "the values are missing";
@@ -94,18 +116,20 @@ std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
 
 /// The moment, split or class that a word says, in its one form; empty where it says none.
 std::string text_of_word(RequestKind kind, std::string_view word) {
-  if (kind == RequestKind::expire_edge) {
+  if (sets_expiry(kind)) {
     const std::optional<Millis> time = word == kNever ? std::nullopt : read_time(word);
     return time ? time_text(*time) : word == kNever ? std::string(kNever) : "";
   }
   if (kind == RequestKind::move_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
   if (kind == RequestKind::set_label && word == "none") return "none";
+  const std::string mark(kind == RequestKind::set_label && word.starts_with('#') ? "#" : "");
+  word.remove_prefix(mark.size());
   std::uint64_t number = 0;  // a class or a weight
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
   const bool is_weight = kind == RequestKind::set_weight || kind == RequestKind::insert_edge;
-  return whole && (number > 0 || !is_weight) ? std::to_string(number) : "";
+  return whole && (number > 0 || !is_weight) ? mark + std::to_string(number) : "";
 }
 
 /// What a request of this kind sets, from the fields that are left; empty where they do not say it, which `fault` tells then.
@@ -115,7 +139,7 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, s
   const std::string_view word = fields.take();
   std::string text = text_of_word(kind, word);
   if (!text.empty()) return text;
-  const std::string what = kind == RequestKind::expire_edge  ? "moment"
+  const std::string what = sets_expiry(kind)                 ? "moment"
                            : kind == RequestKind::move_split ? "split"
                            : kind == RequestKind::set_label  ? "class"
                                                              : "weight";
@@ -124,29 +148,38 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, s
   return text;
 }
 
+/// The kind that says when to do what this kind does; itself where there is none.
+RequestKind noting(RequestKind kind) {
+  if (kind == RequestKind::remove_edge) return RequestKind::expire_edge;
+  if (kind == RequestKind::remove_node) return RequestKind::expire_node;
+  return kind == RequestKind::remove_feature ? RequestKind::expire_feature : kind;
+}
+
 bool read_id_word(std::string_view word, Request& request, std::string& fault) {
   // What may stand there, but for what was taken already.
   std::vector<std::string_view> words{kIdWord};
-  if (request.kind == RequestKind::remove_edge) words.push_back(kExpiresWord);
+  if (noting(request.kind) != request.kind) words.push_back(kExpiresWord);
   if (request.kind == RequestKind::insert_edge && request.value.empty()) words.push_back(kWeightWord);
   if (word.starts_with(kIdWord)) {
     request.id = word.substr(kIdWord.size());
     if (is_request_id(request.id)) return true;
-    fault = quote_for_message(word) + " is no id: 1 to " + std::to_string(kMostIdBytes) + " bytes behind `id=`";
+    const std::optional<TextFault> character = text_fault(request.id);
+    fault = quote_for_message(word) + " is no id: " +
+            (character ? text_of(*character) : "1 to " + std::to_string(kMostIdBytes) + " bytes behind `id=`");
   } else {
     fault = quote_for_message(word) + " is a word too many" + did_you_mean(word, words);
   }
   return false;
 }
 
-/// Whether the line ends here, or with the id that its sender gave the request; an edge may be one that expires, or is inserted
-/// with a weight.
+/// Whether the line ends here, or with the id that its sender gave the request; what it removes may be to expire, and an edge is
+/// inserted with a weight.
 bool take_rest(Fields& fields, Request& request, std::string& fault) {
   if (fields.at_end()) return true;
   std::string_view word = fields.take();
-  const bool expires = request.kind == RequestKind::remove_edge && word == kExpiresWord;
+  const bool expires = noting(request.kind) != request.kind && word == kExpiresWord;
   if (expires || (request.kind == RequestKind::insert_edge && word == kWeightWord)) {
-    if (expires) request.kind = RequestKind::expire_edge;
+    if (expires) request.kind = noting(request.kind);
     std::string_view unused;
     request.value = value_text(request.kind, fields, unused, fault);
     if (request.value.empty()) return false;
@@ -181,7 +214,7 @@ RequestFault fault_of(const KindForm& form, std::string what) {
 std::optional<Request> parse_request(std::string_view line, const ReadId& read_id, RequestFault* told) {
   Fields fields(line);
   std::string fault;
-  const auto read = [&](std::uint64_t& id, const char* what) {
+  const auto read = [&](std::uint64_t& id, bool& by_name, const char* what) {
     if (fields.at_end()) {
       fault = std::string(what) + " is missing";
       return false;
@@ -192,9 +225,18 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
       return false;
     }
     const std::string_view word = fields.take();
-    id = read_id(word);
-    if (word.empty()) fault = std::string(what) + " is missing";
-    return !word.empty();
+    if (word.empty()) {
+      fault = std::string(what) + " is missing";
+      return false;
+    }
+    if (word.starts_with('"') && !is_quoted(word)) {
+      fault = quote_for_message(word) + " begins with quotes that are not closed";
+      return false;
+    }
+    const NodeWord node = read_id(word);
+    id = node.id;
+    by_name = node.by_name;
+    return true;
   };
   const std::string_view word = fields.take();
   const auto* const form =
@@ -205,7 +247,8 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
   }
   Request request{form->kind, 0, 0};
   const auto read_all = [&] {
-    if (!read(request.u, "the node") || (names_edge(form->kind) && !read(request.v, "the second node"))) return false;
+    if (!read(request.u, request.u_by_name, "the node")) return false;
+    if (names_edge(form->kind) && !read(request.v, request.v_by_name, "the second node")) return false;
     std::string_view id;
     if (sets_value(form->kind)) {
       request.value = value_text(form->kind, fields, id, fault);
@@ -229,36 +272,47 @@ bool is_skipped_line(std::string_view line) {
 
 std::string_view word_of(RequestKind kind) {
   for (const KindForm& one : kKinds)
-    if (one.kind == kind) return one.word;
-  return word_of(RequestKind::remove_edge);  // an edge that expires
+    if (one.kind == kind || noting(one.kind) == kind) return one.word;
+  return word_of(RequestKind::remove_edge);  // there are no others
 }
 
 std::string_view kind_name(RequestKind kind) {
-  return kind == RequestKind::expire_edge ? kExpiresWord : word_of(kind);
+  return sets_expiry(kind) ? kExpiresWord : word_of(kind);
 }
 
 std::string text_of(const Request& request) {
-  return text_of(request, [](std::uint64_t id) { return std::to_string(id); });
+  return text_of(request, [](std::uint64_t id, bool) { return std::to_string(id); });
 }
 
-std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write) {
+std::string text_of(const Request& request, const WriteRequestNode& write) {
   std::string text(word_of(request.kind));
-  text += " " + write(request.u);
-  if (names_edge(request.kind)) text += " " + write(request.v);
-  if (request.kind == RequestKind::expire_edge) text += " " + std::string(kExpiresWord);
+  text += " " + write(request.u, request.u_by_name);
+  if (names_edge(request.kind)) text += " " + write(request.v, request.v_by_name);
+  if (sets_expiry(request.kind)) text += " " + std::string(kExpiresWord);
+  if (is_expired(request)) text += " " + std::string(kExpiredWord);
   if (request.kind == RequestKind::insert_edge && !request.value.empty()) text += " " + std::string(kWeightWord);
   if (!request.value.empty()) text += " " + request.value;
-  return request.id.empty() ? text : text + ' ' + std::string(kIdWord) + request.id;
+  if (!request.id.empty()) text.append(" ").append(kIdWord).append(request.id);
+  return printable(text);
 }
 
-RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id)
-    : name_(path == "-" ? "standard input" : path), read_id_(std::move(read_id)) {
+RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id, std::uint64_t most_line)
+    : name_(path == "-" ? "standard input" : path), read_id_(std::move(read_id)), most_line_(most_line) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
 }
 
 bool RequestReader::next_line(std::string_view& line) {
   if (file_) return file_->next(line);
-  if (!std::getline(std::cin, buffer_)) return false;
+  buffer_.clear();
+  std::streambuf& in = *std::cin.rdbuf();
+  int next = in.sbumpc();
+  if (next == std::char_traits<char>::eof()) return false;
+  for (; next != '\n' && next != std::char_traits<char>::eof(); next = in.sbumpc()) {
+    if (buffer_.size() == most_line_)
+      throw InputError(name_, "line " + std::to_string(number_ + 1),
+                       "this line is longer than " + readable_bytes(most_line_), "raise " + option("memory"));
+    buffer_ += static_cast<char>(next);
+  }
   if (buffer_.ends_with('\r')) buffer_.pop_back();
   line = buffer_;
   return true;

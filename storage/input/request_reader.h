@@ -17,11 +17,14 @@ namespace unweave {
 
 /// The first word of a request's line.
 [[nodiscard]] std::string_view word_of(RequestKind kind);
-/// What requests of a kind are called in records: the first word of their lines; "expires" where an edge is to go later.
+/// What requests of a kind are called in records: the first word of their lines; "expires" where something is to go later.
 [[nodiscard]] std::string_view kind_name(RequestKind kind);
-/// The line of a request, without its end. `write`: how ids are written, where not as numbers.
+/// The line of a request, without its end, as printable() has it: older programs took ids of any bytes. A removal that a note has
+/// asked for has `expired` and the moment behind its ids, which no line may have. `write`: how ids are written, where not as numbers.
 [[nodiscard]] std::string text_of(const Request& request);
-[[nodiscard]] std::string text_of(const Request& request, const std::function<std::string(std::uint64_t id)>& write);
+/// Gives the text of a node; `by_name`: as the request says of it.
+using WriteRequestNode = std::function<std::string(std::uint64_t id, bool by_name)>;
+[[nodiscard]] std::string text_of(const Request& request, const WriteRequestNode& write);
 
 /// Why a line is no request, for messages.
 struct RequestFault {
@@ -40,7 +43,7 @@ struct RequestFault {
 /// Whether a line is empty or a `#` comment.
 [[nodiscard]] bool is_skipped_line(std::string_view line);
 
-/// Lines `edge U V`, `node U`, `feature U`, `insert-edge U V` or `insert-edge U V weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
+/// Lines `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U V` or `insert-edge U V weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
 /// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
 /// comments are skipped.
 ///
@@ -48,9 +51,11 @@ struct RequestFault {
 /// batch before it sends the next; other files may be compressed. Not thread-safe.
 class RequestReader {
  public:
-  explicit RequestReader(const std::filesystem::path& path, ReadId read_id = {});
+  /// `most_line`: bytes of a line from standard input; one of a file has up to ByteSource::kBufferBytes.
+  explicit RequestReader(const std::filesystem::path& path, ReadId read_id = {},
+                         std::uint64_t most_line = std::uint64_t{16} << 20);
 
-  /// The next request; false at the end. Throws InputError naming the line for a line of another form.
+  /// The next request; false at the end. Throws InputError naming the line for a line of another form, or one that is too long.
   bool next(Request& request);
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }  ///< for messages
   /// Number of the last request's line, from 1.
@@ -63,6 +68,7 @@ class RequestReader {
   std::filesystem::path name_;
   std::optional<LineReader> file_;  ///< empty for standard input
   ReadId read_id_;                  ///< empty where ids are numbers
+  std::uint64_t most_line_;
   std::string text_;
   std::string buffer_;
   std::uint64_t number_ = 0;

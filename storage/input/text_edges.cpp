@@ -1,6 +1,7 @@
 // storage/input/text_edges.cpp - edges as text, two ids a line.
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "storage/input/edge_formats.h"
@@ -8,6 +9,8 @@
 #include "storage/input/line_reader.h"
 #include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
+#include "storage/input/tables/edge_columns.h"
+#include "storage/input/tables/two_kinds.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -44,23 +47,33 @@ bool parse_digits(const char*& at, std::uint64_t& value) {
 
 class TextEdges final : public EdgeReader {
  public:
-  TextEdges(ByteSource source, const EdgeOptions& options)
+  /// `columns`: those that were chosen, by name or place; empty: none were.
+  TextEdges(ByteSource source, const EdgeOptions& options, const std::string& columns)
       : lines_(std::move(source)),
         limit_(id_limit(options.num_nodes)),
-        ignore_weights_(options.ignore_weights),
-        max_weight_(options.max_weight) {}
+        rule_(options.ignore_weights, options.max_weight),
+        are_chosen_(!columns.empty()) {
+    if (TwoKinds::named_by(columns)) kinds_.emplace(columns);
+  }
 
-  [[nodiscard]] std::uint64_t ignored_weights() const override { return ignored_weights_; }
+  [[nodiscard]] LeftOutWeights left_out() const override { return left_out_; }
 
  private:
   std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) override {
+    const std::size_t count = read_lines(out, weights);
+    if (!kinds_) return count;
+    kinds_->see(out.first(count));
+    if (count == 0) kinds_->require_apart(lines_.name());
+    return count;
+  }
+
+  std::size_t read_lines(std::span<Edge> out, std::span<std::uint32_t> weights) {
     std::size_t count = 0;
     std::string_view line;
     while (true) {
-      const std::size_t plain = columns_ == 3 && weights.empty()
+      const std::size_t plain = columns_ == 0 || (columns_ == 3 && weights.empty())
                                     ? 0
                                     : read_plain(out.subspan(count), weights.subspan(weights.empty() ? 0 : count));
-      if (plain > 0) columns_ = weights.empty() ? 2 : 3;
       if (metis_.possible()) check_metis(out.subspan(count, plain), lines_.number() - plain + 1);
       count += plain;
       if (count == out.size()) return count;
@@ -69,41 +82,54 @@ class TextEdges final : public EdgeReader {
           throw InputError(lines_.name(), "whole file",
                            "METIS adjacency (numbers of nodes and edges, then the neighbours of each node), no edges",
                            "give it a name that ends in .metis, and it is read as what it is");
-        if (headed_ && columns_ == 0)
+        if (!header_.empty() && columns_ == 0)
           throw InputError(lines_.name(), "whole file", "words in the first line with any, and no edge after it",
                            "write two ids a line; names of nodes need a file that lists them, " + option("ids"));
         return count;
       }
       Fields fields(line);
-      if (fields.first() == '#') metis_.rule_out();
-      if (fields.at_end() || fields.first() == '#') continue;
+      // KONECT and others begin their remarks with %.
+      const bool is_remark = fields.first() == '#' || fields.first() == '%';
+      if (is_remark) metis_.rule_out();
+      if (fields.at_end() || is_remark) continue;
       if (columns_ == 0 && lines_.skips_header(line)) {
-        headed_ = true;
-        if (ignore_weights_ || max_weight_ > 1) require_ends_first(line, lines_);
+        header_ = line;
+        see_counts(line);
+        if (TwoKinds::named_by(line)) kinds_.emplace(line);
+        if (rule_.takes_values() && !are_chosen_) require_ends_first(line, lines_);
         continue;
       }
       std::uint32_t weight = 1;
+      const bool is_first = columns_ == 0;
+      const std::string first(is_first ? line : std::string_view());
+      if (is_first && !are_chosen_) {
+        if (!header_.empty()) require_no_row_names(header_, first, lines_);
+        require_no_line_numbers(first, lines_);
+        fields = Fields(line = first);
+      }
       out[count] = parse(line, fields, weight);
-      if (!weights.empty()) weights[count] = weight;
       check_metis(out.subspan(count, 1), lines_.number());
+      if (is_first && lines_.header() == Header::ask) require_no_counts(first, out[count]);
+      if (weight == 0) continue;
+      if (!weights.empty()) weights[count] = weight;
       ++count;
     }
   }
 
   [[nodiscard]] TextPlace text_place() const override { return {lines_.offset(), lines_.number()}; }
-  [[nodiscard]] bool has_weights() const override { return max_weight_ > 1; }
+  [[nodiscard]] bool has_weights() const override { return rule_.reads_weights(); }
 
   /// The first lines tell header and columns, and mostly that this is no METIS; the others are not looked at again.
   void go_to(const EdgePlace& place) override {
     constexpr std::uint64_t kFirstEdges = 64;
     const std::uint64_t first = std::min(place.edges, kFirstEdges);
     drop(first);
-    if (metis_.possible() || lines_.offset() > place.bytes) {
+    if (metis_.possible() || kinds_ || lines_.offset() > place.bytes) {
       drop(place.edges - first);
       return;
     }
     lines_.go_to(place.bytes, place.lines);
-    ignored_weights_ = place.ignored_weights;
+    left_out_ = place.left_out;
   }
 
   void check_metis(std::span<const Edge> edges, std::uint64_t first_line) noexcept {
@@ -117,34 +143,62 @@ class TextEdges final : public EdgeReader {
     if (fields.number(u) != std::errc() || fields.number(v) != std::errc() || u >= limit_ || v >= limit_) explain(line);
     if (fields.first() == '{') {  // attributes, as networkx.write_edgelist() puts them behind
       const std::string_view attributes = rest_of(line);
-      if (max_weight_ > 1) {
-        const auto weight = attribute_weight(attributes);
-        if (!weight) throw_no_weight(lines_.name(), lines_.place(), kAttributesOrColumn);
-        weight_out = checked(*weight);
-        return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
-      }
-      if (columns_ == 3 || attributes.empty() || (attributes != "{}" && !ignore_weights_)) explain(line);
-      if (attributes != "{}") ++ignored_weights_;
-      columns_ = 2;
+      const auto weight = attribute_weight(attributes);
+      if (rule_.reads_weights() && !weight) throw_no_weight(lines_.name(), lines_.place(), kAttributesOrColumn);
+      if (!rule_.reads_weights() &&
+          (columns_ == 3 || attributes.empty() || (attributes != "{}" && !rule_.ignores_weights())))
+        explain(line);
+      if (weight)
+        weight_out = taken(*weight);
+      else if (attributes != "{}")
+        ++left_out_.ignored;
+      columns_ = rule_.reads_weights() ? 3 : 2;
       return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
     }
-    if (columns_ == 0) columns_ = max_weight_ > 1 || (ignore_weights_ && !fields.at_end()) ? 3 : 2;
+    if (columns_ == 0) columns_ = rule_.reads_weights() || (rule_.ignores_weights() && !fields.at_end()) ? 3 : 2;
     double weight = 0;
     if (columns_ == 3) {
-      if (fields.at_end() && max_weight_ > 1) throw_no_weight(lines_.name(), lines_.place(), kThirdColumn);
-      if (fields.number(weight) != std::errc()) explain(line);
-      if (max_weight_ > 1)
-        weight_out = checked(weight);
-      else
-        ++ignored_weights_;
+      if (fields.at_end() && rule_.reads_weights()) throw_no_weight(lines_.name(), lines_.place(), kThirdColumn);
+      if (fields.number(weight) != std::errc() || (fields.mixed() && may_have_commas_in_numbers(line))) explain(line);
+      weight_out = taken(weight);
     }
     if (!fields.at_end() || fields.after_comma()) explain(line);
     return {static_cast<NodeId>(u), static_cast<NodeId>(v)};
   }
 
-  [[nodiscard]] std::uint32_t checked(double weight) const {
-    if (!is_weight(weight, max_weight_)) throw_bad_weight(lines_.name(), lines_.place(), weight, max_weight_);
-    return static_cast<std::uint32_t>(weight);
+  [[nodiscard]] std::uint32_t taken(double weight) {
+    return rule_.take(weight, left_out_, lines_.name(), [this] { return lines_.place(); });
+  }
+
+  /// Where numbers of nodes and edges are said to be a header, what follows may still be METIS.
+  void see_counts(std::string_view line) noexcept {
+    Fields fields(line);
+    std::uint64_t nodes = 0, edges = 0;
+    if (fields.number(nodes) == std::errc() && fields.number(edges) == std::errc() && std::max(nodes, edges) < limit_)
+      metis_.see(static_cast<NodeId>(nodes), static_cast<NodeId>(edges), lines_.number());
+  }
+
+  /// A first line of two numbers above all ids behind it is an edge between two nodes that no other edge has, or the numbers of
+  /// nodes and edges, with which some programs begin a list.
+  void require_no_counts(const std::string& line, Edge first) {
+    std::uint64_t largest = 0, others = 0;
+    const bool is_all = lines_.show_ahead([&](std::string_view next) {
+      Fields fields(next);
+      if (fields.at_end() || fields.first() == '#' || fields.first() == '%') return true;
+      std::uint64_t u = 0, v = 0;
+      if (fields.number(u) != std::errc() || fields.number(v) != std::errc()) return false;
+      largest = std::max({largest, u, v});
+      ++others;
+      return true;
+    });
+    if (others < 2) return;
+    const bool counts_edges =
+        is_all && (first.v == others || first.v == 2 * others || 2 * std::uint64_t{first.v} == others);
+    if (first.u < largest || (counts_edges ? false : first.u == largest || first.v <= largest)) return;
+    throw InputError(lines_.name(), lines_.place(),
+                     quote_for_message(line) +
+                         " may be an edge, or the numbers of nodes and edges: no id behind it is as large as the first",
+                     lines_.header_remedy("an edge", "no edge"));
   }
 
   /// Reads lines that are nothing but two good ids with one separator, and a good weight where edges have some, up to the first
@@ -164,7 +218,7 @@ class TextEdges final : public EdgeReader {
       if (!weights.empty()) {
         std::uint64_t weight = 0;
         if (*at != '\t' && *at != ' ' && *at != ',') break;
-        if (!parse_digits(++at, weight) || weight == 0 || weight > max_weight_) break;
+        if (!parse_digits(++at, weight) || weight == 0 || weight > rule_.most()) break;
         weights[count] = static_cast<std::uint32_t>(weight);
       }
       if (*at != '\n' || u >= limit_ || v >= limit_) break;
@@ -179,23 +233,39 @@ class TextEdges final : public EdgeReader {
   [[noreturn]] void explain(std::string_view line) const {
     const std::size_t columns = Fields(line).count();
     const std::size_t expected = columns_ == 3 ? 3 : 2;
+    std::uint64_t first = 0;
+    if (Fields ids(line); ids.number(first) == std::errc::invalid_argument) (void)parse_id(ids, lines_, limit_);
     if (line.find('{') != std::string_view::npos) {
       throw InputError(lines_.name(), lines_.place(), "attributes of an edge in " + quote_for_message(line),
-                       "write them without, by networkx.write_edgelist(G, path, data=False), or take the edges without "
-                       "them by " +
-                           option("ignore-weights"));
+                       rule_.takes_values()
+                           ? "write them on one line, or without, by networkx.write_edgelist(G, path, data=False)"
+                           : "write them without, by networkx.write_edgelist(G, path, data=False), or take the edges "
+                             "without them by " +
+                                 option("ignore-weights"));
     }
+    if (may_have_commas_in_numbers(line))
+      throw InputError(
+          lines_.name(), lines_.place(),
+          "commas and blanks both part " + quote_for_message(line) + ", so that a comma may be that of a number",
+          "write numbers without commas, and one kind of separator");
     if (columns == 3 && expected == 2 && has_weight(line)) {
-      throw InputError(lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),
-                       "declare the largest weight by " + option("max-weight", "W") +
-                           ", or take the edges without them by " + option("ignore-weights"));
+      throw InputError(
+          lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),
+          "declare the largest weight by " + option("max-weight", "W") + ", take the edges without them by " +
+              option("ignore-weights") + ", or name the columns of the ends, as in " + lines_.name().string() +
+              columns_of_ends(header_) + "; lists of neighbours are read by networkx.read_adjlist, which writes edges");
     }
+    if (columns > 3 && is_of_bits(line))
+      throw InputError(lines_.name(), lines_.place(),
+                       quote_for_message(line) + " seems to be a row of an adjacency matrix",
+                       "write its edges by numpy.savetxt('edges.txt', numpy.argwhere(numpy.loadtxt(FILE)), '%d')");
     if (columns != expected) {
       throw InputError(lines_.name(), lines_.place(),
                        "wrong column count: " + std::to_string(columns) + " instead of " + std::to_string(expected) +
                            " in " + quote_for_message(line),
-                       std::string("give two node ids a line") + (max_weight_ > 1 ? " and a weight" : "") +
-                           ", separated by a tab, a comma or blanks");
+                       std::string("give two node ids a line") + (rule_.reads_weights() ? " and a weight" : "") +
+                           ", separated by a tab, a comma or blanks, or name their columns, as in " +
+                           lines_.name().string() + (rule_.reads_weights() ? "[0,1,2]" : columns_of_ends(header_)));
     }
     Fields fields(line);
     (void)parse_id(fields, lines_, limit_);
@@ -211,6 +281,23 @@ class TextEdges final : public EdgeReader {
     return rest.ends_with('}') ? rest : std::string_view();
   }
 
+  /// "1,000 2": commas and blanks both part the words, and a comma stands between two digits.
+  static bool may_have_commas_in_numbers(std::string_view line) {
+    Fields words(line);
+    while (!words.at_end()) words.take();
+    const auto is_digit = [&](std::size_t at) { return at < line.size() && line[at] >= '0' && line[at] <= '9'; };
+    bool within = false;
+    for (std::size_t at = line.find(','); at != std::string_view::npos; at = line.find(',', at + 1))
+      within |= at > 0 && is_digit(at - 1) && is_digit(at + 1);
+    return words.mixed() && within;
+  }
+
+  static bool is_of_bits(std::string_view line) {
+    for (Fields fields(line); !fields.at_end();)
+      if (const std::string_view word = fields.take(); word != "0" && word != "1") return false;
+    return true;
+  }
+
   static bool has_weight(std::string_view line) {
     Fields fields(line);
     std::uint64_t id = 0;
@@ -221,18 +308,19 @@ class TextEdges final : public EdgeReader {
 
   LineReader lines_;
   std::uint64_t limit_;
-  bool ignore_weights_;
-  std::uint32_t max_weight_;
-  int columns_ = 0;      // columns of each edge: 2, or 3 with a weight; 0 before the first
-  bool headed_ = false;  // a header was skipped, which may have been an edge between names
-  std::uint64_t ignored_weights_ = 0;
+  WeightRule rule_;
+  bool are_chosen_;     // columns were named
+  int columns_ = 0;     // columns of each edge: 2, or 3 with a weight; 0 before the first
+  std::string header_;  // one that was skipped, which may have been an edge between names
+  LeftOutWeights left_out_;
   MetisCheck metis_;
+  std::optional<TwoKinds> kinds_;  // where the header names two
 };
 
 }  // namespace
 
-std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, const EdgeOptions& options) {
-  return std::make_unique<TextEdges>(std::move(source), options);
+std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, const EdgeOptions& options, const std::string& columns) {
+  return std::make_unique<TextEdges>(std::move(source), options, columns);
 }
 
 }  // namespace unweave

@@ -1,75 +1,96 @@
-// storage/input/zip_bytes.cpp - reads members of zip archives through libarchive.
-#include <archive.h>
-#include <archive_entry.h>
+// storage/input/zip_bytes.cpp - the contents of members of zip archives, stored or deflated.
+#include <zlib.h>
 
-#include <memory>
+#include <algorithm>
 
 #include "storage/input/raw_bytes.h"
+#include "storage/input/zip_directory.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 
 namespace {
 
-/// An open archive, positioned before its first member.
-class Zip {
- public:
-  explicit Zip(const std::filesystem::path& path) : path_(path), archive_(archive_read_new(), archive_read_free) {
-    if (archive_ == nullptr) throw ResourceError(path_.string() + ": no memory to read a zip archive");
-    (void)open_plain_bytes(path);  // names a missing file or a directory better than libarchive does
-    // Only by the central directory at the end: an archive without it was cut short.
-    archive_read_support_format_zip_seekable(archive_.get());
-    constexpr std::size_t kBlock = std::size_t{1} << 20;
-    if (archive_read_open_filename(archive_.get(), path_.c_str(), kBlock) != ARCHIVE_OK) fail();
-  }
+constexpr std::size_t kPackedBuffer = std::size_t{256} << 10;
 
-  /// Name of the next member that is a file, false at the end.
-  bool next(std::string& name) {
-    archive_entry* entry = nullptr;
-    int result = archive_read_next_header(archive_.get(), &entry);
-    while (result == ARCHIVE_OK && archive_entry_filetype(entry) != AE_IFREG) {
-      result = archive_read_next_header(archive_.get(), &entry);
-    }
-    if (result == ARCHIVE_EOF) return false;
-    if (result != ARCHIVE_OK) fail();
-    const char* text = archive_entry_pathname(entry);
-    if (text == nullptr) text = archive_entry_pathname_utf8(entry);
-    name = text == nullptr ? "" : text;
-    return true;
-  }
+/// Opens an archive; names a missing file or a directory as for all files of users.
+File open_archive(const std::filesystem::path& path) {
+  (void)open_plain_bytes(path);
+  return File::open_read(path);
+}
 
-  std::size_t read(std::span<char> out) {
-    const la_ssize_t got = archive_read_data(archive_.get(), out.data(), out.size());
-    if (got < 0) fail();
-    return static_cast<std::size_t>(got);
+ZipEntry find_entry(const File& file, const std::string& member) {
+  std::string present;
+  for (ZipEntry& entry : read_zip_directory(file)) {
+    if (entry.name == member || entry.name == member + ".npy") return std::move(entry);
+    present += (present.empty() ? "" : ", ") + entry.name;
   }
-
- private:
-  [[noreturn]] void fail() const {
-    const char* reason = archive_error_string(archive_.get());
-    throw DataError(path_.string() + ": not a zip archive, cut short or corrupted (" +
-                    (reason != nullptr ? reason : "unknown error") + "); fetch or write the file again");
-  }
-
-  std::filesystem::path path_;
-  std::unique_ptr<archive, int (*)(archive*)> archive_;
-};
+  throw DataError(file.path().string() + ": no member " + member + " in this archive; it holds: " + present);
+}
 
 class ZipMemberBytes final : public RawBytes {
  public:
-  ZipMemberBytes(const std::filesystem::path& path, const std::string& member) : zip_(path) {
-    std::string name;
-    std::string present;
-    while (zip_.next(name)) {
-      if (name == member || name == member + ".npy") return;
-      present += (present.empty() ? "" : ", ") + name;
-    }
-    throw DataError(path.string() + ": no member " + member + " in this archive; it holds: " + present);
+  ZipMemberBytes(const std::filesystem::path& path, const std::string& member)
+      : file_(open_archive(path)), entry_(find_entry(file_, member)), packed_(entry_.deflated ? kPackedBuffer : 0) {
+    constexpr int kNoWrapper = -15;  // largest window
+    if (entry_.deflated && inflateInit2(&stream_, kNoWrapper) != Z_OK)
+      throw ResourceError(file_.path().string() + ": no memory to unpack a zip archive");
   }
-  std::size_t read(std::span<char> out) override { return zip_.read(out); }
+  ~ZipMemberBytes() override {
+    if (entry_.deflated) inflateEnd(&stream_);
+  }
+
+  std::size_t read(std::span<char> out) override {
+    const std::size_t wanted = std::min<std::size_t>(out.size(), std::size_t{1} << 30);
+    const std::size_t got = entry_.deflated ? unpack(out.first(wanted)) : fetch(out.first(wanted));
+    crc_ = static_cast<std::uint32_t>(crc32_z(crc_, reinterpret_cast<const Bytef*>(out.data()), got));
+    given_ += got;
+    if (given_ > entry_.bytes) fail("it is longer than the directory says");
+    if (ended_ && (given_ != entry_.bytes || taken_ != entry_.packed_bytes || stream_.avail_in != 0))
+      fail("its length is not that of the directory");
+    if (ended_ && crc_ != entry_.crc) fail("its checksum is another");
+    return got;
+  }
 
  private:
-  Zip zip_;
+  /// The next packed bytes, as many as there are.
+  std::size_t fetch(std::span<char> out) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), entry_.packed_bytes - taken_));
+    file_.read_at(entry_.offset + taken_, std::as_writable_bytes(out.first(count)));
+    taken_ += count;
+    ended_ = !entry_.deflated && taken_ == entry_.packed_bytes;
+    return count;
+  }
+
+  std::size_t unpack(std::span<char> out) {
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream_.avail_out = static_cast<uInt>(out.size());
+    while (!ended_ && stream_.avail_out == out.size()) {
+      if (stream_.avail_in == 0) {
+        stream_.avail_in = static_cast<uInt>(fetch(packed_));
+        stream_.next_in = reinterpret_cast<Bytef*>(packed_.data());
+        if (stream_.avail_in == 0) fail("it is cut short");
+      }
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      ended_ = result == Z_STREAM_END;
+      if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        fail(stream_.msg != nullptr ? stream_.msg : "error");
+    }
+    return out.size() - stream_.avail_out;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw DataError(file_.path().string() + ": not a zip archive, cut short or corrupted (entry " + entry_.name + ": " +
+                    what + "); fetch or write the file again");
+  }
+
+  File file_;
+  ZipEntry entry_;
+  std::vector<char> packed_;
+  z_stream stream_ = {};
+  std::uint64_t taken_ = 0, given_ = 0;  // packed bytes that were read, bytes that were given
+  std::uint32_t crc_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace
@@ -79,9 +100,8 @@ std::unique_ptr<RawBytes> open_zip_bytes(const std::filesystem::path& path, cons
 }
 
 std::vector<std::string> list_zip_members(const std::filesystem::path& path) {
-  Zip zip(path);
   std::vector<std::string> names;
-  for (std::string name; zip.next(name);) names.push_back(name);
+  for (const ZipEntry& entry : read_zip_directory(open_archive(path))) names.push_back(entry.name);
   return names;
 }
 

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/readable_bytes.h"
 
@@ -32,78 +35,99 @@ namespace {
                   " makes anew what follows from other files; else restore the file from a copy");
 }
 
-bool is_link(const std::filesystem::path& path) {
-  std::error_code unknown;
-  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, unknown));
+std::string text_of(const File& file, std::uint64_t limit) {
+  const std::uint64_t bytes = file.size();
+  if (bytes > limit)
+    throw FormatError(file.path(), "byte " + std::to_string(limit), "the file is too large for its kind");
+  std::string text(bytes, '\0');
+  file.read_at(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 }  // namespace
 
-File File::open_to_read(const std::filesystem::path& path, Owner owner) {
+File File::open_read(const std::filesystem::path& path) {
   // A pipe without a writer would keep us waiting.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 && errno == ENOENT && owner == Owner::store)
-    throw_lost(path, is_link(path) ? "it is a link to a file that is not there" : "it is missing");
   if (fd < 0) throw_system_error("open", path, errno);
   File file(fd, path);
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) throw_system_error("examine", path, errno);
-  if (S_ISREG(status.st_mode)) return file;
-  if (owner == Owner::user) throw DataError(path.string() + ": not a regular file; name a file");
-  throw_lost(path, S_ISDIR(status.st_mode) ? "it is a folder in the place of a file" : "it is not a regular file");
-}
-
-File File::open_read(const std::filesystem::path& path) {
-  return open_to_read(path, Owner::user);
+  if (status_of_open(fd, path).kind != EntryKind::file)
+    throw DataError(path.string() + ": not a regular file; name a file");
+  return file;
 }
 
 File File::open_stored(const std::filesystem::path& path) {
-  return open_to_read(path, Owner::store);
+  const int fd = try_open_entry(path, O_RDONLY);
+  if (fd >= 0) return {fd, path};
+  if (errno == ENOENT) throw_lost(path, "it is missing");
+  if (errno == EISDIR) throw_lost(path, "it is a folder in the place of a file");
+  if (errno == ENXIO) throw_lost(path, "it is not a regular file");
+  throw_entry_error("open", path, errno);
 }
 
-File File::open_own(const std::filesystem::path& path) {
-  if (is_link(path))
-    throw DataError(
-        path.string() +
-        ": it is a link, and a store writes into its own folder alone; put the file that it leads to in its "
-        "place");
-  return open_stored(path);
+File File::try_open_stored(const std::filesystem::path& path) noexcept {
+  const int fd = try_open_entry(path, O_RDONLY);
+  try {
+    if (fd >= 0) return {fd, path};
+  } catch (...) {  // no memory for the path
+    ::close(fd);
+  }
+  return {};
+}
+
+File File::open_as(const std::filesystem::path& path, int flags, std::string_view action) {
+  const int fd = try_open_entry(path, flags);
+  if (fd < 0 && errno == EINVAL && (flags & O_DIRECT) != 0) return {};
+  if (fd < 0) throw_entry_error(action, path, errno);
+  return {fd, path};
 }
 
 File File::create(const std::filesystem::path& path, unsigned mode) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0) throw_system_error("create", path, errno);
+  const int fd = try_open_entry(path, O_RDWR | O_CREAT | O_EXCL, mode);
+  if (fd < 0) throw_entry_error("create", path, errno);
   return {fd, path};
 }
 
 File File::open_write(const std::filesystem::path& path) {
-  // Who gives away a store must not choose which other files are written.
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) throw_system_error("open for writing", path, errno);
-  return {fd, path};
+  return open_as(path, O_RDWR, "open for writing");
+}
+
+File File::open_own(const std::filesystem::path& path) {
+  File file = open_write(path);
+  struct stat status {};
+  if (!has_other_names(file.descriptor()) || ::fstat(file.descriptor(), &status) != 0) return file;
+  std::filesystem::path copy = path;
+  copy += ".own";
+  drop_entry(copy);  // a killed process may have left one
+  const File own = create(copy, status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  const std::uint64_t size = file.size();
+  for (std::uint64_t at = 0; at < size; at += piece.size()) {
+    const auto some =
+        std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), size - at)));
+    file.read_at(at, some);
+    own.write_at(at, some);
+  }
+  own.sync();
+  rename_entry(copy, path);
+  sync_directory(path.parent_path());
+  return open_write(path);
 }
 
 File File::open_direct(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
-  if (fd < 0 && errno == EINVAL) return {};
-  if (fd < 0) throw_system_error("open for writing", path, errno);
-  return {fd, path};
+  return open_as(path, O_RDWR | O_DIRECT, "open for writing");
 }
 
 File File::open_direct_to_read(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
-  if (fd < 0 && errno == EINVAL) return {};
-  if (fd < 0) throw_system_error("open", path, errno);
-  return {fd, path};
+  return open_as(path, O_RDONLY | O_DIRECT, "open");
 }
 
 void require_disk_room(const std::filesystem::path& folder, std::uint64_t bytes, const std::string& what,
                        const std::string& otherwise) {
-  std::error_code unknown;
-  const std::filesystem::space_info space = std::filesystem::space(folder, unknown);
-  if (unknown || bytes <= space.available) return;
+  const std::optional<std::uint64_t> free = free_disk_bytes(folder);
+  if (!free || bytes <= *free) return;
   throw ResourceError(folder.string() + ": " + what + " need " + readable_bytes(bytes) + " of disk, " +
-                      readable_bytes(space.available) + " are free; free some, or " + otherwise);
+                      readable_bytes(*free) + " are free; free some, or " + otherwise);
 }
 
 File::File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
@@ -122,9 +146,7 @@ File::~File() {
 }
 
 std::uint64_t File::size() const {
-  struct stat status {};
-  if (::fstat(fd_, &status) != 0) throw_system_error("examine", path_, errno);
-  return static_cast<std::uint64_t>(status.st_size);
+  return status_of_open(fd_, path_).bytes;
 }
 
 void File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
@@ -169,8 +191,7 @@ void File::sync() const {
 }
 
 void sync_directory(const std::filesystem::path& directory) {
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw_system_error("open", directory, errno);
+  const int fd = open_entry(directory, O_RDONLY | O_DIRECTORY);
   const int result = ::fsync(fd);
   const int error = errno;
   ::close(fd);
@@ -178,44 +199,56 @@ void sync_directory(const std::filesystem::path& directory) {
 }
 
 void make_folders(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (folder.empty() || std::filesystem::is_directory(folder, error)) return;
+  if (folder.empty() || is_folder(folder)) return;
   make_folders(folder.parent_path());
-  if (std::filesystem::create_directory(folder, error)) sync_directory(folder / "..");
-  if (error) throw_system_error("create the folder", folder, error.value());
+  if (make_folder(folder)) sync_directory(folder / "..");
 }
 
 void require_replaceable(const std::filesystem::path& path) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::symlink_status(path, ignored);
-  if (std::filesystem::is_symlink(status))
-    throw DataError(path.string() + ": is a link, which would be replaced; name the file that it leads to");
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    throw DataError(path.string() + ": exists and is not a regular file; name another file");
+  switch (status_of(path).kind) {
+    case EntryKind::none:
+    case EntryKind::file:
+      return;
+    case EntryKind::link:
+      throw DataError(path.string() + ": is a link, which would be replaced; name the file that it leads to");
+    default:
+      throw DataError(path.string() + ": exists and is not a regular file; name another file");
+  }
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode) {
   require_replaceable(path);
   std::filesystem::path temporary = path;
   temporary += ".new";
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
+  drop_entry(temporary);
   {
     const File file = File::create(temporary, mode);
     file.write_at(0, std::as_bytes(std::span(bytes)));
     file.sync();
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) throw_system_error("rename", temporary, errno);
+  rename_entry(temporary, path);
   sync_directory(path.parent_path());
 }
 
+void copy_stored(const std::filesystem::path& from, const std::filesystem::path& to) {
+  constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+  const File source = File::open_stored(from);
+  const File target = File::create(to);
+  const std::uint64_t bytes = source.size();
+  std::vector<std::byte> piece(std::min(bytes, kPieceBytes));
+  for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
+    const auto part = std::span(piece).first(std::min(kPieceBytes, bytes - at));
+    source.read_at(at, part);
+    target.write_at(at, part);
+  }
+}
+
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit) {
-  const File file = File::open_read(path);
-  const std::uint64_t bytes = file.size();
-  if (bytes > limit) throw FormatError(path, "byte " + std::to_string(limit), "the file is too large for its kind");
-  std::string text(bytes, '\0');
-  file.read_at(0, std::as_writable_bytes(std::span(text)));
-  return text;
+  return text_of(File::open_stored(path), limit);
+}
+
+std::string read_user_text(const std::filesystem::path& path, std::uint64_t limit) {
+  return text_of(File::open_read(path), limit);
 }
 
 }  // namespace unweave

@@ -1,5 +1,5 @@
-// storage/io/file.h - an open file: exact reads and writes at offsets, durable replacement. The only open(2) calls for
-// files of the store.
+// storage/io/file.h - an open file: exact reads and writes at offsets, durable replacement. But for open_read(), no path leads
+// through a link (entry.h).
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,19 @@ void require_disk_room(const std::filesystem::path& folder, std::uint64_t bytes,
 class File {
  public:
   File() = default;
-  /// Throws DataError when it is missing, unreadable or not a regular file.
+  /// A file that a user names, through links of his own. Throws DataError when it is missing, unreadable or not a regular file.
   static File open_read(const std::filesystem::path& path);
-  /// Opens a file of a store as open_read() does; the errors say how a store gets it back.
+  /// A file of a store. Throws DataError, also for a link; the errors say how a store gets it back.
   static File open_stored(const std::filesystem::path& path);
-  /// Likewise for a file that the store adds to or replaces. Throws DataError for a link, too: the folder that is
-  /// synced would not be that of the file, and a new version would replace the link.
-  static File open_own(const std::filesystem::path& path);
+  /// Likewise; returns a file that is not open where it cannot be had.
+  static File try_open_stored(const std::filesystem::path& path) noexcept;
   /// Creates a new file, readable and writable; throws when it exists. `mode`: who may do what, as for open(2).
   static File create(const std::filesystem::path& path, unsigned mode = 0644);
-  /// Opens an existing file for reads and writes; throws DataError where it is a link to one.
+  /// Opens an existing file for reads and writes.
   static File open_write(const std::filesystem::path& path);
+  /// Likewise a file of a store. Where it has another name (a hard link, as `cp -al` makes them), it is replaced by a copy of its own
+  /// first, so that nothing outside the store changes with it.
+  static File open_own(const std::filesystem::path& path);
   /// Opens an existing file for reads and writes past the page cache: offsets, lengths and memory are then multiples of
   /// 4,096. Returns a file that is not open where the file system refuses that.
   static File open_direct(const std::filesystem::path& path);
@@ -66,8 +68,7 @@ class File {
   void sync() const;
 
  private:
-  enum class Owner { user, store };
-  static File open_to_read(const std::filesystem::path& path, Owner owner);
+  static File open_as(const std::filesystem::path& path, int flags, std::string_view action);
   File(int fd, std::filesystem::path path) noexcept : fd_(fd), path_(std::move(path)) {}
   int fd_ = -1;
   std::filesystem::path path_;
@@ -84,7 +85,12 @@ void require_replaceable(const std::filesystem::path& path);
 /// Replaces `path`, a regular file where it is there, by `bytes` so that a crash leaves either the old or the new file, durable on return.
 void replace_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
 
-/// The whole file as text; throws DataError when it is missing, FormatError when it is larger than `limit` bytes.
+/// Copies a file of a store into a new file.
+void copy_stored(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// The whole file of a store as text; throws DataError when it is missing, FormatError when it is larger than `limit` bytes.
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit);
+/// Likewise of a file that a user names.
+[[nodiscard]] std::string read_user_text(const std::filesystem::path& path, std::uint64_t limit);
 
 }  // namespace unweave

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/private_file.h"
@@ -50,15 +51,21 @@ Tail read_tail(const File& file) {
 
 LogEnd read_lines(const std::filesystem::path& path,
                   const std::function<void(std::string_view, std::uint64_t)>& visit) {
+  return has_entry(path) ? read_lines(File::open_stored(path), visit) : LogEnd();
+}
+
+namespace {
+
+/// Lines from a byte on, each with its first byte, until `visit` returns false; `step`: bytes that are read at once.
+LogEnd visit_lines(const File& file, std::uint64_t from, std::uint64_t step,
+                   const std::function<bool(std::string_view, std::uint64_t)>& visit) {
   LogEnd end;
-  if (!std::filesystem::exists(path)) return end;
-  const File file = File::open_read(path);
+  end.bytes = from;
   const std::uint64_t size = file.size();
   std::string text;  // text of the lines from byte end.bytes on
-  std::uint64_t number = 0;
-  for (std::uint64_t at = 0; at < size;) {
+  for (std::uint64_t at = from; at < size;) {
     const std::size_t held = text.size();
-    const std::uint64_t bytes = std::min<std::uint64_t>(size - at, 1 << 20);
+    const std::uint64_t bytes = std::min<std::uint64_t>(size - at, step);
     text.resize(held + bytes);
     file.read_at(at, std::as_writable_bytes(std::span(text).subspan(held)));
     at += bytes;
@@ -67,27 +74,42 @@ LogEnd read_lines(const std::filesystem::path& path,
       const auto line = std::string_view(text).substr(first, stop - first);
       // The last line of all may be unfinished: what it leaves then.
       if (at == size && stop + 1 == text.size() && !is_finished(line, end.bytes + first)) break;
-      visit(line, ++number);
+      if (!visit(line, end.bytes + first)) return end;
       first = stop + 1;
     }
     text.erase(0, first);
     end.bytes += first;
     if (text.size() > kMostLineBytes)
-      throw FormatError(path, "line " + std::to_string(number + 1), "it is longer than 16 MiB");
+      throw FormatError(file.path(), "the line at byte " + std::to_string(end.bytes), "it is longer than 16 MiB");
   }
   end.tail = text.size();
   return end;
 }
 
+}  // namespace
+
+LogEnd read_lines(const File& file, const std::function<void(std::string_view, std::uint64_t)>& visit) {
+  std::uint64_t number = 0;
+  return visit_lines(file, 0, std::uint64_t{1} << 20, [&](std::string_view line, std::uint64_t) {
+    visit(line, ++number);
+    return true;
+  });
+}
+
+void read_lines_from(const File& file, std::uint64_t from,
+                     const std::function<bool(std::string_view, std::uint64_t)>& visit) {
+  static_cast<void>(visit_lines(file, from, std::uint64_t{1} << 13, visit));
+}
+
 std::optional<std::string> last_line(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  return read_tail(File::open_own(path)).line;
+  if (!has_entry(path)) return std::nullopt;
+  return read_tail(File::open_stored(path)).line;
 }
 
 AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view line, Readers readers) {
   make_folders(path.parent_path());
-  if (std::filesystem::exists(path)) {
-    file_ = File::open_write(path);
+  if (has_entry(path)) {
+    file_ = File::open_own(path);
     if (readers == Readers::owner) make_private(file_);
   } else {
     file_ = readers == Readers::owner ? create_private(path) : File::create(path);

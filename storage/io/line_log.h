@@ -21,11 +21,17 @@ struct LogEnd {
 };
 
 /// Calls visit(line, number) for every whole line in order, without its newline, numbered from 1; the line is valid
-/// during the call. A missing file holds no line. Throws FormatError for a line above 16 MiB.
+/// during the call. A missing file of a store holds no line. Throws FormatError for a line above 16 MiB.
 LogEnd read_lines(const std::filesystem::path& path, const std::function<void(std::string_view, std::uint64_t)>& visit);
+/// Likewise for a file that is open, such as one that a user names.
+LogEnd read_lines(const File& file, const std::function<void(std::string_view, std::uint64_t)>& visit);
 
-/// The last whole line of a log of a store, without its newline; none where there is no such file or no line in it. Throws
-/// DataError for a link.
+/// Calls visit(line, first byte of it) for whole lines from byte `from` on, until it returns false; what stands there may be the rest of
+/// a line. Throws FormatError for a line above 16 MiB.
+void read_lines_from(const File& file, std::uint64_t from,
+                     const std::function<bool(std::string_view, std::uint64_t)>& visit);
+
+/// The last whole line of a log of a store, without its newline; none where there is no such file or no line in it.
 [[nodiscard]] std::optional<std::string> last_line(const std::filesystem::path& path);
 
 /// Who may read a file: all whom the umask lets, or its owner alone (private_file.h).

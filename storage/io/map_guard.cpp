@@ -2,13 +2,14 @@
 #include "storage/io/map_guard.h"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -20,8 +21,7 @@ struct Slot {
   std::atomic<std::uintptr_t> end{0};
   std::atomic<bool> cut{false};
   std::filesystem::path path;
-  dev_t device = 0;
-  ino_t inode = 0;
+  std::optional<EntryStatus> status;  // where there is none, it was removed when it was mapped
 };
 
 /// Slots are never given back to the system: the handler may be among them.
@@ -91,10 +91,9 @@ std::filesystem::path lost;  // the last map that was cut and is gone
 
 /// Whether the file is shorter than its map.
 bool is_shortened(const Slot& slot) noexcept {
-  struct stat status {};
-  if (::stat(slot.path.c_str(), &status) != 0) return false;
-  const bool same = status.st_dev == slot.device && status.st_ino == slot.inode;
-  return same && static_cast<std::uint64_t>(status.st_size) < slot.end.load() - slot.begin.load();
+  const std::optional<EntryStatus> status = try_status_of(slot.path);
+  return status && slot.status && status->is_same_file(*slot.status) &&
+         status->bytes < slot.end.load() - slot.begin.load();
 }
 
 /// The mutex is held.
@@ -129,13 +128,11 @@ void fail_cut_map() {
 void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path) {
   static std::once_flag installed;
   std::call_once(installed, install);
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) status = {};  // removed by now: nobody can shorten it by its name
+  const std::optional<EntryStatus> status = try_status_of(path);
   const std::scoped_lock lock(mutex);
   Slot& slot = free_slot();
   slot.path = path;
-  slot.device = status.st_dev;
-  slot.inode = status.st_ino;
+  slot.status = status;
   slot.cut.store(false);
   const auto begin = reinterpret_cast<std::uintptr_t>(map);
   slot.end.store(begin + bytes, std::memory_order_relaxed);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "storage/io/plain_text.h"
+
 namespace unweave {
 namespace {
 
@@ -38,6 +40,26 @@ std::optional<Marked> leading_operation(std::string_view message) {
   return Marked{message.substr(1, end - 1), std::nullopt, end + 1};
 }
 
+/// The message with what the style has in the places of marks.
+std::string without_marks(std::string_view message, const MessageStyle& style) {
+  std::string out;
+  while (!message.empty()) {
+    if (const auto named = leading_option(message)) {
+      out.append(style.before_option).append(named->text);
+      if (named->value) out.append(style.before_value).append(*named->value);
+      out.append(style.after_option);
+      message.remove_prefix(named->size);
+    } else if (const auto run = leading_operation(message)) {
+      out.append(style.before_operation).append(without_marks(run->text, style)).append(style.after_operation);
+      message.remove_prefix(run->size);
+    } else {
+      out += message.front();
+      message.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string option(std::string_view key) {
@@ -53,22 +75,7 @@ std::string operation(std::string_view text) {
 }
 
 std::string shown(std::string_view message, const MessageStyle& style) {
-  std::string out;
-  while (!message.empty()) {
-    if (const auto named = leading_option(message)) {
-      out.append(style.before_option).append(named->text);
-      if (named->value) out.append(style.before_value).append(*named->value);
-      out.append(style.after_option);
-      message.remove_prefix(named->size);
-    } else if (const auto run = leading_operation(message)) {
-      out.append(style.before_operation).append(shown(run->text, style)).append(style.after_operation);
-      message.remove_prefix(run->size);
-    } else {
-      out += message.front();
-      message.remove_prefix(1);
-    }
-  }
-  return out;
+  return printable(without_marks(message, style));
 }
 
 std::string plain(std::string_view message) {

@@ -6,7 +6,9 @@
 //   throw ResourceError("out of memory; raise " + option("memory"));
 //   throw UsageError("not propagated yet; run " + operation("propagate " + store + ' ' + option("rows", "all")));
 //
-// Findings, remarks, remedies and lines of a help are messages too. Marks are control characters, shown as they are unless whole.
+// Findings, remarks, remedies and lines of a help are messages too. Marks are control characters. A message may hold any bytes,
+// those of a path or of a file: what shows it shows them as printable() has them (plain_text.h), and so do marks that are not
+// whole. Line feeds stay, which part lines of a help.
 #pragma once
 
 #include <string>
@@ -27,7 +29,7 @@ struct MessageStyle {
   std::string_view before_option, before_value, after_option, before_operation, after_operation;
 };
 
-/// The message as this style has it.
+/// The message as this style has it: plain text, but for line feeds.
 [[nodiscard]] std::string shown(std::string_view message, const MessageStyle& style);
 /// The message in the library's own style: "memory", "rows=all", "`verify demo.store`".
 [[nodiscard]] std::string plain(std::string_view message);

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "storage/io/small_letters.h"
+
 namespace unweave {
 namespace {
 
 constexpr std::size_t kLongest = 64;  // letters; nobody mistypes more
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 /// Letters inserted, left out, changed, or two neighbours swapped, no letter twice (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -20,9 +18,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
   for (std::size_t j = 0; j <= b.size(); ++j) steps[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1;
+      const std::size_t change = small(a[i - 1]) == small(b[j - 1]) ? 0 : 1;
       steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, steps[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+      if (i > 1 && j > 1 && small(a[i - 1]) == small(b[j - 2]) && small(a[i - 2]) == small(b[j - 1]))
         steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
     }
   }

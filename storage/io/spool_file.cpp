@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -20,23 +20,18 @@ namespace {
 constexpr std::size_t kMostBytesACall = std::size_t{1} << 30;  // Linux stops at 2 GiB
 }
 
-SpoolFile::SpoolFile(const std::filesystem::path& directory) : name_(directory / (std::string(kPrefix) + "XXXXXX")) {
-  std::string pattern = name_.string();
-  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw_system_error("create a temporary file", name_, errno);
-  name_ = pattern;
-  ::unlink(pattern.c_str());
+SpoolFile::SpoolFile(const std::filesystem::path& directory) {
+  descriptor_ = create_unique(directory, kPrefix, name_);
+  drop_entry(name_);
 }
 
 SpoolFile SpoolFile::named(const std::filesystem::path& path, std::uint64_t bytes) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (descriptor < 0) throw_system_error("open", path, errno);
+  const int descriptor = open_entry(path, O_RDWR | O_CREAT, 0644);
   SpoolFile file(path, descriptor, bytes);
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw_system_error("look at", path, errno);
-  if (static_cast<std::uint64_t>(status.st_size) < bytes)
-    throw DataError(path.string() + ": has " + std::to_string(status.st_size) + " bytes, where " +
-                    std::to_string(bytes) + " were kept");
+  const std::uint64_t there = status_of_open(descriptor, path).bytes;
+  if (there < bytes)
+    throw DataError(path.string() + ": has " + std::to_string(there) + " bytes, where " + std::to_string(bytes) +
+                    " were kept");
   if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) throw_system_error("cut", path, errno);
   return file;
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 
 namespace unweave {
 namespace {
@@ -15,6 +16,10 @@ using std::chrono::milliseconds;
 
 constexpr Millis kMinute = 60'000;
 constexpr Millis kDay = Millis{24} * 60 * kMinute;
+
+Millis within_calendar(Millis time) noexcept {
+  return std::clamp<Millis>(time, 0, kLastMoment);
+}
 
 /// Reads exactly so many digits off the text.
 std::optional<int> take_digits(std::string_view& text, std::size_t count) {
@@ -68,10 +73,16 @@ struct Printed {
 }  // namespace
 
 Millis present_time() noexcept {
-  return std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  // The clock of the standard library counts nanoseconds, of which 64 bits hold no more than some centuries.
+  timespec now{};
+  std::timespec_get(&now, TIME_UTC);
+  constexpr std::int64_t kLastSecond = kLastMoment / 1000;
+  const std::int64_t seconds = std::clamp<std::int64_t>(now.tv_sec, -1, kLastSecond + 1);
+  return within_calendar(seconds * 1000 + now.tv_nsec / 1'000'000);
 }
 
-std::string time_text(Millis time) {
+std::string time_text(Millis moment) {
+  const Millis time = within_calendar(moment);
   std::array<char, 16> seconds{};
   std::snprintf(seconds.data(), seconds.size(), ":%02d.%03dZ", static_cast<int>(time % kMinute / 1000),
                 static_cast<int>(time % 1000));
@@ -79,7 +90,9 @@ std::string time_text(Millis time) {
 }
 
 std::string minute_text(Millis time) {
-  return Printed((time + kMinute - 1) / kMinute * kMinute).text.data() + std::string("Z");
+  // The last minute has no next one.
+  return Printed(std::min((within_calendar(time) + kMinute - 1) / kMinute * kMinute, kLastMoment)).text.data() +
+         std::string("Z");
 }
 
 std::optional<Millis> read_time(std::string_view text) {

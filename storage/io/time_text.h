@@ -11,8 +11,15 @@ namespace unweave {
 /// A moment: milliseconds since 1970, UTC.
 using Millis = std::int64_t;
 
-/// Now, by the machine's clock. A replay of what happened never asks for it.
+/// The last moment that has four digits for its year, 9999-12-31T23:59:59.999Z.
+inline constexpr Millis kLastMoment = 253'402'300'799'999;
+
+/// Now, by the machine's clock, and where that is wrong the nearest moment from 1970 to kLastMoment. A replay of what happened
+/// never asks for it.
 [[nodiscard]] Millis present_time() noexcept;
+
+// What is not between 1970 and kLastMoment, which a clock that was wrong may have left in a file, is printed as the nearest of
+// these, which read_time() reads.
 
 /// "2026-03-01T12:00:00.123Z".
 [[nodiscard]] std::string time_text(Millis time);

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <utility>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -26,20 +27,17 @@ bool takes_text(const NpyTarget& target) {
   return target.stream == nullptr && target.file.extension() == ".txt";
 }
 
-TextWriter::TextWriter(const NpyTarget& target) : path_(target.file), stream_(target.stream) {
+TextWriter::TextWriter(const NpyTarget& target) : path_(resolved_parent(target.file)), stream_(target.stream) {
   if (stream_ != nullptr) return;
   require_replaceable(path_);
-  std::error_code ignored;
   const std::filesystem::path temporary =
       parent_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + ".new");
-  std::filesystem::remove(temporary, ignored);
+  drop_entry(temporary);
   file_ = File::create(temporary);
 }
 
 TextWriter::~TextWriter() {
-  if (!file_.is_open()) return;
-  std::error_code ignored;
-  std::filesystem::remove(file_.path(), ignored);
+  if (file_.is_open()) drop_entry(file_.path());
 }
 
 void TextWriter::add(std::string_view line) {
@@ -61,7 +59,7 @@ void TextWriter::finish() {
   flush();
   if (stream_ != nullptr) return;
   file_.sync();
-  if (std::rename(file_.path().c_str(), path_.c_str()) != 0) throw_system_error("rename", file_.path(), errno);
+  rename_entry(file_.path(), path_);
   file_ = File();
   sync_directory(parent_of(path_));
 }

@@ -11,8 +11,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/json_text.h"
 #include "storage/npy/npy_header.h"
 
 namespace unweave {
@@ -97,7 +99,7 @@ void write_npz(const std::filesystem::path& file, std::span<const NamedArray> ar
   ZipText zip(file);
   for (const NamedArray& array : arrays)
     zip.add(array.name + ".npy", npy_header(array.integers ? "<i8" : "<f8", array.shape) + array.bytes);
-  replace_file(std::filesystem::absolute(file), zip.close());
+  replace_file(resolved_parent(file), zip.close());
 }
 
 void write_safetensors(const std::filesystem::path& file, std::span<const NamedArray> arrays) {
@@ -109,7 +111,7 @@ void write_safetensors(const std::filesystem::path& file, std::span<const NamedA
                           {"data_offsets", {at, at + array.bytes.size()}}};
     at += array.bytes.size();
   }
-  std::string text = header.dump();
+  std::string text = text_of_json(header);
   constexpr std::size_t kAlign = 8;  // that the arrays can be mapped
   text.resize((text.size() + kAlign - 1) / kAlign * kAlign, ' ');
   std::array<char, sizeof(std::uint64_t)> length{};
@@ -118,7 +120,7 @@ void write_safetensors(const std::filesystem::path& file, std::span<const NamedA
   std::string all(length.data(), length.size());
   all += text;
   for (const NamedArray& array : arrays) all += array.bytes;
-  replace_file(std::filesystem::absolute(file), all);
+  replace_file(resolved_parent(file), all);
 }
 
 }  // namespace unweave

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/npy/npy_header.h"
 
@@ -25,7 +26,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 NpyWriter::NpyWriter(const NpyTarget& target, std::string_view descr, std::size_t item_bytes,
                      std::span<const std::uint64_t> shape)
-    : path_(target.file), stream_(target.stream) {
+    : path_(resolved_parent(target.file)), stream_(target.stream) {
   if (stream_ == nullptr) create_file();
   const std::string header = npy_header(descr, shape);
   wanted_ = item_bytes;
@@ -36,17 +37,14 @@ NpyWriter::NpyWriter(const NpyTarget& target, std::string_view descr, std::size_
 
 void NpyWriter::create_file() {
   require_replaceable(path_);
-  std::error_code ignored;
   const std::filesystem::path temporary =
       folder_of(path_) / ("." + path_.filename().string() + "." + std::to_string(::getpid()) + ".new");
-  std::filesystem::remove(temporary, ignored);
+  drop_entry(temporary);
   file_ = File::create(temporary);
 }
 
 NpyWriter::~NpyWriter() {
-  if (!file_.is_open()) return;
-  std::error_code ignored;
-  std::filesystem::remove(file_.path(), ignored);
+  if (file_.is_open()) drop_entry(file_.path());
 }
 
 void NpyWriter::append_bytes(std::span<const std::byte> bytes) {
@@ -70,7 +68,7 @@ void NpyWriter::finish() {
   if (written_ != wanted_) throw std::logic_error(path_.string() + ": another number of elements than was announced");
   if (stream_ != nullptr) return;
   file_.sync();
-  if (std::rename(file_.path().c_str(), path_.c_str()) != 0) throw_system_error("rename", file_.path(), errno);
+  rename_entry(file_.path(), path_);
   file_ = File();
   sync_directory(folder_of(path_));
 }

@@ -62,7 +62,7 @@ nlohmann::ordered_json next_contents(nlohmann::ordered_json contents, std::strin
 
 void read_journal(const std::filesystem::path& path, std::uint64_t sequence,
                   const std::function<void(const JournalBatch&)>& use) {
-  const File file = File::open_read(path);
+  const File file = File::open_stored(path);
   const std::uint64_t size = file.size();
   const auto read = [&](std::uint64_t at, std::uint64_t bytes) {
     std::vector<std::byte> data(bytes);

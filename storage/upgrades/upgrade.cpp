@@ -9,9 +9,11 @@
 
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/json_text.h"
+#include "storage/io/store_folders.h"
 #include "storage/upgrades/from_2.h"
 #include "storage/upgrades/from_3.h"
 #include "storage/upgrades/from_4.h"
@@ -22,8 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool has_models(const fs::path& store) {
-  std::error_code error;
-  return fs::is_directory(store / "models", error) && !fs::is_empty(store / "models", error);
+  return !list_folder(store / kModelsFolder).empty();
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ UpgradeReport upgrade_store_files(const fs::path& store, const std::function<voi
     if (old->version <= 2) contents = from_2::next_contents(std::move(contents));
     if (old->version <= 3) contents = from_3::next_contents(std::move(contents));
     if (old->version <= 4) contents = from_4::next_contents(std::move(contents), name);
-    text = manifest_text_of(contents.dump(), kManifestVersion);
+    text = manifest_text_of(text_of_json(contents), kManifestVersion);
   } catch (const nlohmann::json::exception& error) {
     throw FormatError(path, "manifest", fault_of(error));
   } catch (const std::runtime_error& error) {
@@ -60,8 +61,8 @@ UpgradeReport upgrade_store_files(const fs::path& store, const std::function<voi
     manifest.journal = journal.entry();
   }
   write_manifest(store, manifest);
-  std::error_code ignored;  // nothing names it any more, and the next writer removes what is not named
-  if (!name.empty()) fs::remove(store / "journal" / name, ignored);
+  // Nothing names it any more, and the next writer removes what is not named.
+  if (!name.empty()) drop_entry(store / kJournalFolder / name);
   return report;
 }
 

@@ -2,6 +2,10 @@
 # tests/bench/exact.py - exact unlearning against training from nothing, bit for bit, over random batches; and its time beside newton's.
 #
 #   python3 tests/bench/exact.py --unweave build/release/unweave --data FOLDER [--sets cora,photo] [--batches 100]
+#   python3 tests/bench/exact.py --unweave build/release/unweave --data FOLDER --session 6 [--edges 50]
+#
+# With --session: so many batches in one session, what the first and the later ones read, and their time; of two programs, the one
+# after the other.
 #
 # FOLDER is as for removals.py, and for images.py where mnist is asked for. debian takes a fiftieth of the batches, mnist a tenth.
 # A batch holds some random edges, a node and a feature row of training
@@ -81,6 +85,20 @@ def job(args, name, head):
             "ratio": middle["exact"] / middle["newton"]}
 
 
+def session(args, name, head):
+    work = pathlib.Path(tempfile.mkdtemp(prefix="exact-", dir=args.work))
+    twins, run = Twins(args, name, work), real_graphs.runner(args.unweave)
+    run("train", twins.warm, "--solver", "exact", "--head", head, *(["--lambda", args.lam] if args.lam else []))
+    drawn = work / "drawn.txt"
+    run("export", twins.warm, "--requests", drawn, "--draw", "edge", "--count", args.session * args.edges, "--seed", 1)
+    said = run("stream", twins.warm, "--requests", drawn, "--batch", args.edges, "--solver", "exact", "--json")
+    first, *later = [line for line in map(json.loads, said.splitlines()) if "passes" in line]
+    features = json.loads(run("info", twins.warm, "--json"))["features"]
+    shutil.rmtree(work)
+    return (f"| {name} | {head} | {features} | {first['passes']} | {min(one['passes'] for one in later)}\u2013{max(one['passes'] for one in later)} | "
+            f"{first['seconds_unlearn']:.3g} | {statistics.median(one['seconds_unlearn'] for one in later):.3g} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description="exact unlearning beside training from nothing")
     parser.add_argument("--unweave", required=True)
@@ -88,10 +106,19 @@ def main():
     parser.add_argument("--sets", default="cora,citeseer,photo,mnist,debian")
     parser.add_argument("--heads", default=",".join(HEADS))
     parser.add_argument("--batches", type=int, default=100)
-    parser.add_argument("--lambda", dest="lam", default="1e-4")
+    parser.add_argument("--session", type=int, help="batches in one session")
+    parser.add_argument("--edges", type=int, default=50, help="with --session: in a batch")
+    parser.add_argument("--lambda", dest="lam", help="default: 1e-4; with --session the program's")
     parser.add_argument("--tau", default="1e-6", help="of newton; least squares on debian need 2e-6 in float64")
     parser.add_argument("--work", type=pathlib.Path, help="folder for temporary stores")
     args = parser.parse_args()
+    if args.session:
+        print("| data | head | features | readings, first batch | later ones | seconds, first batch | median of later ones |\n|---|---|---|---|---|---|---|", flush=True)
+        for name in args.sets.split(","):
+            for head in args.heads.split(","):
+                print(session(args, name, head), flush=True)
+        return
+    args.lam = args.lam or "1e-4"
     print("| data | head | batches | weights that differ | `exact` a batch, s | `newton` a batch, s | ratio | `exact` from nothing, s |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     lines = []

@@ -19,6 +19,9 @@ import time
 import numpy as np
 
 
+LINES = {"Content-Type": "text/x-unweave"}
+
+
 class Service:
     def __init__(self, program, store, *options):
         self.process = subprocess.Popen([program, "serve", str(store), "--listen", "127.0.0.1:0", "--json", *options],
@@ -60,7 +63,7 @@ def send_steadily(host, edges, rate, seconds, acknowledged, prefix, threads=16):
                 time.sleep(max(0.0, planned - time.monotonic()))
                 u, v = edges[number % len(edges)]
                 name = f"{prefix}-{number}"
-                connection.request("POST", "/requests", f"edge {u} {v} id={name}")
+                connection.request("POST", "/requests", f"edge {u} {v} id={name}", LINES)
                 answer = connection.getresponse()
                 answer.read()
                 if answer.status == 200:
@@ -135,7 +138,7 @@ def main():
         begin, sent, busy, at = time.monotonic(), 0, 0, int(asked.rate * asked.seconds)
         while time.monotonic() - begin < asked.seconds / 2:
             lines = "\n".join(f"edge {u} {v} id=b-{at + i}" for i, (u, v) in enumerate(edges[at:at + asked.bulk]))
-            connection.request("POST", "/requests", lines)
+            connection.request("POST", "/requests", lines, LINES)
             answer = connection.getresponse()
             answer.read()
             if answer.status == 200:

@@ -102,6 +102,7 @@ void payload(std::string_view bytes) {
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
   if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;
+  if (which == 6) p[1] %= 64;  // bytes of names
   if (which == 9 || which == 10) p[0] = 1, p[1] = columns;
   if (which == 11) p[0] = nodes;
   if (which == 12) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns;
@@ -134,7 +135,7 @@ void payload(std::string_view bytes) {
   } else if (which == 7) {
     static_cast<void>(read_ids(scratch(), entry, nodes));
   } else if (which == 8) {
-    static_cast<void>(read_changes(scratch(), entry, {nodes, columns, 5, max_weight}));
+    static_cast<void>(read_changes(scratch(), entry, {nodes, columns, 5, max_weight, p[1] % 2 == 1}));
   } else if (which == 9) {
     static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
   } else if (which == 10) {

@@ -73,6 +73,7 @@ void csr(std::string_view bytes) {
 void labels(std::string_view bytes) {
   const InputFile file{put_file("labels", bytes), {}};
   const auto empty = bytes.size() % 2 == 0 ? EmptyLine::kMistake : EmptyLine::kUnlabelled;
+  if (bytes.size() % 5 == 0) return read_labels(*open_labels(file, 3, empty, {"a", "b c", "d,e"}));
   read_labels(*open_labels(file, bytes.size() % 3 == 0 ? std::optional<std::uint64_t>(7) : std::nullopt, empty));
 }
 

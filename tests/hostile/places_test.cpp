@@ -72,7 +72,7 @@ TEST_SUITE("unit") {
       const Neighbourhood here;
       fs::remove_all(here.store / folder);
       fs::create_directory_symlink(here.user, here.store / folder);
-      check_error(here.stream(), "a symbolic link in the place of a folder");
+      check_error(here.stream(), "it is a link");
       here.check_user();
     }
   }
@@ -83,6 +83,53 @@ TEST_SUITE("unit") {
     fs::create_symlink(here.user / "thesis", here.store / "certificates" / "newton.jsonl");
     CHECK(run_process({"train", here.store.string(), "--solver", "newton", "--quiet"}).code == 2);
     here.check_user();
+  }
+
+  TEST_CASE("files that have another name outside, as `cp -al` makes them, stay there what they were") {
+    const Neighbourhood here;
+    const std::string store = here.store.string(), feed = (here.dir / "feed").string();
+    REQUIRE(run_process({"train", store, "--quiet"}).code == 0);
+    REQUIRE(here.stream({"--solver", "exact", "--changes", feed}).code == 0);
+    const fs::path copy = here.dir / "copy";
+    for (const auto& entry : fs::recursive_directory_iterator(here.store)) {
+      const fs::path to = copy / entry.path().lexically_relative(here.store);
+      fs::create_directories(entry.is_directory() ? to : to.parent_path());
+      if (!entry.is_directory()) fs::create_hard_link(entry.path(), to);
+    }
+    write_file(copy / "lock", "years of work\n");  // the store's as well
+    const auto before = folder_bytes(copy);
+    write_file(here.dir / "requests", "node 7 id=a\nset-label 9 1\nnode 11 expires 2100-01-01\n");
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"stream", store, "--requests", (here.dir / "requests").string(), "--solver", "exact", "--changes", feed},
+             {"train", store, "--solver", "newton"},
+             {"propagate", store, "--hops", "2"},
+             {"train", store},
+             {"requests", store, "--forget-before", "2200-01-01"},
+             {"repair", store},
+             {"purge", store, "--always"}}) {
+      CAPTURE(words[0]);
+      const Finished end = run_process(words);
+      CAPTURE(end.error);
+      CHECK(end.code == 0);
+      CHECK(folder_bytes(copy) == before);
+    }
+    CHECK(fs::file_size(here.store / "lock") == 0);
+    CHECK(fs::hard_link_count(here.store / "lock") == 1);
+    CHECK(run_process({"verify", store}).code == 0);
+  }
+
+  TEST_CASE("a feed of changes leaves the files of others in its folder alone") {
+    const Neighbourhood here;
+    const std::string feed = (here.dir / "feed").string();
+    REQUIRE(here.stream({"--changes", feed}).code == 0);
+    for (const char* own : {"2026-notes.txt", "7.npy", "9.rows.npy.bak", "08.rows.npy"})
+      write_file(here.dir / "feed" / own, "mine\n");
+    write_file(here.dir / "feed" / "9.rows.npy", "what a crash kept from its line");
+    write_file(here.dir / "requests", "node 4\n");
+    REQUIRE(here.stream({"--changes", feed}).code == 0);
+    for (const char* own : {"2026-notes.txt", "7.npy", "9.rows.npy.bak", "08.rows.npy"})
+      CHECK(read_all(here.dir / "feed" / own) == "mine\n");
+    CHECK_FALSE(fs::exists(here.dir / "feed" / "9.rows.npy"));
   }
 
   TEST_CASE("paths that a manifest may not name" * doctest::test_suite("slow")) {

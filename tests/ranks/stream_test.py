@@ -39,10 +39,14 @@ def mixed_requests(edges, count, seed):
              (8, lambda: f"feature {node()}"), (8, lambda: f"set-feature {node()} {row()}"), (4, lambda: f"node {node()}"),
              (4, lambda: f"set-label {node()} {draw.randrange(CLASSES)}"), (3, lambda: f"move-split {node()} {draw.choice(['train', 'valid', 'test'])}"),
              (3, lambda: f"insert-node {node()} {row()}")]
-    lines = []
+    lines, ids = [], {}
     for _ in range(count):
         make = draw.choices([make for _, make in kinds], [weight for weight, _ in kinds])[0]
-        lines.append(make() + (f" id=T{draw.randrange(count)}" if draw.random() < 0.1 else ""))
+        line = make()
+        if draw.random() < 0.1:  # an id that comes again stands for the same request
+            number = draw.randrange(count)
+            line = ids.setdefault(number, f"{line} id=T{number}")
+        lines.append(line)
     return lines
 
 

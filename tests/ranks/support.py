@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ENVIRONMENT = {
     # Several ranks on few cores, and as root in a container.
@@ -17,7 +18,13 @@ class Launcher:
 
     def __init__(self, program, mpirun, faults=None):
         self.program, self.mpirun, self.faults = pathlib.Path(program).resolve(), mpirun, faults and pathlib.Path(faults).resolve()
-        self.environment = os.environ | ENVIRONMENT
+        self.sessions = tempfile.TemporaryDirectory(prefix="ranks-", ignore_cleanup_errors=True)
+
+    @property
+    def environment(self):
+        """Of one job. Each has a folder of sessions of its own: Open MPI removes the one that jobs share when it seems to be empty,
+        also where another job is about to use it."""
+        return os.environ | ENVIRONMENT | {"OMPI_MCA_orte_tmpdir_base": tempfile.mkdtemp(dir=self.sessions.name)}
 
     def command(self, ranks, *words, fault=None, calls=None, sizes=None):
         more = []

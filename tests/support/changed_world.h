@@ -36,8 +36,9 @@ struct ChangedWorld {
   FeatureType type = FeatureType::f32;
   bool sparse = false;
   FeatureScale scale;
-  bool named = false;   ///< node 7 is called "v7"
-  NodeId nameless = 0;  ///< but for so many last ones
+  bool named = false;          ///< node 7 is called "v7"
+  NodeId nameless = 0;         ///< but for so many last ones
+  std::set<NodeId> unnamed{};  ///< and these
 
   /// Does what a line of a request says; false where it changes nothing.
   bool apply(const std::string& line) {
@@ -138,6 +139,7 @@ struct ChangedWorld {
     return any ||
            std::any_of(edges.begin(), edges.end(), [&](const auto& e) { return e.first == node || e.second == node; });
   }
+  [[nodiscard]] bool has_name(NodeId node) const { return named && node < nodes - nameless && !unnamed.contains(node); }
   double& value(NodeId node, std::uint32_t column) { return features[std::size_t{node} * columns + column]; }
 
   /// Writes the data into files and imports them.
@@ -152,17 +154,24 @@ struct ChangedWorld {
     options.order = order;
     options.feature_type = type;
     options.scale = scale;
+    const auto id = [&](NodeId node) { return (!named ? "" : has_name(node) ? "v" : "#") + std::to_string(node); };
     std::string text;
-    const std::string v_or_none = named ? "v" : "";
     for (const auto& edge : edges)
-      text += v_or_none + std::to_string(edge.first) + " " + v_or_none + std::to_string(edge.second) +
-              (max_weight > 1 ? " " + std::to_string(weight_of(edge)) : "") + "\n";
+      text +=
+          id(edge.first) + " " + id(edge.second) + (max_weight > 1 ? " " + std::to_string(weight_of(edge)) : "") + "\n";
+    if (!unnamed.empty()) {  // text has names alone
+      const std::string rows = std::to_string(nodes);
+      text = "%%MatrixMarket matrix coordinate integer general\n" + rows + " " + rows + " " +
+             std::to_string(edges.size()) + "\n";
+      for (const auto& edge : edges)
+        text += std::to_string(edge.first + 1) + " " + std::to_string(edge.second + 1) + " " +
+                std::to_string(weight_of(edge)) + "\n";
+    }
     options.max_weight = max_weight;
     options.edges = file("edges", text);
     if (named) {
       std::string names;
-      for (NodeId node = 0; node < nodes; ++node)
-        names += (node < nodes - nameless ? "v" + std::to_string(node) : "") + "\n";
+      for (NodeId node = 0; node < nodes; ++node) names += (has_name(node) ? "v" + std::to_string(node) : "") + "\n";
       options.ids = file("names", names);
     }
     const std::string rows = std::to_string(nodes);
@@ -186,9 +195,9 @@ struct ChangedWorld {
     }
     options.labels = file("y.npy", npy("<i4", "(" + rows + ",)", labels));
     const auto ids = [&](const std::string& split) {
-      std::string lines;
+      std::string lines = "# nodes\n";
       for (NodeId node = 0; node < nodes; ++node)
-        if (splits[node] == split) lines += v_or_none + std::to_string(node) + "\n";
+        if (splits[node] == split) lines += id(node) + "\n";
       return file(split, lines);
     };
     options.train = ids("train");

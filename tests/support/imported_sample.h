@@ -1,6 +1,7 @@
 // tests/support/imported_sample.h - samples that come into stores the way a user's data do: through files and `import`.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,15 +25,16 @@ struct Importing {
 };
 
 template <class Values>
-std::string lines_of(const Values& values) {
+std::string id_lines_of(const Values& values) {
   std::string text;
   for (const auto value : values) text += std::to_string(value) + "\n";
   return text;
 }
 
-/// As users write a node; empty for one without a name.
+/// As users write a node.
 inline std::string id_of(const Importing& importing, NodeId node) {
-  return importing.names.empty() ? std::to_string(node) : importing.names[node];
+  if (importing.names.empty()) return std::to_string(node);
+  return importing.names[node].empty() ? "#" + std::to_string(node) : importing.names[node];
 }
 
 /// Writes the sample's files into a folder: train, valid and test of its nodes, whose number and classes are declared. The
@@ -47,16 +49,23 @@ inline ImportOptions write_sample(const std::filesystem::path& folder, const Sam
   options.classes = sample.classes;
   options.order = importing.order;
   options.feature_type = importing.type;
+  const std::string rows = std::to_string(sample.nodes);
+  const bool nameless =
+      std::any_of(importing.names.begin(), importing.names.end(), [](const std::string& name) { return name.empty(); });
   std::string edges;
+  if (nameless)  // text has names alone, and Matrix Market numbers from 1
+    edges = "%%MatrixMarket matrix coordinate integer general\n" + rows + " " + rows + " " +
+            std::to_string(sample.edges.size()) + "\n";
   for (const auto& edge : sample.edges) {
-    edges += id_of(importing, edge.second) + " " + id_of(importing, edge.first);
+    edges += nameless ? std::to_string(edge.second + 1) + " " + std::to_string(edge.first + 1)
+                      : id_of(importing, edge.second) + " " + id_of(importing, edge.first);
     const auto weight = sample.weights.find(edge);
-    if (importing.max_weight > 1) edges += " " + std::to_string(weight == sample.weights.end() ? 1 : weight->second);
+    if (nameless || importing.max_weight > 1)
+      edges += " " + std::to_string(weight == sample.weights.end() ? 1 : weight->second);
     edges += "\n";
   }
   options.max_weight = importing.max_weight;
   options.edges = file("edges", edges);
-  const std::string rows = std::to_string(sample.nodes);
   if (importing.sparse) {
     std::vector<std::int64_t> indptr{0}, indices;
     std::vector<float> values;
@@ -80,9 +89,8 @@ inline ImportOptions write_sample(const std::filesystem::path& folder, const Sam
   std::vector<NodeId> splits[3];
   for (NodeId node = 0; node < sample.nodes; ++node) splits[node % 7 == 0 ? 2 : node % 5 == 0 ? 1 : 0].push_back(node);
   const auto list = [&](const std::vector<NodeId>& nodes) {
-    std::string text;
-    for (const NodeId node : nodes)
-      if (const std::string id = id_of(importing, node); !id.empty()) text += id + "\n";
+    std::string text = "# nodes\n";
+    for (const NodeId node : nodes) text += id_of(importing, node) + "\n";
     return text;
   };
   options.train = file("train", list(splits[0]));

@@ -17,7 +17,7 @@ namespace unweave::testing {
 namespace {
 
 pid_t start(const std::vector<std::string>& words, const std::filesystem::path& output,
-            const std::filesystem::path& error) {
+            const std::filesystem::path& error, unsigned seconds = 0) {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child > 0) return child;
@@ -31,6 +31,7 @@ pid_t start(const std::vector<std::string>& words, const std::filesystem::path& 
   std::vector<std::string> copies = words;
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
+  alarm(seconds);  // which execv() keeps
   execv(program.c_str(), argv.data());
   _exit(127);
 }
@@ -47,9 +48,9 @@ int wait_for(pid_t process) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-Finished run_process(const std::vector<std::string>& words) {
+Finished run_process(const std::vector<std::string>& words, unsigned seconds) {
   const TempDir folder;
-  const int code = wait_for(start(words, folder / "out", folder / "error"));
+  const int code = wait_for(start(words, folder / "out", folder / "error", seconds));
   return {code, read_all(folder / "out"), read_all(folder / "error")};
 }
 

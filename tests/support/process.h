@@ -22,8 +22,8 @@ struct Finished {
   std::string error;
 };
 
-/// Runs the program to its end.
-Finished run_process(const std::vector<std::string>& words);
+/// Runs the program to its end. `seconds`: after so long an alarm ends it; 0: never.
+Finished run_process(const std::vector<std::string>& words, unsigned seconds = 0);
 
 /// Runs a command that a test needs to go well, and returns its output.
 std::string must(const std::vector<std::string>& words);

@@ -32,12 +32,13 @@ struct Result {
   }
 };
 
-/// Whether a text that is printed has a mark of a message (storage/io/message.h) in it, as such or as JSON has it.
+/// Whether a text that is printed has a mark of a message (storage/io/message.h) in it, as such, as JSON has it or as printable().
 inline bool has_marks(const std::string& text) {
   if (text.starts_with("\x93NUMPY")) return false;
   const auto has = [&](const std::string& mark) { return text.find(mark) != std::string::npos; };
   for (char mark = 1; mark <= 5; ++mark)
-    if (has(std::string(1, mark)) || has(std::string("\\u000") + static_cast<char>('0' + mark))) return true;
+    for (const std::string before : {"", "\\u000", "\\x0"})
+      if (has(before + (before.empty() ? mark : static_cast<char>('0' + mark)))) return true;
   return false;
 }
 

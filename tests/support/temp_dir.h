@@ -21,7 +21,7 @@ class TempDir {
     const bool usable = where == Where::memory && access(memory.c_str(), W_OK) == 0 && has_room(memory);
     std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "unweave-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
-    path_ = name;
+    path_ = std::filesystem::canonical(name);  // stores lie at paths without links
   }
   ~TempDir() {
     std::error_code ignored;

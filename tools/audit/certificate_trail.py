@@ -21,6 +21,7 @@ import math
 import pathlib
 import re
 import sys
+import zipfile
 
 import numpy as np
 
@@ -84,9 +85,26 @@ def blake(data, key=b""):
     return hashlib.blake2b(data, digest_size=32, key=key).digest()
 
 
+def read_json(text):
+    """A value of JSON. ValueError for an object with two members of one name, of which another program may read the other."""
+    def members(pairs):
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("an object has two members of one name")
+        return dict(pairs)
+    return json.loads(text, object_pairs_hook=members)
+
+
+def read_lines(path):
+    """The lines of a log. ValueError where it was cut inside its last one. Nothing but a newline ends a line."""
+    lines = path.read_bytes().decode().split("\n")
+    if lines.pop():
+        raise ValueError(f"{path}: it was cut inside its last line; fetch it again")
+    return lines
+
+
 def merge(line, private_part):
     """The whole certificate of a public line and its private part."""
-    whole, hidden = json.loads(line), json.loads(private_part)
+    whole, hidden = read_json(line), read_json(private_part)
     terms = {**whole["terms"], **hidden["terms"]}
     return {**whole, **hidden, "terms": terms}
 
@@ -95,7 +113,7 @@ def sealed_problem(line):
     """What is wrong with digest and signature of a line, or nothing."""
     text, _, rest = line.rpartition(',"digest":"')
     digest = blake(text.encode())
-    said = json.loads(line)
+    said = read_json(line)
     if not rest.startswith(digest.hex() + '","signature":"') or rest != f'{said["digest"]}","signature":"{said["signature"]}"}}':
         return "the digest is not that of the certificate"
     if not is_signature(bytes.fromhex(said["signature"]), digest, bytes.fromhex(said["public_key"])):
@@ -153,6 +171,73 @@ def noise_problems(said):
     return problems + composed_problems(said)
 
 
+ANY_CHANGE = "any removed edges, nodes and features, any inserted edges, and every row that moved because of them"
+LOSSES = {"logistic": "sum_i sum_c l(z_i.w_c, y_ic)", "least-squares": "sum_i sum_c l(z_i.w_c, y_ic)",
+          "softmax": "sum_i [ln sum_c exp(z_i.w_c) - z_i.w_(y_i)]"}
+
+
+def wanted_words(said):
+    """What the theorem of a line has it say in words, by member: those of version 0.1 of the program, the first."""
+    theorem, later = said["theorem"], said["releases"] == "all-later"
+    constant = {name: held["value"] for name, held in said["constants"].items()}
+    row = "float32(clip(row i of the fixed-point embedding))"
+    rows = f"on the present data alone: rows z_i = {f'({row}, 1)' if constant.get('intercept') else row} of the training nodes"
+    objective = f"{rows}; F(W) = {LOSSES[constant['head']]} + (lambda max(1, n) / 2) |W|_F^2; W* its minimiser; published: "
+    slots = f"{rows} in their slots, none in the others; from W = 0, learning_epochs times "
+    noise = " rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate"
+    mechanism, reference, opened = {
+        "T0": ("the minimiser rounded to the grid, every rounding proved",
+               objective + "the multiple of the grid nearest to every coordinate of W*", []),
+        "T1": ("discrete Gaussian noise on finished weights", objective + "W*" + noise, []),
+        "T2": ("projected noisy SGD over fixed batches, Gaussian noise at every step",
+               slots + "over the batches in their order: W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + "
+               "sqrt(2 step_size) sigma xi), G the batch's sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; "
+               "published: the last W", ["that the noise of a step is a floating-point number"]),
+        "T4": ("discrete Gaussian noise on the last iterate of projected SGD over slots",
+               slots + "so many steps as there are batches: W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the "
+               "sum of gradients of the rows' losses over a batch: sampling 0, the public batches in their order; else "
+               "batch_rows slots drawn uniformly; published: the last W" + noise,
+               ["iterates of the original run: they show removed rows without noise, and stay private"])}[theorem]
+    left = ["what an adaptive choice of requests reveals by itself", "models published before the removal: withdraw them",
+            "records that remain: this is no differential privacy",
+            "an error in place of a release, the number of rows and of releases, running times"]
+    for choice in ("lambda", "weights"):
+        chosen = said["constants"][choice]["chosen"]
+        if chosen.startswith("validation"):
+            left.append(f"the choice of {choice}: it was tuned on data ({chosen}), and stays")
+    if theorem == "T2" and not later or theorem == "T4" and said["terms"]["sampling"]:
+        left.append("requests that were chosen after seeing a release and sent as non-adaptive")
+    if "composed" in said:
+        left.append("several releases seen together at this epsilon: `composed` says at which k of them are")
+    elif not later:
+        left.append("several releases seen together: each is compared with one retraining")
+    elif theorem != "T0":
+        left.append("later releases of other models, which start from publications of their own: one log pays for itself")
+    if later and theorem == "T1":
+        left.append("choices that depend on free memory: whether a later release keeps a preconditioner")
+    pairs = "none needed: " if theorem in ("T0", "T1") else "null-row: a removed training row leaves its slot empty; covers "
+    return {"mechanism": mechanism, "reference": reference, "adjacency": pairs + ANY_CHANGE, "not_covered": left + opened}
+
+
+def word_problems(said):
+    """Who has a key can sign any words; a theorem stands behind these alone."""
+    allowed = {"T0": ("all-later",), "T4": ("this",)}.get(said["theorem"], ("all-later", "this"))
+    problems = [f"its {name} is not in the words that {said['theorem']} has" for name, words in wanted_words(said).items()
+                if said[name] != words]
+    if said["releases"] not in allowed or said["requests"] not in ("adaptive", "non-adaptive"):
+        problems.append("its releases or requests are none that its theorem covers")
+    return problems
+
+
+def withdrawn_problems(said, before):
+    """`before`: the id of the release before in this log, or nothing."""
+    ids = said["withdraw"]
+    if before and ids[-1:] != [before]:
+        return ["withdraw does not end with the release before it"]
+    fits = all(one == "" or re.fullmatch("[^ ]+-[0-9]+-[0-9a-f]{16}", one) for one in ids)
+    return [] if fits else ["withdraw has something that is no id of a release"]
+
+
 def composed_problems(said):
     """Where a certificate says what several releases together come to: Gaussians in turn."""
     terms, problems = said["terms"], []
@@ -187,7 +272,7 @@ def line_problems(said, before, public_key):
     elif before is None or release != before["release"] + 1 or batch["first"] != before["sequence"] + 1 or \
             batch["last"] != said["sequence"]:
         problems.append("its release and requests do not follow those of the line before")
-    return problems + statement_problems(said)
+    return problems + withdrawn_problems(said, before and before["id"]) + statement_problems(said)
 
 
 def statement_problems(said):
@@ -205,7 +290,7 @@ def statement_problems(said):
                 not (said["epsilon"] > 0 or said["theorem"] == "T0"):
             problems.append("it is certified by no theorem, or by none of its solver")
         else:
-            problems += noise_problems(said)
+            problems += noise_problems(said) + word_problems(said)
     return problems
 
 
@@ -213,7 +298,7 @@ def check_log(lines, public_key=None):
     """What is false in the lines of a log, each with its number in front."""
     problems, before = [], None
     for number, line in enumerate(lines, 1):
-        said = json.loads(line)
+        said = read_json(line)
         found = [sealed_problem(line)] + line_problems(said, before, public_key)
         problems += [f"line {number}: {problem}" for problem in found if problem]
         before = said
@@ -224,8 +309,11 @@ def read_tensors(path):
     """The float64 arrays of a .safetensors file: the length of a header, the header in JSON, and the bytes."""
     data = path.read_bytes()
     length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + length])
+    header = read_json(data[8:8 + length])
     header.pop("__metadata__", None)
+    spans = sorted(tuple(tensor["data_offsets"]) for tensor in header.values())
+    if [first for first, _ in spans] + [len(data) - 8 - length] != [0] + [last for _, last in spans]:
+        raise ValueError(f"{path}: its tensors overlap, or bytes belong to none")
     arrays = {}
     for name, tensor in header.items():
         if tensor["dtype"] != "F64":
@@ -238,12 +326,18 @@ def read_tensors(path):
 def read_weights(path, intercept):
     """Weights of an exported model as certificates bind them: feature by feature, the intercepts last where it has some."""
     if path.suffix == ".npz":
+        with zipfile.ZipFile(path) as archive:
+            listed = sorted(archive.namelist())
+        if listed != ["classes_.npy", "coef_.npy", "intercept_.npy"]:
+            raise ValueError(f"{path}: its arrays are {', '.join(listed)}, not coef_, intercept_ and classes_, each once")
         with np.load(path) as held:
             arrays, names = dict(held), ("coef_", "intercept_")
         if not np.array_equal(arrays["classes_"], np.arange(len(arrays["coef_"]))):
             raise ValueError(f"{path}: its rows are not the classes 0, 1, ... in their order")
     elif path.suffix == ".safetensors":
         arrays, names = read_tensors(path), ("weight", "bias")
+        if sorted(arrays) != ["bias", "weight"]:
+            raise ValueError(f"{path}: its tensors are {', '.join(sorted(arrays))}, not weight and bias")
     else:
         return np.load(path)
     rows, intercepts = (arrays[name] for name in names)
@@ -254,7 +348,7 @@ def read_weights(path, intercept):
 
 def check_export(lines, weights, public_key=None):
     """What is false in an exported model: its certificate and the key of its weights, the two lines that came with them."""
-    said, opening = map(json.loads, lines)
+    said, opening = map(read_json, lines)
     problems = [problem for problem in [sealed_problem(lines[0])] if problem] + statement_problems(said)
     if public_key and said["public_key"] != public_key:
         problems.append("it is signed by another key")
@@ -278,6 +372,9 @@ def root_of(leaf, index, count, path):
     return None if path else leaf
 
 
+RECEIPT_MEMBERS = {"format", "solver", "certificate", "request", "status", "reason", "sequence", "nonce", "path", "digest"}
+
+
 def committed(receipt):
     """Kind and text of a receipt's leaf, which binds what became of the request; (None, what is wrong) where it is none."""
     text = receipt["request"]
@@ -294,9 +391,13 @@ def committed(receipt):
 
 def receipt_problem(receipt, lines):
     """What is wrong with a receipt against a log that was checked, or nothing."""
-    held = [said for said in map(json.loads, lines) if said["number"] == receipt["certificate"]]
+    held = [said for said in map(read_json, lines) if said["number"] == receipt["certificate"]]
     if not held or held[0]["digest"] != receipt["digest"]:
         return "its certificate is not in the log"
+    if set(receipt) - RECEIPT_MEMBERS:
+        return "it has a member that no receipt has"
+    if receipt["solver"] != held[0]["solver"]:
+        return "its solver is not that of its certificate"
     batch = held[0]["batch"]
     if batch is None or batch["root"] is None or not batch["first"] <= receipt["sequence"] <= batch["last"]:
         return "its certificate commits to no such request"
@@ -309,28 +410,32 @@ def receipt_problem(receipt, lines):
     return "" if root == bytes.fromhex(batch["root"]) else "its certificate does not cover this request with this outcome"
 
 
+def say(text, file=None):
+    """Prints a line. What it holds of a log may be anything, and a terminal obeys some characters: these are shown as escapes."""
+    print("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text)), file=file)
+
+
 def note_unproved(lines, public_key):
     """Says on standard error what lines that are all in order do not prove."""
-    said = [json.loads(line) for line in lines]
+    said = [read_json(line) for line in lines]
     if not public_key:
-        print(f"note: signed under {said[0]['public_key']}, a key that only this file names: whoever writes another file "
-              "signs it under a key of their own; give the one that the first training printed, by --public-key",
-              file=sys.stderr)
+        say(f"note: signed under {said[0]['public_key']}, a key that only this file names: whoever writes another file "
+            "signs it under a key of their own; give the one that the first training printed, by --public-key", sys.stderr)
     bare = [str(number) for number, line in enumerate(said, 1) if line.get("certified") is False]
     if bare:
-        print("note: certificates that say themselves that they are not certified, so that no theorem stands behind "
-              "these releases: " + ", ".join(bare), file=sys.stderr)
+        say("note: certificates that say themselves that they are not certified, so that no theorem stands behind "
+            "these releases: " + ", ".join(bare), sys.stderr)
 
 
 def report(program, check):
     """Prints what check() finds false; the exit code: 0 nothing, 1 something, 2 what it reads cannot be read."""
     try:
         false = check()
-    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        say(f"{program}: {type(error).__name__}: {error}", sys.stderr)
         return 2
     for text in false:
-        print(text)
+        say(text)
     return 1 if false else 0
 
 
@@ -343,9 +448,9 @@ def main():
     given = parser.parse_args()
 
     def check():
-        lines = given.log.read_text().splitlines()
+        lines = read_lines(given.log)
         if given.model:
-            intercept = json.loads(lines[0])["constants"].get("intercept", {"value": False})["value"]
+            intercept = read_json(lines[0])["constants"].get("intercept", {"value": False})["value"]
             false = check_export(lines, read_weights(given.model, intercept), given.public_key)
             if not false:
                 note_unproved(lines[:1], given.public_key)
@@ -353,13 +458,13 @@ def main():
         false = check_log(lines, given.public_key)
         if given.receipts and not false:
             told = collections.Counter()
-            for number, text in enumerate(given.receipts.read_text().splitlines(), 1):
-                receipt = json.loads(text)
+            for number, text in enumerate(read_lines(given.receipts), 1):
+                receipt = read_json(text)
                 problem = receipt_problem(receipt, lines)
                 false += [f"receipt {number}: {problem}"] if problem else []
                 told[receipt.get("status", "without a status")] += 1
             if not false:
-                print("receipts: " + ", ".join(f"{count} {status}" for status, count in sorted(told.items())))
+                say("receipts: " + ", ".join(f"{count} {status}" for status, count in sorted(told.items())))
         if not false:
             note_unproved(lines, given.public_key)
         return false

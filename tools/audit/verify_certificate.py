@@ -15,9 +15,9 @@ what is false, a line each, and exits 1; 0 where all holds; 2 where something ca
 lie in the store's order (`--order none`). Python 3.9 and NumPy.
 """
 import argparse
-import json
 import math
 import pathlib
+import re
 import struct
 import sys
 
@@ -122,7 +122,12 @@ class Verifier:
         for name, value in found.items():
             self.check(name, said["constants"][name]["value"], value)
         self.check("rows", said.get("rows"), model["propagation"].get("rows"))
+        if "delta_target" in said:
+            self.check("delta_target", said["delta_target"], self.delta)
+        if "parameters" in said:  # not in older lines
+            self.check("parameters", said["parameters"], options["parameters"])
         self.check("where lambda was chosen", said["constants"]["lambda"]["chosen"], options["lambda_chosen"])
+        self.check("where the weights were chosen", said["constants"]["weights"]["chosen"], options.get("weights_chosen", "propagation"))
         self.check("certified by noise from a seed", said["for_tests"] and said["certified"], False)
 
     def check_output_noise(self, distance, sure):
@@ -238,27 +243,35 @@ def read_file(path):
     return text, arrays
 
 
+def file_of_model(store, folder, name, extension):
+    """A file of a model; the name of a model is no path."""
+    if not re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", name):
+        raise ValueError(f"{name!r} cannot be the name of a model")
+    return store / folder / (name + extension)
+
+
 def read_model(store, solver):
     """The text, and the arrays. The file of a model of `exact` holds nothing of its history: certificates/SOLVER.release has it, of
     this file or of the one before."""
-    raw, arrays = read_file(store / "models" / f"{solver}.model")
-    text = json.loads(raw)
+    raw, arrays = read_file(file_of_model(store, "models", solver, ".model"))
+    text = certificate_trail.read_json(raw)
     if text.get("text", 1) < 3:
         return text, arrays
     digest = certificate_trail.blake(raw)
     for array in arrays:
         digest = certificate_trail.blake(array.tobytes(), digest)
-    said = json.loads(read_file(store / "certificates" / f"{solver}.release")[0])
+    said = certificate_trail.read_json(read_file(file_of_model(store, "certificates", solver, ".release"))[0])
     for history in (said, said.get("before", {})):
         if history.get("model") == digest.hex():
-            options = {**text["options"], "lambda_chosen": history["lambda_chosen"]}
+            chosen = {name: history[name] for name in ("lambda_chosen", "weights_chosen") if name in history}
+            options = {**text["options"], **chosen}
             return {**text, **history, "options": options}, arrays
     raise ValueError(f"{solver}: the model has no certificate")
 
 
 def read_trail(store, solver):
     """The public lines and the private parts."""
-    return [(store / "certificates" / f"{solver}{kind}").read_text().splitlines() for kind in (".jsonl", ".private.jsonl")]
+    return [certificate_trail.read_lines(file_of_model(store, "certificates", solver, kind)) for kind in (".jsonl", ".private.jsonl")]
 
 
 def verify(store, solver, rows, labels, train, before=None):

@@ -182,7 +182,7 @@ def main():
         verifier = Verifier(options.store, manifest)
         false = verifier.run(options.jobs)
     except (OSError, ValueError, KeyError, IndexError, Unreadable) as error:
-        print(f"verify_propagation: {error}", file=sys.stderr)
+        print("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in f"verify_propagation: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("verify_propagation: interrupted; nothing was written", file=sys.stderr)

@@ -86,7 +86,7 @@ double gather_once(const CsrGraph& graph, const Tile& tile) {
       const ArcIndex to = graph.offsets()[u + nodes];
       const NodeId* const targets = graph.targets().data();
       gather_lists(tile,
-                   {{ids.data() + u, nodes},
+                   {std::span(ids.data() + u, nodes),
                     graph.counts().data() + u,
                     targets + from,
                     to - from,

@@ -14,6 +14,7 @@
 #include "engine/resources/parallel.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/manifest.h"
+#include "storage/io/entry.h"
 #include "storage/io/file.h"
 #include "storage/io/spool_file.h"
 #include "storage/io/stream_writer.h"
@@ -159,7 +160,7 @@ std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool
 /// Fills in the limit.
 void move_only(const Traffic& traffic, const std::filesystem::path& folder, MemoryBudget& budget, ImportBench& result) {
   const Reservation memory = budget.reserve(kPieceBytes * pipeline_items(), "pieces of the benchmark");
-  std::filesystem::create_directory(folder);
+  make_folder(folder);
   const Clock::time_point start = Clock::now();
   SpoolFile spool(folder);
   const std::uint64_t read = read_and_spool(traffic, spool);
@@ -169,7 +170,7 @@ void move_only(const Traffic& traffic, const std::filesystem::path& folder, Memo
     result.limit_seconds = seconds;
     result.limit_read_seconds = read_seconds;
   }
-  std::filesystem::remove_all(folder);
+  remove_tree(folder);
 }
 
 }  // namespace
@@ -179,7 +180,7 @@ ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBe
   Traffic traffic;
   traffic.input = folder / "edges.npy";
   write_edges(traffic.input, options, meter);
-  traffic.input_bytes = std::filesystem::file_size(traffic.input);
+  traffic.input_bytes = status_of(traffic.input).bytes;
 
   ImportBench result;
   result.threads = active_threads();
@@ -200,7 +201,7 @@ ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBe
     traffic.shards.clear();
     for (const FileEntry& shard : read_manifest(store).shards) traffic.shards.push_back(shard.bytes);
     result.shard_bytes = traffic.shard_bytes();
-    std::filesystem::remove_all(store);
+    remove_tree(store);
     move_only(traffic, folder / "moved", budget, result);
   }
   return result;

@@ -13,7 +13,9 @@
 #include "engine/graph/store.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "tools/bench/bench_gather.h"
 
 namespace unweave {
@@ -27,19 +29,20 @@ double store_gather_limit(const std::filesystem::path& store, std::size_t column
   return gather_limit(CsrGraph(contents.graph()), columns, budget);
 }
 
-void link_store(const std::filesystem::path& from, const std::filesystem::path& store, MemoryBudget& budget) {
+void link_store(const std::filesystem::path& named, const std::filesystem::path& store, MemoryBudget& budget) {
+  const std::filesystem::path from = resolved(named);
   Manifest manifest = read_manifest(from);
   if (manifest.nodes == 0 || manifest.features == 0)
     throw DataError(from.string() + ": has no nodes or no features to propagate; name another store");
   {
     const Reservation opened = reserve_contents(from, manifest, budget);
-    const Contents whole(from, manifest);  // what is damaged is named where it lies, not by its link
+    const Contents whole(from, manifest);  // what is damaged is named where it lies, not in the copy
   }
   manifest.forget_history();
   create_store_folder(store);
   for (const FileEntry& file : manifest.files()) {
-    std::filesystem::create_directories((store / file.path).parent_path());
-    std::filesystem::create_symlink(std::filesystem::absolute(from / file.path), store / file.path);
+    make_folders((store / file.path).parent_path());
+    if (!try_link_entry(from / file.path, store / file.path)) copy_stored(from / file.path, store / file.path);
   }
   write_manifest(store, manifest);
 }

@@ -14,6 +14,7 @@
 #include "algorithms/random/permutation.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "tools/bench/bench_propagate.h"
 
@@ -144,7 +145,7 @@ StreamBench run_bench_stream(const std::filesystem::path& from, const std::files
   StreamBench best;
   StreamLimit limit;
   for (int run = 0; run < options.repeats; ++run) {
-    std::filesystem::remove_all(store);
+    remove_tree(store);
     link_store(from, store, budget);
     const StreamLimit now = measure_stream_limit(store, 1, budget);
     limit = {now.columns, std::max(limit.gather_per_second, now.gather_per_second),

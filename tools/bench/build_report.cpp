@@ -1,6 +1,8 @@
 // tools/bench/build_report.cpp - the figures of a new store as JSON and as a table.
 #include "tools/bench/build_report.h"
 
+#include "storage/io/shell_word.h"
+
 namespace unweave {
 
 Figures figures_of(const BuildReport& report) {
@@ -38,7 +40,7 @@ void add_measure(Figures& figures, Measure& measure) {
 }
 
 std::string interrupted_build(const std::string& store) {
-  return store + " is a store if `unweave info " + store +
+  return store + " is a store if `unweave info " + shell_word(store) +
          "` can read it; else run the command again, which begins anew";
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/graph/store.h"
 #include "engine/resources/temporary_folder.h"
+#include "storage/io/entry.h"
 
 namespace unweave {
 namespace {
@@ -26,8 +27,9 @@ std::optional<std::uint64_t> expected_edges(const ImportOptions& options) {
 
 }  // namespace
 
-ImportBench measure_import_limit(const std::filesystem::path& store, const ImportOptions& options,
+ImportBench measure_import_limit(const std::filesystem::path& named, const ImportOptions& options,
                                  MemoryBudget& budget) {
+  const std::filesystem::path store = resolved(named);
   const WriterLock lock = start_building(store, !options.restart);  // what is kept is for the import itself
   const std::uint64_t edges = expected_edges(options).value_or(kEdgeFactor << kMostScale);
   ImportBenchOptions bench;
@@ -38,7 +40,7 @@ ImportBench measure_import_limit(const std::filesystem::path& store, const Impor
   const auto part = static_cast<std::uint64_t>(share * static_cast<double>(budget.available()));
   MemoryBudget own(std::min(budget.available(), std::max(part, kLeastBudget)));
   // In a folder of the store, so that whoever builds next removes what a kill leaves of it.
-  std::filesystem::create_directory(store / kLimitFolder);
+  make_folder(store / kLimitFolder);
   const TemporaryFolder folder(store / kLimitFolder);
   WorkMeter nobody;
   return run_bench_import(folder.path(), bench, own, nobody);

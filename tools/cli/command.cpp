@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <ostream>
-#include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -17,6 +17,8 @@
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
 #include "storage/io/nearest_name.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/man_page.h"
 #include "tools/cli/message_style.h"
@@ -51,19 +53,18 @@ std::string without_dashes(const std::string& word) {
 }
 
 /// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to each kind of value.
-void check_option(const po::option& option, bool repeatable, std::set<std::string>& seen) {
-  const std::string name = "--" + option.string_key;
-  if (!seen.insert(option.string_key).second && !repeatable)
-    throw UsageError("option '" + name + "' is given more than once");
+void check_option(const po::option& option, bool repeatable, std::map<std::string, std::string>& seen) {
+  const std::string name = "--" + option.string_key, value = option.value.empty() ? "" : option.value.front();
+  const auto [first, is_new] = seen.emplace(option.string_key, value);
+  if (!is_new && !repeatable) {
+    const bool has_keys = first->second.find('=') != std::string::npos && value.find('=') != std::string::npos;
+    throw UsageError(
+        "option '" + name + "' is given more than once" +
+        (has_keys ? "; give it once, with commas: " + name + " " + shell_word(first->second + ',' + value) : ""));
+  }
   if (option.original_tokens.size() == 2 && option.original_tokens[1].starts_with("--")) {
     throw UsageError("option '" + name + "' needs a value, but '" + option.original_tokens[1] + "' follows");
   }
-}
-
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return text;
 }
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -82,7 +83,7 @@ int fail(const Console& console, int code, const std::exception& error) {
   Ranks& ranks = Ranks::world();
   if (!ranks.fail(error) || ranks.first())
     // At once: what a launcher says meanwhile must not come between.
-    console.error << ("unweave: " + one_line(command_text(message_of(error))) + "\n") << std::flush;
+    console.error << ("unweave: " + command_text(message_of(error)) + "\n") << std::flush;
   return code;
 }
 
@@ -279,7 +280,7 @@ bool CommandLine::parse() {
 }
 
 void CommandLine::on_interrupt(std::string_view text) {
-  if (Ranks::world().first()) interrupt_->set("interrupted: " + std::string(text));
+  if (Ranks::world().first()) interrupt_->set("interrupted: " + printable(text));
 }
 
 void CommandLine::refuse_option(const std::string& word) const {
@@ -303,7 +304,7 @@ void CommandLine::store_values() {
   po::options_description all;
   all.add(options_).add(unlisted_).add(common_description_);
   const po::parsed_options parsed = read_words(all);
-  std::set<std::string> seen;
+  std::map<std::string, std::string> seen;
   for (const po::option& option : parsed.options) {
     if (!option.string_key.empty()) {
       check_option(option, all.find(option.string_key, false).semantic()->is_composing(), seen);
@@ -409,13 +410,17 @@ int run_program(std::span<const Command> commands, const std::vector<std::string
 }
 
 void CommandLine::note(const std::string& text) const {
-  if (!common_.quiet && Ranks::world().first()) console_.error << "note: " << text << '\n' << std::flush;
+  if (!common_.quiet && Ranks::world().first()) console_.error << ("note: " + printable(text) + '\n') << std::flush;
 }
 
 void CommandLine::require_outside(const std::string& option, const std::filesystem::path& store) const {
-  if (!has(option) || get<std::string>(option) == "-") return;
-  const std::filesystem::path from = std::filesystem::weakly_canonical(get<std::string>(option))
-                                         .lexically_relative(std::filesystem::weakly_canonical(store));
+  if (has(option) && get<std::string>(option) != "-") require_outside(option, get<std::string>(option), store);
+}
+
+void CommandLine::require_outside(const std::string& option, const std::filesystem::path& path,
+                                  const std::filesystem::path& store) {
+  const std::filesystem::path from =
+      std::filesystem::weakly_canonical(path).lexically_relative(std::filesystem::weakly_canonical(store));
   if (!from.empty() && *from.begin() != "..")
     throw UsageError("--" + option + ": name a file outside the store; a purge would not reach what it holds");
 }

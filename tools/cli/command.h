@@ -98,6 +98,9 @@ class CommandLine {
   /// Throws UsageError where the option is given and names a file in the folder of a store: no purge would reach it. "-" is
   /// no file.
   void require_outside(const std::string& option, const std::filesystem::path& store) const;
+  /// Likewise of a path that a part of an option's value names.
+  static void require_outside(const std::string& option, const std::filesystem::path& path,
+                              const std::filesystem::path& store);
   template <class T>
   [[nodiscard]] const T& get(const std::string& option) const {
     return values_.at(option).as<T>();
@@ -109,7 +112,7 @@ class CommandLine {
   [[nodiscard]] std::ostream& out() const noexcept { return console_.out; }
   [[nodiscard]] std::ostream& error() const noexcept { return console_.error; }
   [[nodiscard]] bool out_is_terminal() const noexcept { return console_.out_terminal; }
-  /// One line on standard error, "note: ...", unless --quiet.
+  /// One line on standard error, "note: ...", unless --quiet; what is no plain text in it as printable() has it.
   void note(const std::string& text) const;
   /// Whether a progress meter has a reader.
   [[nodiscard]] bool shows_progress() const noexcept { return console_.terminal && !common_.quiet; }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 #include "tools/cli/output.h"
 
 namespace unweave {
@@ -34,6 +35,24 @@ void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& 
   }
 }
 
+void check_node_numbers(const CommandLine& line, const NodeNames& names, const std::vector<std::string>& options) {
+  if (names.ids_are() != IdsAre::names) return;
+  for (const std::string& option : options) {
+    if (!line.has(option)) continue;
+    const std::filesystem::path file(line.get<std::string>(option));
+    if (option != "ids")
+      line.note("--" + option +
+                ": numbers in this array are positions in the order of `export --names`, from 0; where numbers are " +
+                "given to this store, they are names");
+    else if (file.extension() != ".txt")
+      throw UsageError(
+          "--ids: the array would have positions of nodes, and numbers in an array are names in this store; give "
+          "--ids " +
+          std::filesystem::path(file.string() == "-" ? "ids" : file).replace_extension(".txt").string() +
+          ", which has the names, one a line");
+  }
+}
+
 NpyTarget npy_target(const CommandLine& line, const std::string& option) {
   const auto& name = line.get<std::string>(option);
   return name == "-" ? NpyTarget(line.out()) : NpyTarget(std::filesystem::path(name));
@@ -43,8 +62,9 @@ void note_missing_rows(const CommandLine& line, const std::filesystem::path& sto
                        std::uint64_t asked, const std::string& fate) {
   if (missing == 0) return;
   line.note(count_text(missing) + " of " + count_text(asked) +
-            " nodes have no embedding: they were removed, or never had a label; " + fate + "; `unweave propagate " +
-            store.string() + " --rows all` computes rows for all nodes (train again then)");
+            " nodes have no embedding: they were removed, or never had a label; " + fate +
+            "; for those that are there, `unweave propagate " + shell_word(store.string()) +
+            " --rows all` computes rows (train again then)");
 }
 
 }  // namespace unweave

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/graph/node_names.h"
 #include "storage/npy/npy_writer.h"
 #include "tools/cli/command.h"
 
@@ -16,6 +17,10 @@ namespace unweave {
 /// bytes.
 void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& options,
                        const std::filesystem::path& store);
+
+/// Arrays have numbers of nodes, and where numbers are names in a store, those would be read back as names: `--ids` is an error
+/// there (its text has names), which a UsageError tells, and the options that have no other form are noted.
+void check_node_numbers(const CommandLine& line, const NodeNames& names, const std::vector<std::string>& options);
 
 /// Where an option that was given puts its array.
 [[nodiscard]] NpyTarget npy_target(const CommandLine& line, const std::string& option);

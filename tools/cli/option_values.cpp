@@ -7,6 +7,9 @@
 #include <ostream>
 #include <sstream>
 #include <system_error>
+#include <utility>
+
+#include "storage/formats/class_names.h"
 
 namespace unweave {
 namespace {
@@ -97,6 +100,13 @@ std::optional<RealList> RealList::read(std::string_view text) {
   return list;
 }
 
+std::optional<AutoRealList> AutoRealList::read(std::string_view text) {
+  if (text == "auto") return AutoRealList{true, {}};
+  auto numbers = RealList::read(text);
+  if (!numbers) return std::nullopt;
+  return AutoRealList{false, std::move(numbers->values)};
+}
+
 std::optional<Widths> Widths::read(std::string_view text) {
   const auto numbers = read_list<Count>(text);
   if (!numbers) return std::nullopt;
@@ -106,6 +116,14 @@ std::optional<Widths> Widths::read(std::string_view text) {
     widths.values.push_back(number.value);
   }
   return widths;
+}
+
+std::optional<Classes> Classes::read(std::string_view text) {
+  if (const auto count = Count::read(text)) return Classes{count->value, {}};
+  std::optional<std::vector<std::string>> names = read_class_list(text);
+  if (!names || names->size() < 2) return std::nullopt;
+  const std::uint64_t count = names->size();
+  return Classes{count, std::move(*names)};
 }
 
 std::optional<Bytes> Bytes::read(std::string_view text) {

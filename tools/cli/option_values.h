@@ -47,6 +47,14 @@ struct RealList {
   static std::optional<RealList> read(std::string_view text);
 };
 
+/// Numbers, or the word "auto".
+struct AutoRealList {
+  static constexpr const char* kWanted = "auto, or numbers with commas between them, such as 0,-1,1";
+  bool automatic = false;
+  std::vector<double> values;
+  static std::optional<AutoRealList> read(std::string_view text);
+};
+
 /// One or more whole numbers above 0, as in 64,32.
 struct Widths {
   static constexpr const char* kWanted = "whole numbers above 0 with commas between them, such as 64,32";
@@ -74,6 +82,15 @@ struct FeatureTypeName {
   static constexpr const char* kWanted = "f32 or f16";
   FeatureType value = FeatureType::f32;
   static std::optional<FeatureTypeName> read(std::string_view text);
+};
+
+/// How many classes there are, or their names.
+struct Classes {
+  static constexpr const char* kWanted =
+      "a number of classes, or their names with commas between them, such as cat,dog";
+  std::uint64_t count = 0;
+  std::vector<std::string> names;  ///< empty where their number was given
+  static std::optional<Classes> read(std::string_view text);
 };
 
 /// How rows of features are brought to norm at most 1.

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "engine/ranks/ranks.h"
+#include "storage/io/json_text.h"
+#include "storage/io/plain_text.h"
 #include "storage/io/readable_bytes.h"
 #include "tools/cli/text_wrap.h"
 
@@ -72,14 +74,15 @@ TextRows with_broken_cells(const TextRows& rows, std::size_t width) {
 }  // namespace
 
 void write_json_line(std::ostream& out, const nlohmann::ordered_json& object) {
-  out << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n' << std::flush;
+  out << text_of_json(object) << '\n' << std::flush;
 }
 
 Table::Table(std::vector<std::string> header) {
-  if (!header.empty()) rows_.push_back(std::move(header));
+  if (!header.empty()) add_row(std::move(header));
 }
 
 void Table::add_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 
@@ -173,6 +176,10 @@ void Figures::print(std::ostream& out, bool as_json) const {
     write_json_line(out, json);
   else
     table.print(out);
+}
+
+nlohmann::ordered_json names_json(const std::vector<std::string>& names) {
+  return names.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(names);
 }
 
 nlohmann::ordered_json value_of(const std::optional<double>& x) {

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "storage/io/shell_word.h"
+
 namespace unweave {
 namespace {
 
@@ -16,15 +18,6 @@ bool is_plain(const std::string& file) {
   for (const std::string_view end : {".gz", ".zst", ".xz", ".bz2", ".lz4"})
     if (file.ends_with(end)) return false;
   return true;
-}
-
-/// As a shell reads one word.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
 }
 
 }  // namespace
@@ -55,7 +48,7 @@ void Acknowledged::finish() {
 }
 
 std::string Acknowledged::text(bool mended) const {
-  if (file_.empty()) return "edges of the batches that were printed are removed; the same command removes the others";
+  if (file_.empty()) return "what the batches that were printed speak of is removed; the same command removes the rest";
   if (requests_ == 0)
     return "no request of " + file_ + " is acknowledged" + (mended ? ": mend it and send it again" : "");
   const std::string next = std::to_string(last_line_ + 1);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/resources/temporary_folder.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "tools/bench/bench_decode.h"
@@ -158,7 +159,10 @@ void bench_propagate(const CommandLine& line) {
   const GatherBenchOptions graph = bench_options(line);
   const std::uint32_t columns = columns_option(line);
   Resources resources({line.common().memory_bytes});
-  const TemporaryFolder folder;
+  // Beside a store its files need no copies.
+  const TemporaryFolder folder(line.has_positional(1)
+                                   ? std::filesystem::absolute(resolved(line.positional(1))).parent_path()
+                                   : temporary_path());
   if (!line.has_positional(1))
     make_rmat_store(line, folder.path(), graph, columns, resources.memory());
   else if (line.given("seed"))

@@ -13,10 +13,16 @@ std::chrono::milliseconds read_duration(const std::string& option, const std::st
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  const std::uint64_t millis = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "min" ? 60'000 : 0;
-  constexpr std::uint64_t kMost = 1'000'000;
-  if (error != std::errc() || millis == 0 || value > kMost)
-    throw UsageError("--" + option + " must be 500ms, 5s or 2min, say");
+  const std::uint64_t millis = unit == "ms"    ? 1
+                               : unit == "s"   ? 1000
+                               : unit == "min" ? 60'000
+                               : unit == "h"   ? 3'600'000
+                               : unit == "d"   ? 86'400'000
+                                               : 0;
+  constexpr std::uint64_t kMost =
+      std::uint64_t{36'500} * 86'400'000;  // a clock counts nanoseconds from some moment on, in 63 bits
+  if (error != std::errc() || millis == 0 || value > kMost / millis)
+    throw UsageError("--" + option + " must be 500ms, 5s, 2min, 24h or 7d, say, and 36500d at most");
   return std::chrono::milliseconds(value * millis);
 }
 

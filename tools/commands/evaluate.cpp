@@ -89,9 +89,7 @@ EvaluateOptions evaluate_options(const CommandLine& line, const Reader& reader_o
   EvaluateOptions options;
   options.retrain = line.get<bool>("retrain");
   options.by_class = line.get<bool>("by-class");
-  if (line.has("nodes"))
-    options.nodes =
-        read_node_ids({line.get<std::string>("nodes"), {}}, reader_of_nodes.nodes(), id_reader(reader_of_nodes));
+  if (line.has("nodes")) options.nodes = read_nodes(reader_of_nodes, line.get<std::string>("nodes"));
   options.attack_rows = static_cast<std::size_t>(line.get<Count>("attack-rows").value);
   options.seed = line.common().seed.value_or(options.seed);
   return options;
@@ -100,9 +98,10 @@ EvaluateOptions evaluate_options(const CommandLine& line, const Reader& reader_o
 /// One line a model: the present one of each solver and, of a copy, the one from before the removals.
 class Printer {
  public:
-  Printer(CommandLine& line, std::uint64_t acknowledged, const EvaluateOptions& options)
+  Printer(CommandLine& line, const Reader& store, const EvaluateOptions& options)
       : line_(line),
-        acknowledged_(acknowledged),
+        acknowledged_(store.acknowledged()),
+        class_names_(store.class_names()),
         with_copy_(line.has("before")),
         with_nodes_(options.nodes.has_value()),
         table_(header(options)) {}
@@ -114,7 +113,7 @@ class Printer {
     if (with_copy_) json["model"] = of.present ? "present" : "before";
     if (of.seconds) json["seconds"] = *of.seconds;
     add_accuracies(json, accuracies);
-    json["metrics"] = to_json(of.metrics);
+    json["metrics"] = to_json(of.metrics, class_names_);
     const std::string name = model_text(of.name, of.solver);
     metrics_.push_back({name + (of.present ? "" : " before"), of.metrics});
     std::vector<std::string> cells{name, accuracy_text(accuracies.train), accuracy_text(accuracies.valid),
@@ -146,7 +145,7 @@ class Printer {
     print_metrics(line_.out(), metrics_);
     for (const NamedMetrics& metrics : metrics_) {
       const bool alone = metrics_.size() == 1 && metrics.splits.test.classes.size() <= kFewClasses;
-      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics);
+      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics, class_names_);
     }
   }
 
@@ -165,6 +164,7 @@ class Printer {
 
   CommandLine& line_;
   std::uint64_t acknowledged_;
+  std::vector<std::string> class_names_;
   bool with_copy_, with_nodes_;
   Table table_;
   std::vector<NamedMetrics> metrics_;  ///< metrics of the lines of table_
@@ -208,7 +208,7 @@ void run_evaluate(CommandLine& line) {
   if (line.has("before")) before.emplace(line.get<std::string>("before"), resources);
   const EvaluateOptions options = evaluate_options(line, before ? *before : store);
   Evaluator evaluator(store, before ? &*before : nullptr, options);
-  Printer printer(line, store.acknowledged(), options);
+  Printer printer(line, store, options);
   for (const StoredModel& model : models) {
     const std::vector<ModelEvaluation> evaluations = evaluator.evaluate(model);
     progress.finish();

@@ -9,6 +9,7 @@
 
 #include "storage/input/label_reader.h"
 #include "storage/input/request_reader.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/number_text.h"
@@ -18,6 +19,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
 #include "tools/commands/model_output.h"
+#include "unweave/classes.h"
 #include "unweave/rows.h"
 
 namespace unweave {
@@ -41,7 +43,7 @@ void export_requests(const CommandLine& line, const Reader& reader, const DrawOp
   if (file == "-")
     line.out() << text;
   else
-    replace_file(std::filesystem::absolute(file), text);
+    replace_file(resolved_parent(file), text);
 }
 
 void export_rows(const CommandLine& line, const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
@@ -54,7 +56,7 @@ void export_rows(const CommandLine& line, const Reader& reader, const std::optio
   progress.finish();
   note_missing_rows(line, reader.path(), rows.missing, nodes ? nodes->size() : reader.nodes(),
                     line.has("missing") ? "theirs are rows of NaN"
-                                        : "they are left out: --ids F.npy tells whose rows there are, --missing nan "
+                                        : "they are left out: --ids tells whose rows there are, --missing nan "
                                           "writes rows of NaN for them");
 }
 
@@ -69,8 +71,10 @@ bool names_archive(const CommandLine& line) {
 /// says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
-  if (exported.has_names) text += " --ids names.txt";
-  if (exported.edges > 0) text += " --edges edges.npy";
+  if (exported.has_names) text += " --ids names.txt --header ids=no";
+  if (exported.ids_are) text += " --ids-are positions";  // which the arrays have
+  if (exported.edges > 0)
+    text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
   if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
   if (exported.max_weight > 1 && exported.edges > 0) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
@@ -82,8 +86,11 @@ std::string import_command(const ExportedStore& exported) {
     text += " --feature-type " + std::string(feature_type_name(exported.type));
   if (exported.columns > 0 && exported.scale.as_given) text += " --scale none";
   if (exported.columns > 0 && exported.scale.divisor != 1) text += " --scale " + shortest_text(exported.scale.divisor);
-  if (exported.has_labels) text += " --labels labels.npy";
-  if (exported.classes > 0) text += " --classes " + std::to_string(exported.classes);
+  if (exported.has_labels) text += exported.class_names.empty() ? " --labels labels.npy" : " --labels labels.txt";
+  if (!exported.class_names.empty())
+    text += " --classes " + class_word(exported.class_names);
+  else if (exported.classes > 0)
+    text += " --classes " + std::to_string(exported.classes);
   std::string splits;
   for (const auto& [name, is_there] :
        {std::pair("train", exported.has_train), {"valid", exported.has_valid}, {"test", exported.has_test}})
@@ -96,9 +103,15 @@ std::string import_command(const ExportedStore& exported) {
 
 /// The command comes last: a folder without it was left by an export that did not come to its end.
 void export_folder(const CommandLine& line, const Reader& reader, StepProgress& progress) {
-  const std::filesystem::path folder = std::filesystem::absolute(line.get<std::string>("all"));
-  const std::string command = import_command(export_all(reader, folder));
+  const std::filesystem::path folder = resolved(std::filesystem::absolute(line.get<std::string>("all")));
+  const ExportedStore exported = export_all(reader, folder);
+  const std::string command = import_command(exported);
   progress.finish();
+  if (exported.ids_are == IdsAre::names)
+    line.note(
+        "numbers in the arrays are positions, and names here: in a store that the command makes, numbers in requests "
+        "are "
+        "positions, too, and names that are numbers stand in quotes");
   replace_file(
       folder / "import.txt",
       "# What this command makes of the files beside it is what the store held. Give it in this folder, and a\n"
@@ -215,8 +228,9 @@ void run_export(CommandLine& line) {
   const std::optional<StoredModel> model =
       line.has("model") ? std::optional(read_model(line.positional(0), model_selection(line))) : std::nullopt;
   const Reader reader(line.positional(0), resources);
+  check_node_numbers(line, reader.names(), {"ids", "edges", "train"});
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes(), id_reader(reader));
+  if (line.has("nodes")) nodes = read_nodes(reader, line.get<std::string>("nodes"));
   if (model) {
     // The weights, and beside them the line that says what is claimed of them: both may be given away.
     export_model(*model, npy_target(line, "model"));

@@ -40,13 +40,24 @@ constexpr const char* kExample =
     "  printf 'ann\\nbob\\n' | unweave import demo/people.store --ids -  # names\n"
     "  unweave import arxiv.store --ogb dataset/ogbn_arxiv  # as ogb fetches it";
 
+/// The next comma that is not in brackets, or the end.
+std::size_t end_of_part(const std::string& text, std::size_t from) {
+  bool in_brackets = false, in_quotes = false;
+  for (std::size_t at = from; at < text.size(); ++at) {
+    in_quotes ^= in_brackets && text[at] == '"';
+    if (!in_quotes && (text[at] == '[' || text[at] == ']')) in_brackets = text[at] == '[';
+    if (text[at] == ',' && !in_brackets) return at;
+  }
+  return text.size();
+}
+
 /// "a=x,b=y" with keys of `allowed`, none twice.
 std::map<std::string, InputFile> parse_files(const std::string& option, const std::string& text,
                                              const std::set<std::string>& allowed) {
   const auto fail = [&](const std::string& what) { throw UsageError("--" + option + ": " + what); };
   std::map<std::string, InputFile> files;
   for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::size_t comma = end_of_part(text, at);
     const std::string part = text.substr(at, comma - at);
     const std::size_t equals = std::min(part.find('='), part.size());
     std::string key = part.substr(0, equals);
@@ -93,6 +104,45 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
   return CsrInput{{*indptr, *indices, file_at(files, "values")}, *columns};
 }
 
+/// "yes", "no", or "edges=yes,labels=no": what is said of the first lines of texts.
+void set_headers(const CommandLine& line, ImportOptions& options) {
+  if (!line.has("header")) return;
+  const std::string text = line.get<std::string>("header");
+  std::map<std::string, std::optional<InputFile>*> files{{"edges", &options.edges},   {"ids", &options.ids},
+                                                         {"labels", &options.labels}, {"train", &options.train},
+                                                         {"valid", &options.valid},   {"test", &options.test}};
+  auto* const features = options.features ? std::get_if<InputFile>(&*options.features) : nullptr;
+  const auto set = [&](const std::string& key, const std::string& word) {
+    if (word != "yes" && word != "no")
+      throw UsageError("--header: '" + word + "' is neither yes nor no; give one, or KEY=yes for some files");
+    const Header header = word == "yes" ? Header::yes : Header::no;
+    if (key == "features") {
+      if (features == nullptr) throw UsageError("--header: there are no features as text");
+      features->header = header;
+    } else if (const auto file = files.find(key); file == files.end()) {
+      throw UsageError("--header: there is no key '" + key +
+                       "'; there are edges, features, ids, labels, test, train, valid");
+    } else if (!*file->second) {
+      throw UsageError("--header: there is no file of " + key);
+    } else {
+      (*file->second)->header = header;
+    }
+  };
+  if (text.find('=') == std::string::npos) {
+    for (const auto& [key, file] : files)
+      if (*file) set(key, text);
+    if (features != nullptr) set("features", text);
+    return;
+  }
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const std::size_t equals = std::min(part.find('='), part.size());
+    set(part.substr(0, equals), equals == part.size() ? "" : part.substr(equals + 1));
+    at = comma + 1;
+  }
+}
+
 void require_one_pipe(const ImportOptions& options) {
   std::vector<std::optional<InputFile>> files{options.edges, options.edge_weights, options.ids,  options.labels,
                                               options.train, options.valid,        options.test, options.replay};
@@ -137,6 +187,9 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     throw InputError(display_name(*folder.edge_values), "whole file", "edges have no weights or features here",
                      "take the edges without them by --ignore-weights");
   options.empty_label = EmptyLine::kUnlabelled;
+  for (std::optional<InputFile>* const file :
+       {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
+    if (*file) (*file)->header = Header::no;  // as OGB writes them
 }
 
 ImportOptions import_options(const CommandLine& line) {
@@ -148,11 +201,24 @@ ImportOptions import_options(const CommandLine& line) {
   if (const auto most = count_option(line, "max-weight"))
     options.max_weight =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(*most, std::numeric_limits<std::uint32_t>::max()));
+  if (options.max_weight == 1 && line.has("max-weight"))
+    throw UsageError(
+        "--max-weight 1: edges whose weights are all 1 have none; take them by --ignore-weights, or declare a "
+        "largest weight of 2 at least");
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
   options.ids = file_option(line, "ids");
+  if (line.has("ids-are")) {
+    options.ids_are = ids_are_of(line.get<std::string>("ids-are"));
+    if (!options.ids_are)
+      throw UsageError("--ids-are: '" + line.get<std::string>("ids-are") + "' is neither names nor positions");
+  }
   options.labels = file_option(line, "labels");
-  options.classes = count_option(line, "classes");
+  if (line.has("classes")) {
+    const auto& classes = line.get<Classes>("classes");
+    options.classes = classes.count;
+    options.class_names = classes.names;
+  }
   if (line.has("split")) {
     const auto files = parse_files("split", line.get<std::string>("split"), {"train", "valid", "test"});
     options.train = file_at(files, "train");
@@ -161,6 +227,7 @@ ImportOptions import_options(const CommandLine& line) {
   }
   if (line.has("ogb")) add_ogb_folder(line, options);
   options.replay = file_option(line, "replay");
+  set_headers(line, options);
   options.standardize = line.get<bool>("standardize");
   options.restart = line.get<bool>("restart");
   options.scale = line.get<ScaleName>("scale").value;
@@ -181,17 +248,23 @@ void run_import(CommandLine& line) {
   add("edges", file(),
       "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers), .npz (a sparse matrix of "
       "SciPy, "
-      "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], here and below");
+      "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], columns of a table "
+      "by name "
+      "or by place from 0 are F.csv[src,dst] or F.csv[0,2], and a folder of parts is read as one table, here and "
+      "below");
   add("max-weight", count("W"),
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or "
       "what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "
-      "65535 at most");
-  add("edge-weights", file(), "with --max-weight and edges in .npy: their weights, .npy of one number an edge");
+      "65535 at most. An edge of weight 0 is none, under every option");
+  add("edge-weights", file(), "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or "
+      "--ignore-weights");
   add("ignore-weights", po::bool_switch(),
       "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
   add("features", file(),
-      "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns");
+      "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns; "
+      "F.csv[1:] "
+      "leaves out the first column");
   add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
   add("feature-type", po::value<FeatureTypeName>()->value_name("f32|f16")->default_value({}),
       "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
@@ -206,21 +279,36 @@ void run_import(CommandLine& line) {
       "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
       "+ 64 x edges is an error");
   add("ids", file(),
-      "names of the nodes, that of node 0 first: text, one a line (an empty line is a node without a name), or .npy of "
-      "integers or byte strings. Edges, splits and requests as text, and what is printed, then speak of names; .npy, "
-      ".npz, "
-      "Matrix Market and METIS of the numbers of these lines, from 0");
+      "names of the nodes, that of node 0 first: text, one a line, in quotes where it has commas (an empty line is a "
+      "node "
+      "without a name), or .npy of integers or byte strings. Edges, splits and requests as text, and what is printed, "
+      "then "
+      "speak of names; .npy, .npz, Matrix Market and METIS of the positions of these lines, from 0, unless --ids-are "
+      "says "
+      "otherwise");
+  add("ids-are", po::value<std::string>()->value_name("names|positions"),
+      "with --ids: what a number means in edges, splits and requests, in every format: the node whose name is that "
+      "number, or "
+      "the node at that position. It has to be said where a name is the position of another node");
+  add("header", po::value<std::string>()->value_name("yes|no|KEY=yes,.."),
+      "whether the first line of texts names their columns, for all files or for some: edges, features, ids, labels, "
+      "train, "
+      "valid, test. Without it a line of words is a header, and one that may be data too is an error");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
-  add("classes", count("C"), "number of classes; default: largest label + 1");
+  add("classes", po::value<Classes>()->value_name("C|A,B,.."),
+      "number of classes, largest label + 1 by default; or their names (cat,dog; quotes as in CSV), in the order of "
+      "their numbers: lines of --labels as text then have names, and so has what is printed");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
-      "ids of each split, .npy or text, or a mask, .npy of booleans; each may be left out; ids without a label are "
-      "ignored");
+      "ids of each split, .npy or text, or a mask, .npy of booleans or a text of True and False, F.npy[2] one of "
+      "several "
+      "masks; each may be left out; ids without a label are ignored");
   add("replay", file(),
       "for a deleted data replay test: the nodes that the requests of F remove get a class of their own and 100 binary "
       "features that no other node has");
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
+  line.set_choices("ids-are", {"names", "positions"});
   line.set_choices("order", {"none", "degree", "bfs", "community", "auto"});
   line.set_choices("feature-type", {"f32", "f16"});
   line.set_choices("scale", {"rows", "none"});
@@ -254,7 +342,7 @@ void run_import(CommandLine& line) {
   Resources resources({line.common().memory_bytes});
   if (line.get<bool>("plan")) {
     const std::optional<ImportForecast> forecast = forecast_import(line.positional(0), options, resources, true);
-    if (!forecast) throw UsageError("--plan reads files twice; name files, not - or a pipe");
+    if (!forecast) throw UsageError("--plan reads files twice; name files, not -, a pipe or a folder");
     print_import_plan(line, *forecast);
     return;
   }
@@ -280,12 +368,10 @@ void run_import(CommandLine& line) {
   const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
   if (line.has("ogb")) note_missing_parts(line, options);
-  if (!line.common().quiet) {
-    if (!report.order_reason.empty()) line.error() << "note: " << report.order_reason << '\n';
-    if (report.resumed) line.error() << "note: " << resumed_text(*report.resumed) << '\n';
-    for (const std::string& remark : report.remarks) line.error() << "note: " << command_text(remark) << '\n';
-    if (const std::string remark = remark_on_sums(report); !remark.empty()) line.error() << "note: " << remark << '\n';
-  }
+  if (!report.order_reason.empty()) line.note(report.order_reason);
+  if (report.resumed) line.note(resumed_text(*report.resumed));
+  for (const std::string& remark : report.remarks) line.note(command_text(remark));
+  if (const std::string remark = remark_on_sums(report); !remark.empty()) line.note(remark);
   Figures figures = figures_of(report);
   add_import_figures(report, figures);
   add_measure(figures, measure);

@@ -4,8 +4,11 @@
 #include <string>
 
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/option_values.h"
 #include "tools/commands/propagation_options.h"
+#include "unweave/classes.h"
 
 namespace unweave {
 namespace {
@@ -24,8 +27,11 @@ void add_one_way_edges(const ImportReport& report, Figures& figures) {
 }
 
 void add_weights(const ImportReport& report, Figures& figures) {
-  figures.json["ignored_weights"] = report.ignored_weights;
-  if (report.ignored_weights > 0) figures.table.add_row({"weights ignored", count_text(report.ignored_weights)});
+  figures.json["ignored_weights"] = report.left_out.ignored;
+  figures.json["zero_weights"] = report.left_out.zeros;
+  if (report.left_out.ignored > 0) figures.table.add_row({"weights ignored", count_text(report.left_out.ignored)});
+  if (report.left_out.zeros > 0)
+    figures.table.add_row({"edges of weight 0 dropped", count_text(report.left_out.zeros)});
 }
 
 void add_norms(const ImportReport& report, Figures& figures) {
@@ -42,11 +48,13 @@ void add_norms(const ImportReport& report, Figures& figures) {
 void add_classes(const ImportReport& report, Figures& figures) {
   figures.json["empty_classes"] = nullptr;
   figures.json["first_empty_classes"] = report.first_empty_classes;
+  figures.json["class_names"] = names_json(report.class_names);
   if (!report.empty_classes) return;
   figures.json["empty_classes"] = *report.empty_classes;
   if (*report.empty_classes == 0) return;
   std::string names;
-  for (const std::uint32_t one : report.first_empty_classes) names += (names.empty() ? "" : ", ") + std::to_string(one);
+  for (const std::uint32_t one : report.first_empty_classes)
+    names += (names.empty() ? "" : ", ") + class_text(report.class_names, one);
   if (*report.empty_classes > report.first_empty_classes.size()) names += ", ...";
   figures.table.add_row({"classes without a node", count_text(*report.empty_classes) + ": " + names});
 }
@@ -149,7 +157,7 @@ void print_import_plan(const CommandLine& line, const ImportForecast& plan) {
 }
 
 std::string interrupted_import(const std::string& store) {
-  return store + " is a store if `unweave info " + store +
+  return store + " is a store if `unweave info " + shell_word(store) +
          "` can read it; else give the same command again, and it goes on with what is kept there, if anything is";
 }
 
@@ -172,6 +180,8 @@ void add_import_figures(const ImportReport& report, Figures& figures) {
   add_classes(report, figures);
   add_splits(report, figures);
   add_sums(report, figures);
+  figures.json["remarks"] = nlohmann::ordered_json::array();
+  for (const std::string& remark : report.remarks) figures.json["remarks"].push_back(command_text(remark));
 }
 
 }  // namespace unweave

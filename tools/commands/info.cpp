@@ -3,11 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "storage/io/json_text.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/option_values.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
+#include "unweave/classes.h"
 #include "unweave/store.h"
 
 namespace unweave {
@@ -49,8 +51,10 @@ Json fields_of(const StoreInfo& store) {
                {"weight_sum", store.max_weight > 1 ? Json(store.weight_sum) : Json()},
                {"features", store.features},
                {"classes", store.classes},
+               {"class_names", names_json(store.class_names)},
                {"targets", store.targets},
                {"named", nullptr},
+               {"ids_are", nullptr},
                {"bits_per_arc", nullptr},
                {"order", store.order},
                {"hops", nullptr},
@@ -71,6 +75,7 @@ Json fields_of(const StoreInfo& store) {
                {"feature_type", feature_type_name(store.feature_layout.type)},
                {"bytes", folders}};
   if (store.named) info["named"] = *store.named;
+  if (store.ids_are) info["ids_are"] = text_of(*store.ids_are);
   if (store.next_expiry) info["next_expiry"] = time_text(*store.next_expiry);
   if (store.bits_per_arc) info["bits_per_arc"] = *store.bits_per_arc;
   if (store.propagation) {
@@ -109,8 +114,9 @@ std::string cell(const std::string& name, const Json& value) {
   if (value.is_number()) return number_text(value.get<double>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_array() && name == "class_names") return class_list(value.get<std::vector<std::string>>());
   if (value.is_array() && name == "weights") return weights_text(value.get<std::vector<double>>());
-  return value.dump();
+  return text_of_json(value);
 }
 
 void print_tables(const Json& info, std::ostream& out) {
@@ -143,7 +149,8 @@ void print_tables(const Json& info, std::ostream& out) {
   out << '\n';
   Table levels({"level", "rows", "stale rows"});
   for (const Json& level : info.at("levels"))
-    levels.add_row({level.at("level").dump(), cell("rows", level.at("rows")), cell("stale", level.at("stale_rows"))});
+    levels.add_row(
+        {text_of_json(level.at("level")), cell("rows", level.at("rows")), cell("stale", level.at("stale_rows"))});
   levels.print(out);
 }
 

@@ -5,11 +5,12 @@
 
 #include "tools/cli/output.h"
 #include "tools/commands/model_output.h"
+#include "unweave/classes.h"
 
 namespace unweave {
 namespace {
 
-nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class) {
+nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class, const std::vector<std::string>& class_names) {
   nlohmann::ordered_json json = {{"rows", metrics.rows},
                                  {"majority", value_of(metrics.majority())},
                                  {"micro_f1", value_of(metrics.micro_f1())},
@@ -22,7 +23,8 @@ nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class) {
   json["confusion"] = nlohmann::ordered_json::array();
   for (std::size_t c = 0; c < classes; ++c) {
     const ClassMetrics& one = metrics.classes[c];
-    json["classes"].push_back({{"class", c},
+    json["classes"].push_back({{"class", class_names.empty() ? nlohmann::ordered_json(c)
+                                                             : nlohmann::ordered_json(class_text(class_names, c))},
                                {"rows", one.support},
                                {"predicted", one.predicted},
                                {"right", one.right},
@@ -38,10 +40,10 @@ nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class) {
 
 }  // namespace
 
-nlohmann::ordered_json to_json(const SplitMetrics& metrics) {
-  return {{"train", to_json(metrics.train, metrics.by_class)},
-          {"valid", to_json(metrics.valid, metrics.by_class)},
-          {"test", to_json(metrics.test, metrics.by_class)}};
+nlohmann::ordered_json to_json(const SplitMetrics& metrics, const std::vector<std::string>& class_names) {
+  return {{"train", to_json(metrics.train, metrics.by_class, class_names)},
+          {"valid", to_json(metrics.valid, metrics.by_class, class_names)},
+          {"test", to_json(metrics.test, metrics.by_class, class_names)}};
 }
 
 void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models) {
@@ -67,7 +69,7 @@ void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models) {
         << " classes have no rows in a split, or all of them, and are left out)\n";
 }
 
-void print_by_class(std::ostream& out, const NamedMetrics& named) {
+void print_by_class(std::ostream& out, const NamedMetrics& named, const std::vector<std::string>& class_names) {
   const auto& [model, splits] = named;
   const bool has_test = splits.test.rows > 0, has_valid = splits.valid.rows > 0;
   const Metrics& metrics = has_test ? splits.test : has_valid ? splits.valid : splits.train;
@@ -77,16 +79,16 @@ void print_by_class(std::ostream& out, const NamedMetrics& named) {
   Table table({"class", "rows", "precision", "recall", "F1", "AUC"});
   for (std::size_t c = 0; c < classes; ++c) {
     const ClassMetrics& one = metrics.classes[c];
-    table.add_row({std::to_string(c), count_text(one.support), accuracy_text(one.precision()),
+    table.add_row({class_text(class_names, c), count_text(one.support), accuracy_text(one.precision()),
                    accuracy_text(one.recall()), accuracy_text(one.f1()), accuracy_text(one.auc)});
   }
   table.print(out);
   out << '\n' << model << ", " << rows << ": class (down) and what is said (across)\n";
   std::vector<std::string> header{"class"};
-  for (std::size_t c = 0; c < classes; ++c) header.push_back(std::to_string(c));
+  for (std::size_t c = 0; c < classes; ++c) header.push_back(class_text(class_names, c));
   Table confusion(header);
   for (std::size_t c = 0; c < classes; ++c) {
-    std::vector<std::string> cells{std::to_string(c)};
+    std::vector<std::string> cells{class_text(class_names, c)};
     for (std::size_t k = 0; k < classes; ++k) cells.push_back(std::to_string(metrics.confusion[c * classes + k]));
     confusion.add_row(std::move(cells));
   }

@@ -13,8 +13,8 @@
 namespace unweave {
 
 /// {"train": {rows, majority, micro_f1, macro_f1, macro_auc, classes_without_auc}, "valid": .., "test": ..}; with confusion
-/// matrices also classes: [{class, rows, predicted, right, precision, recall, f1, auc}] and confusion, rows of labels.
-[[nodiscard]] nlohmann::ordered_json to_json(const SplitMetrics& metrics);
+/// matrices also classes: [{class, its number or, where classes have names, its name, rows, predicted, right, precision, recall, f1, auc}] and confusion, rows of labels.
+[[nodiscard]] nlohmann::ordered_json to_json(const SplitMetrics& metrics, const std::vector<std::string>& class_names);
 
 /// What print_metrics() and print_by_class() show of the model of this name.
 struct NamedMetrics {
@@ -27,6 +27,6 @@ void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models);
 
 /// A line for each class and the confusion matrix: of the test split, or of the first of validation and training with
 /// rows.
-void print_by_class(std::ostream& out, const NamedMetrics& metrics);
+void print_by_class(std::ostream& out, const NamedMetrics& metrics, const std::vector<std::string>& class_names);
 
 }  // namespace unweave

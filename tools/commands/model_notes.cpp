@@ -87,26 +87,23 @@ Differences differences(const ModelFacts& before, const ModelFacts& after) {
 
 void note_replaced_propagation(const CommandLine& line, const Writer& writer, const PropagationSpec& next) {
   const std::optional<PropagationSpec>& present = writer.manifest().propagation;
-  if (line.common().quiet || !present) return;
+  if (!present) return;
   const Differences found = differences(*present, next);
   if (found.empty()) return;
-  line.error() << "note: replaces the propagation of " << writer.path().string() << ": " << found.text() << '\n';
+  line.note("replaces the propagation of " + writer.path().string() + ": " + found.text());
   if (const std::vector<std::string> lost = writer.models_lost_by(next); !lost.empty())
-    line.error() << "note: these models stand on the propagation that is replaced and must be trained again: "
-                 << joined(lost) << '\n';
+    line.note("these models stand on the propagation that is replaced and must be trained again: " + joined(lost));
 }
 
 void note_replaced_model(const CommandLine& line, const ModelFacts& present, const ModelFacts& next) {
-  if (line.common().quiet) return;
   const Differences found = differences(present, next);
   if (!found.empty())
-    line.error() << "note: replaces the model " << present.name << ": " << found.text()
-                 << "; another --name keeps both\n";
+    line.note("replaces the model " + present.name + ": " + found.text() + "; another --name keeps both");
 }
 
 void note_removed_models(const CommandLine& line, std::span<const std::string> names) {
-  if (line.common().quiet || names.empty()) return;
-  line.error() << "note: removes these models, which have to be trained again: " << joined(names) << '\n';
+  if (names.empty()) return;
+  line.note("removes these models, which have to be trained again: " + joined(names));
 }
 
 void note_models_left_behind(const CommandLine& line, std::span<const std::string> names) {

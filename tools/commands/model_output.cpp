@@ -23,6 +23,42 @@ ModelSelection model_selection(const CommandLine& line) {
   return selection;
 }
 
+void add_follow_options(CommandLine& line) {
+  std::vector<std::string> solvers;
+  for (const SolverInfo& solver : all_solver_infos()) solvers.emplace_back(solver.name);
+  line.set_choices("solver", std::move(solvers));
+  line.options().add_options()("solver", po::value<std::vector<std::string>>()->value_name("NAME")->composing(),
+                               "unlearn every batch from this trained model; given again, from another one, too");
+  line.options().add_options()("name", po::value<std::vector<std::string>>()->value_name("NAME")->composing(),
+                               "unlearn every batch from the model of this name; given again, from another one, too (a "
+                               "model is called like its solver unless it was given a name)");
+}
+
+std::vector<ModelSelection> followed_models(const CommandLine& line) {
+  const auto words = [&](const char* option) {
+    return line.has(option) ? line.get<std::vector<std::string>>(option) : std::vector<std::string>();
+  };
+  const std::vector<std::string> solvers = words("solver"), names = words("name");
+  std::vector<ModelSelection> models;
+  if (!solvers.empty() && !names.empty()) {
+    if (solvers.size() > 1 || names.size() > 1)
+      throw UsageError(
+          "--solver and --name: it is not clear which belong together; name all models by --name, where a model is "
+          "called like its solver unless it was given a name");
+    models.push_back({names.front(), std::string(solver_info(solvers.front()).name)});
+    return models;
+  }
+  for (const std::string& solver : solvers) models.push_back({{}, std::string(solver_info(solver).name)});
+  for (const std::string& name : names) models.push_back({name, {}});
+  return models;
+}
+
+void let_follow(const std::vector<ModelSelection>& models, StreamOptions& options) {
+  if (models.empty()) return;
+  options.model = models.front();
+  options.more_models.assign(models.begin() + 1, models.end());
+}
+
 std::string model_text(const std::string& name, const std::string& solver) {
   return solver.empty() || name == solver ? name : name + " (" + solver + ")";
 }

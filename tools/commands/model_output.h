@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/cli/command.h"
 #include "unweave/models.h"
 #include "unweave/store.h"
+#include "unweave/stream.h"
 
 namespace unweave {
 
@@ -18,6 +20,12 @@ void add_key_option(CommandLine& line);
 void add_name_option(CommandLine& line, const char* text = "the model of this name: see train");
 /// What --name and --solver select. Throws UsageError for an unknown solver.
 [[nodiscard]] ModelSelection model_selection(const CommandLine& line);
+/// --solver and --name of a stream, which several models may follow: each may be given again.
+void add_follow_options(CommandLine& line);
+/// The models that they select; none where neither is given. Throws UsageError where it is not clear which are meant.
+[[nodiscard]] std::vector<ModelSelection> followed_models(const CommandLine& line);
+/// Lets these follow a stream.
+void let_follow(const std::vector<ModelSelection>& models, StreamOptions& options);
 /// "newton", or "tuned (newton)" for a model with a name of its own; `solver` is empty where nobody can read it.
 [[nodiscard]] std::string model_text(const std::string& name, const std::string& solver);
 

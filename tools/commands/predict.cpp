@@ -5,10 +5,13 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
+#include "storage/io/json_text.h"
+#include "storage/io/plain_text.h"
 #include "storage/npy/id_writer.h"
 #include "tools/cli/npy_output.h"
 #include "tools/cli/output.h"
@@ -17,6 +20,7 @@
 #include "tools/commands/model_choice.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
+#include "unweave/classes.h"
 #include "unweave/rows.h"
 
 namespace unweave {
@@ -31,10 +35,13 @@ bool writes_files(const CommandLine& line) {
 /// Takes predictions in order and puts them where the options say: into arrays, else on standard output, one line each.
 class Predictions {
  public:
-  /// `names`: of the nodes whose ids come; null where these are numbers of rows.
-  Predictions(const CommandLine& line, const ModelFacts& model, std::uint64_t rows, const NodeNames* names)
+  /// `names`: of the nodes whose ids come; null where these are numbers of rows. `class_names`: empty where classes have numbers
+  /// alone; arrays have numbers all the same.
+  Predictions(const CommandLine& line, const ModelFacts& model, std::uint64_t rows, const NodeNames* names,
+              std::vector<std::string> class_names)
       : line_(line),
         names_(names),
+        class_names_(std::move(class_names)),
         head_(model.head),
         classes_(model.classes),
         progress_(line.error(), line.shows_progress() && writes_files(line), "predict", rows, "rows") {
@@ -82,19 +89,19 @@ class Predictions {
       const double probability = row[static_cast<std::size_t>(said_[i])];
       if (line_.common().json) {
         const std::span<const double> scores = std::span(margins_).subspan(i * classes_, classes_);
-        out << nlohmann::ordered_json{{"id", id_json(ids[i])},
-                                      {"class", said_[i]},
-                                      {"score", best_[i]},
-                                      {"probability", probability},
-                                      {"scores", std::vector<double>(scores.begin(), scores.end())},
-                                      {"probabilities", std::vector<double>(row.begin(), row.end())}}
-            << '\n';
+        const nlohmann::ordered_json line{{"id", id_json(ids[i])},
+                                          {"class", class_json(said_[i])},
+                                          {"score", best_[i]},
+                                          {"probability", probability},
+                                          {"scores", std::vector<double>(scores.begin(), scores.end())},
+                                          {"probabilities", std::vector<double>(row.begin(), row.end())}};
+        out << text_of_json(line) << '\n';
         continue;
       }
       std::array<char, 96> text{};
-      std::snprintf(text.data(), text.size(), "\t%lld\t%.6g\t%.6g\n", static_cast<long long>(said_[i]), best_[i],
-                    probability);
-      out << text_of(static_cast<std::uint64_t>(ids[i])) << text.data();
+      std::snprintf(text.data(), text.size(), "\t%.6g\t%.6g\n", best_[i], probability);
+      out << text_of(static_cast<std::uint64_t>(ids[i])) << '\t'
+          << printable(class_text(class_names_, static_cast<std::uint64_t>(said_[i]))) << text.data();
     }
     if (!out) throw ResourceError("cannot write to standard output; is the disk full?");
   }
@@ -105,11 +112,17 @@ class Predictions {
   /// A number where nodes have numbers.
   [[nodiscard]] nlohmann::ordered_json id_json(std::int64_t id) const {
     if (names_ == nullptr || !names_->given()) return id;
-    return names_->text(static_cast<std::uint64_t>(id));
+    return names_->plain_text(static_cast<std::uint64_t>(id));
+  }
+
+  [[nodiscard]] nlohmann::ordered_json class_json(std::int64_t said) const {
+    if (class_names_.empty()) return said;
+    return class_text(class_names_, static_cast<std::uint64_t>(said));
   }
 
   const CommandLine& line_;
   const NodeNames* names_;
+  std::vector<std::string> class_names_;
   Head head_;
   std::size_t classes_;
   Progress progress_;
@@ -120,9 +133,10 @@ class Predictions {
 };
 
 /// Rows of Z from a file: how many.
-std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, Resources& resources) {
+std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, const Reader& reader,
+                           Resources& resources) {
   RowFile file(line.get<std::string>("embeddings"), model, resources);
-  Predictions predictions(line, model.facts(), file.rows(), nullptr);
+  Predictions predictions(line, model.facts(), file.rows(), nullptr, reader.class_names());
   file.score([&](std::span<const std::int64_t> ids, std::span<double> margins) { predictions.add(ids, margins); });
   predictions.finish();
   return file.rows();
@@ -131,12 +145,13 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, Re
 /// Nodes of the store: how many.
 std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_node_ids({line.get<std::string>("nodes"), {}}, reader.nodes(), id_reader(reader));
+  if (line.has("nodes")) nodes = read_nodes(reader, line.get<std::string>("nodes"));
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
   std::optional<Predictions> predictions;
   score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
     if (!predictions)
-      predictions.emplace(line, model.facts(), rows, &reader.names());  // not before the nodes are known to be there
+      predictions.emplace(line, model.facts(), rows, &reader.names(),
+                          reader.class_names());  // not before the nodes are known to be there
     predictions->add(ids, margins);
   });
   predictions->finish();
@@ -186,9 +201,10 @@ void run_predict(CommandLine& line) {
   const StoredModel model = read_model(line.positional(0), model_selection(line));
   const Reader reader(line.positional(0), resources);
   if (!line.has("embeddings")) require_propagation(reader, model);
+  check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);
   const std::uint64_t rows =
-      line.has("embeddings") ? predict_rows(line, model, resources) : predict_nodes(line, model, reader);
+      line.has("embeddings") ? predict_rows(line, model, reader, resources) : predict_nodes(line, model, reader);
   const auto takes_stdout = [&](const std::string& option) {
     return line.has(option) && line.get<std::string>(option) == "-";
   };

@@ -1,4 +1,6 @@
 // tools/commands/purge.cpp - `unweave purge`: what was removed leaves the disk.
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "tools/bench/measure.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
@@ -17,30 +19,60 @@ std::string order_text(const PurgeReport& report, bool keep_order) {
   return report.order_changed ? "computed anew, another one" : "computed anew, the same";
 }
 
+/// What became of models that nobody can use as they are.
+nlohmann::ordered_json faults_json(const std::vector<ModelFault>& faults) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const ModelFault& fault : faults) json.push_back({{"name", fault.name}, {"text", command_text(fault.text)}});
+  return json;
+}
+
 void add_models(Figures& figures, const PurgeReport& report) {
   figures.json["models_kept"] = report.kept_models;
+  figures.json["models_lost"] = faults_json(report.lost_models);
+  figures.json["models_uncertified"] = faults_json(report.uncertified_models);
   std::string names;
   for (const std::string& name : report.kept_models) names += (names.empty() ? "" : ", ") + name;
   if (!names.empty()) figures.table.add_row({"models kept", names});
+  if (report.new_lambdas.empty()) return;
+  nlohmann::ordered_json& json = figures.json["lambdas"] = nlohmann::ordered_json::array();
+  for (const NewLambda& one : report.new_lambdas)
+    json.push_back({{"name", one.name}, {"before", one.before}, {"after", one.after}});
 }
 
 /// On standard error: what became of the models of `exact`, where it is not the usual.
 void note_models(const CommandLine& line, const PurgeReport& report) {
-  if (line.common().quiet) return;
   for (const ModelFault& lost : report.lost_models)
-    line.error() << "note: the model " << lost.name
-                 << " could not be brought up to date and was removed: " << command_text(lost.text) << '\n';
+    line.note("the model " + lost.name +
+              " could not be brought up to date and was removed: " + command_text(lost.text));
   for (const ModelFault& kept : report.uncertified_models)
-    line.error() << "note: the model " << kept.name << " stays and has no certificate yet; run `unweave stream "
-                 << line.positional(0) << " --requests /dev/null --name " << kept.name
-                 << " [--key FILE]`: " << command_text(kept.text) << '\n';
+    line.note("the model " + kept.name + " stays and has no certificate yet; run `unweave stream " +
+              shell_word(line.positional(0)) + " --requests /dev/null --name " + kept.name +
+              " [--key FILE]`: " + command_text(kept.text));
+}
+
+/// On standard error: what is another than before, although nobody has asked for it.
+void note_changes(const CommandLine& line, const PurgeReport& report) {
+  if (line.common().quiet) return;
+  for (const NewLambda& one : report.new_lambdas)
+    line.error() << "note: the model " << one.name << " was trained anew with lambda " << number_text(one.after)
+                 << ", the default for so many nodes; it had " << number_text(one.before) << '\n';
+  if (report.times_left > 0)
+    line.error()
+        << "note: " << report.times_left
+        << " files and folders keep the times of their last change, which say where something was removed: they "
+           "belong to another user; let their owner call `unweave purge "
+        << line.positional(0) << " --always`, or give away a copy alone\n";
 }
 
 void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
   const std::string& store = line.positional(0);
   if (report.nothing) {
     if (line.common().json)
-      write_json_line(line.out(), {{"purged", false}, {"requests", 0}, {"models_certified", report.certified_models}});
+      write_json_line(line.out(), {{"purged", false},
+                                   {"requests", 0},
+                                   {"models_lost", faults_json(report.lost_models)},
+                                   {"models_uncertified", faults_json(report.uncertified_models)},
+                                   {"models_certified", report.certified_models}});
     else if (report.certified_models.empty())
       line.out() << "nothing to forget: no request was made since the import or the last purge; the store stays as it "
                     "is\n";
@@ -49,7 +81,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
         line.out() << "nothing to forget but for the certificate of " << name << ", which an earlier purge had kept\n";
     return;
   }
-  const std::string next = "unweave verify " + store + (report.propagated ? " --rebuild" : "");
+  const std::string next = "unweave verify " + shell_word(store) + (report.propagated ? " --rebuild" : "");
   Figures figures{.table = Table({"purged", ""})};
   figures.json["purged"] = true;
   figures.count("requests", "requests forgotten", report.requests);
@@ -65,6 +97,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   if (!report.order_reason.empty()) figures.json["order_reason"] = report.order_reason;
   figures.json["proof"] = report.has_order && keep_order ? "digest" : "bytes";
   figures.json["standardized"] = report.standardized;
+  if (report.times_left > 0) figures.json["times_left"] = report.times_left;
   figures.json["digest"] = digest_text(report.digest);
   figures.json["next"] = next;
   measure.report(figures.json);
@@ -79,7 +112,7 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   if (!report.order_reason.empty()) line.out() << "note: " << report.order_reason << '\n';
   if (report.standardized)
     line.out() << "note: features keep the constants of their columns, which removed rows took part in\n";
-  line.out() << "next: " << next << '\n';
+  line.out() << "next: " << printable(next) << '\n';
 }
 
 }  // namespace
@@ -117,7 +150,7 @@ void run_purge(CommandLine& line) {
       "feeds");
   add_key_option(line);
   if (!line.parse()) return;
-  line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + line.positional(0) +
+  line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + shell_word(line.positional(0)) +
                     "` with the same options again to finish");
   Measure measure;
   const bool keep_order = line.get<bool>("keep-order");
@@ -136,6 +169,7 @@ void run_purge(CommandLine& line) {
                   resources);
   progress.finish();
   note_models(line, report);
+  note_changes(line, report);
   print(line, report, keep_order, measure);
 }
 

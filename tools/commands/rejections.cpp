@@ -6,7 +6,9 @@
 #include <ostream>
 #include <string_view>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
 #include "storage/io/private_file.h"
 #include "tools/cli/output.h"
@@ -62,7 +64,7 @@ std::string rejected_text(const PlacedBatch& batch, std::size_t most, bool with_
 }
 
 void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& object, const PlacedBatch& batch) {
-  std::string text = object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = text_of_json(object);
   text.pop_back();
   text += ",\"rejections\":[";
   bool first = true;
@@ -71,7 +73,7 @@ void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& obje
                                               {"reason", name_of(batch.decided.statuses[i])},
                                               {"sequence", batch.decided.after + i + 1},
                                               {"line", batch.places[i]}};
-    text += (first ? "" : ",") + rejection.dump();
+    text += (first ? "" : ",") + text_of_json(rejection);
     first = false;
     if (text.size() < kWriteBytes) return;
     out << text;
@@ -80,8 +82,9 @@ void write_with_rejections(std::ostream& out, const nlohmann::ordered_json& obje
   out << text << "]}\n" << std::flush;
 }
 
-RejectedFile::RejectedFile(const std::filesystem::path& path) {
-  const bool fresh = !std::filesystem::exists(path);
+RejectedFile::RejectedFile(const std::filesystem::path& named) {
+  const std::filesystem::path path = resolved(named);
+  const bool fresh = !has_entry(path);
   file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
   if (fresh) {
     sync_directory(path.has_parent_path() ? path.parent_path() : ".");
@@ -169,8 +172,9 @@ valid, test or none. insert-node U V1 .. VF does so for a node that has nothing.
 Where edges have weights, insert-edge U V weight W inserts one of weight W, else of
 1, and set-weight U V W gives an edge another one; rows and models follow.
 
-`edge U V expires T` changes nothing but a note: from T on (2027-01-31T12:00:00Z,
-2027-01-31, or never) stream --expired and serve remove the edge.
+`edge U V expires T`, `node U expires T` and `feature U expires T` change nothing but
+a note: from T on (2027-01-31T12:00:00Z, 2027-01-31, or never) stream --expired and
+serve do what the line says without it.
 
 Ids are never given anew, and the number of nodes stays; insert-edge may join a
 removed node again. A model changes with --solver, or when it next streams.

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
@@ -22,7 +24,7 @@ void run_repair(CommandLine& line) {
       "cut-journal", po::bool_switch(),
       "give up the requests from the first damaged one on; without it a damaged journal stays as it is");
   if (!line.parse()) return;
-  line.on_interrupt("nothing that was whole was overwritten; run `unweave repair " + line.positional(0) +
+  line.on_interrupt("nothing that was whole was overwritten; run `unweave repair " + shell_word(line.positional(0)) +
                     "` again to finish");
   StepProgress progress(line.error(), line.shows_progress());
   Resources resources({line.common().memory_bytes}, &progress);
@@ -39,7 +41,8 @@ void run_repair(CommandLine& line) {
     write_json_line(line.out(), json);
   } else {
     for (const RepairedFile& one : files)
-      line.out() << one.file << ": " << command_text(one.remedy) << " (" << command_text(one.damage) << ")\n";
+      line.out() << printable(one.file) << ": " << command_text(one.remedy) << " (" << command_text(one.damage)
+                 << ")\n";
     if (files.empty()) line.out() << "nothing is damaged\n";
   }
   if (lost != files.end()) throw DataError(lost->file + ": " + lost->remedy);

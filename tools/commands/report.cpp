@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "tools/cli/output.h"
@@ -73,9 +74,9 @@ void run_report(CommandLine& line) {
   const std::span<const std::string> runs = line.positionals().subspan(has_store ? 1 : 0);
   check_files(line, runs);
   ReportInput input;
-  for (const std::string& run : runs) input.lines.read(run);
+  Resources resources({line.common().memory_bytes});
+  for (const std::string& run : runs) input.lines.read(run, resources.memory());
   if (has_store) {
-    Resources resources({line.common().memory_bytes});
     input.store = read_store_facts(line.positional(0), resources);
   }
   if (has_nothing(input))
@@ -83,7 +84,7 @@ void run_report(CommandLine& line) {
         "there is nothing to report; stream, train, certify, evaluate, audit, verify and purge print lines for it "
         "with --json");
   const std::string page = report_page(input);
-  replace_file(std::filesystem::absolute(line.get<std::string>("out")), page);
+  replace_file(resolved_parent(line.get<std::string>("out")), page);
   print_summary(line, input, page.size());
 }
 

@@ -1,11 +1,15 @@
 // tools/commands/requests.cpp - `unweave requests`: what became of requests that have an id.
 #include "unweave/requests.h"
 
+#include <sstream>
 #include <string>
 
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
+#include "unweave/stream.h"
 
 namespace unweave {
 namespace {
@@ -26,35 +30,74 @@ Json fields_of(const RequestRecord& record) {
                {"purged", record.purged},
                {"settled", record.settled()}};
   if (record.status != "applied") json["reason"] = record.status;
+  if (record.expired) json["expired"] = true;
+  if (record.earlier > 0)
+    json["earlier"] = {
+        {"sequence", record.earlier}, {"id", record.earlier_id}, {"time", time_text(record.earlier_time)}};
   return json;
+}
+
+/// Whether a rejected request asked for what is so already.
+bool is_so_already(const RequestRecord& record) {
+  for (const RequestStatus status :
+       {RequestStatus::absent_edge, RequestStatus::present_edge, RequestStatus::empty_node, RequestStatus::no_features,
+        RequestStatus::repeated, RequestStatus::same_features, RequestStatus::same_label, RequestStatus::same_split,
+        RequestStatus::same_expiry, RequestStatus::same_weight})
+    if (record.status == name_of(status)) return true;
+  return false;
+}
+
+std::string sentence_of(const std::string& status) {
+  for (const StatusText& one : kStatusTexts)
+    if (one.name == status) return std::string(one.sentence);
+  return "a reason of a later program";
+}
+
+/// What is left to do for a rejected request that no earlier one is known to have done.
+std::string left_of_rejected(const RequestRecord& record, const std::string& store) {
+  const std::string reason = sentence_of(record.status);
+  if (record.status == name_of(RequestStatus::other_expiry)) return reason + ", which counts";
+  if (!is_so_already(record)) return reason + "; if more was meant, send it, mended, with another id";
+  if (record.purged) return reason + "; the store was purged since; nothing is left to do";
+  if (!record.removes()) return reason + "; nothing is left to do";
+  return reason + "; where an earlier request has removed it, files hold it until a purge (`unweave purge " +
+         shell_word(store) + "`)";
 }
 
 /// What is left to do for it.
 std::string left_text(const RequestRecord& record, const std::string& store) {
-  if (record.status != "applied") return "nothing is left to do; send it again, mended, with another id";
+  if (!record.done()) return left_of_rejected(record, store);
   if (record.kind == "expires")
-    return "the note was taken; whether the edge is still to go is not told here (`unweave info` counts such edges)";
-  if (record.settled()) return "nothing is left to do";
+    return "the note was taken; what it asks for is another request of this id, when its time has come (`unweave info` "
+           "counts such notes)";
+  if (record.settled())
+    return record.purged ? "the store was purged since; nothing is left to do" : "nothing is left to do";
   std::string text;
   for (const std::string& model : record.waiting)
     text.append(text.empty() ? "the model " : "; the model ")
         .append(model)
         .append(" has yet to forget it (`unweave stream ")
-        .append(store)
+        .append(shell_word(store))
         .append(" --requests /dev/null --name ")
-        .append(model)
+        .append(shell_word(model))
         .append("`)");
   if (record.purged || !record.removes()) return text;
-  return text + (text.empty() ? "" : "; ") + "files still hold what it removed (`unweave purge " + store + "`)";
+  return text + (text.empty() ? "" : "; ") + "files still hold what it removed (`unweave purge " + shell_word(store) +
+         "`)";
 }
 
 void print(std::ostream& out, const RequestRecord& record, const std::string& store) {
-  out << record.id << ": " << record.kind << ", "
-      << (record.status == "applied" ? record.status : "rejected (" + record.status + ")") << " at "
-      << time_text(record.time) << " as request " << record.sequence;
+  std::ostringstream text;  // kinds, times and names of a log that somebody else may have written
+  text << record.id << ": " << record.kind << (record.expired ? " that was to expire" : "") << ", "
+       << (record.status == "applied" ? record.status : "rejected (" + record.status + ")") << " at "
+       << time_text(record.time) << " as request " << record.sequence;
+  if (record.earlier > 0)
+    text << "; request " << record.earlier << (record.earlier_id.empty() ? "" : " (" + record.earlier_id + ")")
+         << " asked for the same and was applied at " << time_text(record.earlier_time);
   for (const CoveringCertificate& one : record.certificates)
-    out << "; certificate " << one.number << " of " << one.model << " at " << one.time;
-  out << "; " << left_text(record, store) << '\n';
+    text << "; certificate " << one.number << " of " << one.model << " at " << one.time;
+  text << "; " << left_text(record, store);
+  out << printable(text.str()) << '\n';
 }
 
 /// The moment that an option names.
@@ -72,7 +115,7 @@ void run_requests(CommandLine& line) {
       "when\n"
       "each was durable, whether it was applied, which certificate covers it, and what is left to do for it. A request "
       "that\n"
-      "is sent again with an id that is known is not applied again.",
+      "is sent again with an id that is known is not applied again; another one with this id is refused.",
       {"STORE"}, "unweave requests demo/debian.store --json");
   auto add = line.options().add_options();
   add("id", po::value<std::string>()->value_name("ID"), "this one alone; exit code 2 where nobody knows it");

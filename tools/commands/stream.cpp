@@ -13,6 +13,8 @@
 
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "tools/bench/measure_limit.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
@@ -80,13 +82,19 @@ std::string input_of(const CommandLine& line) {
   return line.has("requests") ? line.get<std::string>("requests") : "";
 }
 
+/// Whether lines do not come from a file, whose reader bounds them.
+bool reads_as_it_comes(const CommandLine& line) {
+  return line.has("every") || line.get<bool>("follow") || input_of(line) == "-";
+}
+
 constexpr const char* kDefaultEvery = "5s";
-constexpr std::size_t kRoomRequests = 4096;  // requests of a batch for which room is made at a time
+constexpr std::size_t kRoomRequests = 4096;                  // requests of a batch for which room is made at a time
+constexpr std::uint64_t kRoomText = std::uint64_t{1} << 20;  // and bytes of their words
 
 /// Lines as they come, where a batch ends when its first request has waited long enough.
 struct Arriving {
-  Arriving(const CommandLine& line, ReadId how)
-      : feed(line.get<std::string>("requests"), line.get<bool>("follow")),
+  Arriving(const CommandLine& line, ReadId how, std::uint64_t most_bytes)
+      : feed(line.get<std::string>("requests"), line.get<bool>("follow"), most_bytes),
         every(read_duration("every", line.has("every") ? line.get<std::string>("every") : kDefaultEvery)),
         read_id(std::move(how)),
         quarantine(line.has("quarantine") ? line.get<std::string>("quarantine") : "") {}
@@ -110,6 +118,8 @@ class Stream {
   void add(Request request, std::uint64_t place, const std::string& text);
   [[nodiscard]] StreamOptions options();
   void send();
+  [[nodiscard]] BatchOutcome send_whole();
+  void take_out(const IdConflict& conflict);
   void print(const BatchOutcome& outcome, const StreamMeter::Batch& work);
   void finish();
   void print_summary() const;
@@ -118,7 +128,7 @@ class Stream {
   [[nodiscard]] std::string all_acknowledged() const;
   [[nodiscard]] std::string input_name() const {
     const std::string name = input_of(line_);
-    return name == "-" ? "standard input" : expires_ || name.empty() ? "edges whose time has come" : name;
+    return name == "-" ? "standard input" : expires_ || name.empty() ? "what has expired" : name;
   }
   [[nodiscard]] PlacedBatch placed(const DecidedBatch& decided) const {
     return {decided, places_, [this](std::size_t i) { return text(i); }};
@@ -129,6 +139,7 @@ class Stream {
   Acknowledged acknowledged_;
   Resources resources_;
   Writer writer_;
+  Reservation line_room_;  ///< for a line that does not come from a file
   StreamSession session_;
   std::optional<RequestReader> reader_;
   std::optional<Arriving> arriving_;
@@ -136,9 +147,10 @@ class Stream {
   std::optional<RejectedFile> rejected_file_;
   RequestCounts counts_;
   std::uint64_t batch_ = 0;
-  bool expires_ = false;  ///< the batch is of edges whose time has come, and not of the file
+  bool expires_ = false;  ///< the batch is of what is due, and not of the file
   std::vector<Request> requests_;
-  std::vector<std::uint64_t> places_;  ///< their lines in the file
+  std::uint64_t text_ = 0, room_text_ = 0;  ///< bytes of their words, and for how many there is room
+  std::vector<std::uint64_t> places_;       ///< their lines in the file
   /// Requests with a name that nobody has, as they stand there: numbers do not tell it.
   std::unordered_map<std::size_t, std::string> unknown_;
 };
@@ -148,6 +160,7 @@ Stream::Stream(CommandLine& line)
       acknowledged_(input_of(line)),
       resources_({line.common().memory_bytes}),
       writer_(line.positional(0), resources_, Ranks::world()),
+      line_room_(reads_as_it_comes(line) ? reserve_line(resources_.memory()) : Reservation()),
       session_(writer_, options()),
       meter_(line, writer_.names().given(),
              line.get<bool>("measure-limit")
@@ -156,11 +169,12 @@ Stream::Stream(CommandLine& line)
   if (writer_.dropped_bytes() > 0)
     line.note("the journal ended with " + counted(writer_.dropped_bytes(), "byte") +
               " of a batch that was never acknowledged; they are dropped, and no acknowledged request is among them");
+  if (!writer_.remark_on_ids().empty() && prints_private()) line.note(writer_.remark_on_ids());
   if (prints_private()) note_models_left_behind(line, session_.models_left_behind());
   if (line.has("every") || line.get<bool>("follow"))
-    arriving_.emplace(line, id_reader(writer_));
+    arriving_.emplace(line, id_reader(writer_), most_line_bytes(resources_.memory()));
   else if (line.has("requests"))
-    reader_.emplace(line.get<std::string>("requests"), id_reader(writer_));
+    reader_.emplace(line.get<std::string>("requests"), id_reader(writer_), most_line_bytes(resources_.memory()));
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 
@@ -169,7 +183,7 @@ StreamOptions Stream::options() {
   options.mode = read_mode(line_);
   options.plan = read_plan(line_);
   options.strict = line_.get<bool>("strict");
-  options.model = model_selection(line_);
+  let_follow(followed_models(line_), options);
   options.adaptive = !line_.get<bool>("non-adaptive");
   options.key = key_file(line_);
   if (line_.has("receipts")) options.receipts = line_.get<std::string>("receipts");
@@ -191,12 +205,54 @@ StreamOptions Stream::options() {
 
 std::string Stream::text(std::size_t i) const {
   const auto unknown = unknown_.find(i);
-  return unknown == unknown_.end() || unknown->second.empty() ? writer_.names().text_of(requests_[i]) : unknown->second;
+  return unknown == unknown_.end() || unknown->second.empty() ? writer_.names().text_of(requests_[i])
+                                                              : printable(unknown->second);
+}
+
+/// A request whose id stands for another one is left out where such lines go to a file, and else ends the stream: those before it are
+/// applied, and none behind it.
+void Stream::take_out(const IdConflict& conflict) {
+  const std::size_t at = conflict.index;
+  const std::uint64_t place = places_[at];
+  const std::string earlier =
+      conflict.earlier_in_batch ? "line " + std::to_string(places_[*conflict.earlier_in_batch]) : "";
+  const std::string what = text_of(conflict, earlier), line = text(at);
+  const bool goes_on = arriving_ && line_.has("quarantine");
+  const std::size_t end = goes_on ? at + 1 : requests_.size();
+  requests_.erase(requests_.begin() + static_cast<std::ptrdiff_t>(at),
+                  requests_.begin() + static_cast<std::ptrdiff_t>(end));
+  places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(at), places_.begin() + static_cast<std::ptrdiff_t>(end));
+  std::unordered_map<std::size_t, std::string> unknown;
+  for (auto& [i, words] : unknown_)
+    if (i < at || i >= end) unknown.emplace(i < at ? i : i - (end - at), std::move(words));
+  unknown_ = std::move(unknown);
+  if (!goes_on)
+    throw InputError(input_name(), "line " + std::to_string(place), what,
+                     "give this request an id of its own; `unweave requests " + shell_word(line_.positional(0)) +
+                         " --id " + conflict.id + "` says what became of the other one");
+  const BadLine bad{line, what};
+  arriving_->quarantine.add({&bad, 1});
+}
+
+/// Sends what is collected, without requests that are taken out; nothing may be left.
+BatchOutcome Stream::send_whole() {
+  while (!requests_.empty()) {
+    try {
+      return session_.send(requests_);
+    } catch (const IdConflictError& error) {
+      take_out(error.conflicts.front());
+    }
+  }
+  return {};
 }
 
 void Stream::send() {
   if (requests_.empty()) return;
-  const BatchOutcome outcome = session_.send(requests_);
+  const BatchOutcome outcome = send_whole();
+  if (requests_.empty()) {
+    text_ = room_text_ = 0;
+    return;
+  }
   const StreamMeter::Batch work = meter_.add(outcome.batch.update, outcome.seconds);
   ++batch_;
   counts_.add(outcome.batch.changes.statuses);
@@ -207,6 +263,7 @@ void Stream::send() {
                         ", which is durable; is the disk full?");
   acknowledged_.told();
   requests_.clear();
+  text_ = room_text_ = 0;
   places_.clear();
   unknown_.clear();
   session_.settle();
@@ -217,14 +274,15 @@ void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) 
   const BatchReport& report = outcome.batch;
   const PlacedBatch decided = placed({requests_, report.changes.statuses, outcome.after});
   const std::uint64_t every = line_.get<Count>("evaluate-every").value;
-  Accuracies accuracies;
-  if (outcome.step && every > 0 && batch_ % every == 0) accuracies = session_.accuracies();
+  std::vector<Accuracies> accuracies;
+  for (std::size_t i = 0; i < outcome.steps.size() && every > 0 && batch_ % every == 0; ++i)
+    accuracies.push_back(session_.accuracies(i));
   meter_.clear();
   acknowledged_.begin();
   std::ostream& out = line_.out();
   if (line_.common().json) {
     nlohmann::ordered_json json = fields_of(batch_, outcome, work, session_.lazy_error_bound(), !prints_private());
-    if (outcome.step) add_model(json, outcome, accuracies, !prints_private());
+    if (!outcome.steps.empty()) add_models(json, outcome, accuracies, !prints_private());
     if (outcome.changes_entry) json["changes_entry"] = *outcome.changes_entry;
     if (prints_private())
       write_with_rejections(out, json, decided);
@@ -239,7 +297,7 @@ void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) 
         << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
         << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
   if (work.limit_seconds && prints_private()) out << ", " << share_text(*work.ratio()) << " of the limit";
-  if (outcome.step) print_model(out, outcome, accuracies, !prints_private());
+  print_models(out, outcome, accuracies, !prints_private());
   out << std::endl;
 }
 
@@ -269,22 +327,27 @@ void Stream::print_summary() const {
     text += line_.has("rejected") ? "; they are in " + line_.get<std::string>("rejected")
                                   : "; --rejected F writes them to a file";
   if (line_.common().json)
-    line_.error() << "unweave: " << text << '\n';
+    line_.error() << "unweave: " << printable(text) << '\n';
   else
-    line_.out() << text << std::endl;
+    line_.out() << printable(text) << std::endl;
 }
 
 void Stream::add(Request request, std::uint64_t place, const std::string& text) {
   const std::uint64_t batch_size = line_.get<Count>("batch").value;
-  if (requests_.size() % kRoomRequests == 0)
-    session_.make_room(std::min<std::uint64_t>(batch_size, requests_.size() + kRoomRequests));
-  if (request.u == kUnknownName || request.v == kUnknownName) unknown_.emplace(requests_.size(), text);
+  const bool is_unknown = request.u == kUnknownName || request.v == kUnknownName;
+  text_ += text_bytes({&request, 1}) + (is_unknown ? text.size() : 0);
+  if (requests_.size() % kRoomRequests == 0 || text_ > room_text_) {
+    const std::uint64_t count = requests_.size() / kRoomRequests * kRoomRequests + kRoomRequests;
+    room_text_ = text_ == 0 ? 0 : text_ + std::min(text_, kRoomText);
+    session_.make_room(std::min(batch_size, count), room_text_);
+  }
+  if (is_unknown) unknown_.emplace(requests_.size(), text);
   requests_.push_back(std::move(request));
   places_.push_back(place);
   if (requests_.size() == batch_size) send();
 }
 
-/// Edges that are due, a batch at a time: each of them is gone when the next ones are asked for. A batch that is being
+/// What is due, a batch at a time: each of it is gone when the next is asked for. A batch that is being
 /// collected goes first.
 void Stream::run_expired() {
   const std::optional<Millis> until =
@@ -393,7 +456,7 @@ void Stream::run() {
   print_summary();
   if (batch_ == 0 && !line_.common().quiet)
     line_.error() << "unweave: "
-                  << (line_.has("requests") ? input_name() + " holds no requests" : "no edge's time has come")
+                  << (line_.has("requests") ? printable(input_name()) + " holds no requests" : "nothing has expired")
                   << (session_.caught_up() ? "; the model is brought up to date with those before" : "") << '\n';
 }
 
@@ -404,13 +467,14 @@ void run_stream(CommandLine& line) {
                 {"STORE"}, "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F"),
-      "(required, but for --expired) file of `edge U V`, `edge U V expires T`, `node U`, `feature U`, `insert-edge U "
+      "(required, but for --expired) file of `edge U V`, `node U`, `feature U`, each with `expires T` behind it or "
+      "not, `insert-edge U "
       "V`, `insert-edge U V weight W`, `set-weight U V W`, "
       "`insert-node U V1 .. VF`, `set-feature U V1 .. VF`, `set-label U C`, `move-split U S`, each with id=NAME behind "
       "it or not; - for standard input");
   add("expired", po::bool_switch(),
-      "first remove the edges whose time has come (`edge U V expires T`), as requests of their own; with --follow "
-      "whenever one comes");
+      "first remove the edges, nodes and features whose time has come (`edge U V expires T`, `node U expires T`), as "
+      "requests of their own, which bear the ids of those that said so; with --follow whenever one comes");
   add("until", po::value<std::string>()->value_name("TIME"),
       "with --expired: remove what is to go by TIME, as 2027-01-31 or 2027-01-31T12:00:00Z; without it, by now");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests a batch");
@@ -426,20 +490,18 @@ void run_stream(CommandLine& line) {
   add("r-max-scale", po::value<std::string>()->value_name("S"),
       "paper: R of features scaled to |D^1/2 x|_1 = 1; code: R times the mean column 1-norm; else absolute");
   line.set_choices("plan", {"auto", "push", "recompute"});
-  line.set_choices("solver", solver_choices());
   add("plan", po::value<std::string>()->value_name("P")->default_value("auto"),
       "auto, push or recompute: how levels follow a batch; auto takes what seems cheaper, all give the same bits");
   add("strict", po::bool_switch(), "refuse the whole batch of a request that is rejected, name them all, and stop");
   add("rejected", po::value<std::string>()->value_name("F"),
       "append to F every rejected request with its reason and its number in the store, tabs between");
-  add("solver", po::value<std::string>()->value_name("NAME"), "unlearn every batch from this trained model");
-  add_name_option(line, "unlearn every batch from the model of this name");
+  add_follow_options(line);
   add("evaluate-every", po::value<Count>()->value_name("K")->default_value({1}),
       "accuracy after every K-th batch, with --solver; 0: never");
   add("receipts", po::value<std::string>()->value_name("F"),
       "with --solver: append to F, for every request, a line that proves to its sender that the batch's certificate "
       "covers it (verify --receipts); give each sender his own lines; what a crash kept from F comes with the next "
-      "stream that names F");
+      "stream that names F; of several models each has F.NAME");
   add("changes", po::value<std::string>()->value_name("DIR"),
       "folder that follows the embedding: after each batch the rows that changed, as .npy, for an index of vectors "
       "(algorithms/live/change_feed.h)");
@@ -452,10 +514,10 @@ void run_stream(CommandLine& line) {
   add_key_option(line);
   add_local_option(line);
   if (!line.parse()) return;
-  line.on_interrupt("`unweave info " + line.positional(0) + "` says how many requests are acknowledged");
-  const ModelSelection model = model_selection(line);
+  line.on_interrupt("`unweave info " + shell_word(line.positional(0)) + "` says how many requests are acknowledged");
+  const bool has_models = !followed_models(line).empty();
   for (const char* option : {"receipts", "key"})
-    if (line.has(option) && !model.name && !model.solver)
+    if (line.has(option) && !has_models)
       throw UsageError("--" + std::string(option) +
                        " needs --solver or --name: without a model there is no certificate");
   for (const char* option : {"receipts", "rejected", "changes", "quarantine"})

@@ -17,7 +17,7 @@ std::uint64_t count_requests(const std::string& file, bool names) {
   if (file == "-" || !std::filesystem::is_regular_file(file, error)) return 0;
   std::uint64_t count = 0;
   try {
-    RequestReader reader(file, names ? ReadId([](std::string_view) { return std::uint64_t{0}; }) : ReadId());
+    RequestReader reader(file, names ? ReadId([](std::string_view) { return NodeWord(); }) : ReadId());
     for (Request request; reader.next(request);) ++count;
   } catch (const InputError&) {
     return 0;  // which is told when its turn comes

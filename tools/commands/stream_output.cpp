@@ -42,25 +42,42 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcom
   return json;
 }
 
-void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies,
-               bool is_public) {
-  if (!is_public) {
-    json["seconds_unlearn"] = outcome.seconds_unlearn;
-    if (outcome.seconds_catch_up) json["seconds_catch_up"] = *outcome.seconds_catch_up;
+void add_models(nlohmann::ordered_json& json, const BatchOutcome& outcome, const std::vector<Accuracies>& accuracies,
+                bool is_public) {
+  const auto add = [&](nlohmann::ordered_json& to, std::size_t i) {
+    const ModelStep& step = outcome.steps[i];
+    if (!is_public) {
+      to["seconds_unlearn"] = step.seconds_unlearn;
+      if (step.seconds_catch_up) to["seconds_catch_up"] = *step.seconds_catch_up;
+    }
+    add_step(to, step.report, is_public);
+    add_accuracies(to, i < accuracies.size() ? accuracies[i] : Accuracies());
+  };
+  if (!outcome.steps.empty()) add(json, 0);
+  if (outcome.steps.size() < 2) return;
+  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
+    nlohmann::ordered_json one = {{"name", outcome.steps[i].name}, {"solver", outcome.steps[i].solver}};
+    add(one, i);
+    models.push_back(std::move(one));
   }
-  add_step(json, *outcome.step, is_public);
-  add_accuracies(json, accuracies);
+  json["models"] = std::move(models);
 }
 
-void print_model(std::ostream& out, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public) {
-  const StepReport& step = *outcome.step;
-  const bool bounded = step.budget > 0;  // solvers without noise, and those that claim nothing, have no bound
-  if (!is_public)
-    out << ", unlearning " << seconds_text(outcome.seconds_unlearn) << (step.retrained ? " (retrained)" : "");
-  if (!is_public && bounded) out << ", residual bound " << number_text(step.residual_bound);
-  if (bounded) out << ", budget " << number_text(step.budget);
-  if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);
-  if (accuracies.test) out << ", test accuracy " << accuracy_text(accuracies.test);
+void print_models(std::ostream& out, const BatchOutcome& outcome, const std::vector<Accuracies>& accuracies,
+                  bool is_public) {
+  for (std::size_t i = 0; i < outcome.steps.size(); ++i) {
+    const StepReport& step = outcome.steps[i].report;
+    const bool bounded = step.budget > 0;  // solvers without noise, and those that claim nothing, have no bound
+    if (outcome.steps.size() > 1) out << "; " << model_text(outcome.steps[i].name, outcome.steps[i].solver);
+    if (!is_public)
+      out << ", unlearning " << seconds_text(outcome.steps[i].seconds_unlearn)
+          << (step.retrained ? " (retrained)" : "");
+    if (!is_public && bounded) out << ", residual bound " << number_text(step.residual_bound);
+    if (bounded) out << ", budget " << number_text(step.budget);
+    if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);
+    if (i < accuracies.size() && accuracies[i].test) out << ", test accuracy " << accuracy_text(accuracies[i].test);
+  }
 }
 
 std::string share_text(double ratio) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "tools/commands/stream_meter.h"
 #include "unweave/stream.h"
@@ -15,9 +16,13 @@ namespace unweave {
 [[nodiscard]] nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome,
                                                const StreamMeter::Batch& work, std::optional<double> lazy_error,
                                                bool is_public);
-/// What is said of the model that follows the stream.
-void add_model(nlohmann::ordered_json& json, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public);
-void print_model(std::ostream& out, const BatchOutcome& outcome, const Accuracies& accuracies, bool is_public);
+/// What is said of the models that follow the stream: of the first one among the fields of the batch, of several also in the list
+/// `models`.
+/// `accuracies`: one of each, where they were asked for.
+void add_models(nlohmann::ordered_json& json, const BatchOutcome& outcome, const std::vector<Accuracies>& accuracies,
+                bool is_public);
+void print_models(std::ostream& out, const BatchOutcome& outcome, const std::vector<Accuracies>& accuracies,
+                  bool is_public);
 
 /// A share as whole percent.
 [[nodiscard]] std::string share_text(double ratio);

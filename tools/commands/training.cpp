@@ -2,6 +2,7 @@
 #include "tools/commands/training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -21,6 +22,12 @@ std::string term_of(const Parameter& own) {
   return term;
 }
 
+std::string numbers_text(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ",") + number_text(number);
+  return text;
+}
+
 /// Beyond this factor between a given lambda and the default one the user is told.
 constexpr double kFarFromDefault = 100;
 
@@ -34,13 +41,16 @@ void add_training_options(CommandLine& line, std::string_view solvers) {
       po::value<std::string>()->value_name("NAME")->default_value(std::string(all_solver_infos().front().name)),
       names.c_str());
   add_name_option(line, "name of the model: letters, digits, - and _; default: its solver's");
-  add("weights", po::value<RealList>()->value_name("W"), "L + 1 weights of the levels; default: as propagated");
+  add("weights", po::value<AutoRealList>()->value_name("W"), "of the levels, or auto; default: as propagated");
   add_solver_options(line);
   add_key_option(line);
 }
 
 void warn_of_training(const CommandLine& line, const TrainedModel& model) {
   if (line.common().quiet) return;
+  if (model.rows == 0)
+    line.error() << "note: there is no training row, so that all weights are 0 and the model says nothing: no node of "
+                    "the training split has a label and is still there\n";
   const double lambda = model.facts.options.lambda, usual = model.default_lambda, ratio = lambda / usual;
   if (ratio > kFarFromDefault || ratio < 1 / kFarFromDefault)
     line.error() << "note: lambda " << number_text(lambda) << " is far from the default for this store, "
@@ -51,12 +61,19 @@ void warn_of_training(const CommandLine& line, const TrainedModel& model) {
       {"validation", accuracies.valid, majority.valid},
       {"test", accuracies.test, majority.test},
       {"training", accuracies.train, majority.train}};
+  const std::string cause =
+      model.dominant ? "column " + std::to_string(model.dominant->column) + " of the features has " +
+                           number_text(std::floor(model.dominant->share * 1e4) / 1e2) +
+                           " % of their norm, so that the others hardly count; import them without it "
+                           "(--features F[COLUMNS]), or with "
+                           "--standardize"
+                     : "try --weights auto --lambda auto, or look at per-class figures with `unweave evaluate`";
   for (const auto& [split, own, always] : splits) {
     if (!own || !always) continue;
     if (*own <= *always)
       line.error() << "warning: accuracy on the " << split << " split is " << accuracy_text(own)
-                   << ", and always naming the most frequent class would reach " << accuracy_text(always)
-                   << "; try --lambda auto, or look at per-class figures with `unweave evaluate`\n";
+                   << ", and always naming the most frequent class would reach " << accuracy_text(always) << "; "
+                   << cause << "\n";
     return;
   }
 }
@@ -72,7 +89,10 @@ TrainOptions train_options(const CommandLine& line, StepProgress& progress) {
   }
   how.lambda = lambda_choice(line);
   how.intercept = how.options.intercept;
-  if (line.has("weights")) how.weights = line.get<RealList>("weights").values;
+  if (line.has("weights")) {
+    how.weights = line.get<AutoRealList>("weights").values;
+    how.choose_weights = line.get<AutoRealList>("weights").automatic;
+  }
   how.key = key_file(line);
   how.before_replacement = [&](const ModelFacts& present, const ModelFacts& next) {
     progress.finish();
@@ -86,18 +106,24 @@ void add_training(nlohmann::ordered_json& json, const TrainedModel& model, Measu
   const StepReport& report = model.report;
   json["solver"] = model.facts.solver;
   json["name"] = model.facts.name;
+  json["head"] = head_name(options);
   measure.report(json);
   json["lambda"] = options.lambda;
   json["lambda_chosen"] = options.lambda_chosen;
   for (const LambdaTrial& trial : model.lambda_trials)
-    json["lambda_trials"].push_back(
-        {{"lambda", trial.lambda},
-         {"accuracy_valid", trial.accuracy ? nlohmann::ordered_json(*trial.accuracy) : nlohmann::ordered_json()}});
+    json["lambda_trials"].push_back({{"lambda", trial.lambda}, {"accuracy_valid", value_of(trial.accuracy)}});
+  json["level_weights"] = model.facts.weights;
+  json["level_weights_chosen"] = options.weights_chosen;
+  for (const WeightsTrial& trial : model.weights_trials)
+    json["level_weights_trials"].push_back({{"weights", trial.weights}, {"accuracy_valid", value_of(trial.accuracy)}});
   json["intercept"] = options.intercept;
   json["epsilon"] = report.epsilon;
   json["delta"] = report.delta;
   add_step(json, report, false);
   add_accuracies(json, model.accuracies);
+  json["majority_train"] = value_of(model.majority.train);
+  json["majority_valid"] = value_of(model.majority.valid);
+  json["majority_test"] = value_of(model.majority.test);
   json["training_rows"] = model.rows;
   json["steps"] = report.steps;
   json["public_key"] = model.public_key;
@@ -111,9 +137,14 @@ void add_training(Table& table, const CommandLine& line, const TrainedModel& mod
   table.add_row({"training rows", count_text(model.rows)});
   table.add_row({"epsilon, delta", number_text(options.epsilon) + ", " + number_text(options.delta)});
   if (options.hidden.empty()) table.add_row({"intercept", options.intercept ? "yes" : "no"});
+  const auto trial_text = [](const std::optional<double>& accuracy) {
+    return accuracy ? accuracy_text(accuracy) + " validation" : "not minimised";
+  };
+  for (const WeightsTrial& trial : model.weights_trials)
+    table.add_row({"weights " + numbers_text(trial.weights), trial_text(trial.accuracy)});
+  table.add_row({"weights", numbers_text(model.facts.weights)});
   for (const LambdaTrial& trial : model.lambda_trials)
-    table.add_row({"lambda " + number_text(trial.lambda),
-                   trial.accuracy ? accuracy_text(trial.accuracy) + " validation" : "not minimised"});
+    table.add_row({"lambda " + number_text(trial.lambda), trial_text(trial.accuracy)});
   table.add_row({"lambda", number_text(options.lambda)});
   table.add_row({"tau", number_text(options.tau)});
   for (const Parameter& own : solver_info(model.facts.solver).parameters)

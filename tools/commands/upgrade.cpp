@@ -1,4 +1,6 @@
 // tools/commands/upgrade.cpp - `unweave upgrade`: a store of an older version of the formats, brought to the present one.
+#include "storage/io/plain_text.h"
+#include "storage/io/shell_word.h"
 #include "tools/cli/output.h"
 #include "tools/commands/commands.h"
 #include "unweave/maintenance.h"
@@ -13,11 +15,11 @@ void run_upgrade(CommandLine& line) {
       "is of the one version or of the other. For stores that no upgrade reads the message says what to do.",
       {"STORE"}, "unweave upgrade demo/debian.store");
   if (!line.parse()) return;
-  line.on_interrupt("the store is of the version that it had, or upgraded; run `unweave upgrade " + line.positional(0) +
-                    "` again");
+  line.on_interrupt("the store is of the version that it had, or upgraded; run `unweave upgrade " +
+                    shell_word(line.positional(0)) + "` again");
   const UpgradeReport report = upgrade_store(line.positional(0));
   const bool upgraded = report.from != report.to;
-  const std::string next = "unweave verify " + line.positional(0);
+  const std::string next = "unweave verify " + shell_word(line.positional(0));
   if (line.common().json) {
     nlohmann::ordered_json json = {{"upgraded", upgraded},
                                    {"from", report.from},
@@ -35,8 +37,8 @@ void run_upgrade(CommandLine& line) {
   }
   line.out() << "version " << report.from << " is now version " << report.to << "; "
              << counted(report.requests, "request") << " of the journal written anew\n"
-             << (report.had_models ? "models are of the older version: train them again\n" : "") << "next: " << next
-             << '\n';
+             << (report.had_models ? "models are of the older version: train them again\n" : "")
+             << "next: " << printable(next) << '\n';
 }
 
 }  // namespace unweave

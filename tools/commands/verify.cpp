@@ -54,7 +54,8 @@ std::string_view not_checked(Subject subject) {
   return "";
 }
 
-void print(const VerifyReport& report, Subject subject, std::ostream& out, bool as_json) {
+/// `keyed`: the caller has named the key.
+void print(const VerifyReport& report, Subject subject, bool keyed, std::ostream& out, bool as_json) {
   Figures figures;
   figures.json = {{"ok", report.ok()},
                   {"checked", report.checked()},
@@ -107,6 +108,8 @@ void print(const VerifyReport& report, Subject subject, std::ostream& out, bool 
   if (report.ok() && report.outdated > 0)
     out << "; outdated models were not checked, and have not forgotten every request";
   if (report.ok()) out << not_checked(subject);
+  if (report.ok() && subject != Subject::store && !keyed)
+    out << "; nor was whose key signed it, which takes --public-key: the file names its own";
   out << '\n';
 }
 
@@ -160,7 +163,10 @@ void run_verify(CommandLine& line) {
       "models up to date are what their certificates say: newton and retrain are minimised again.\n"
       "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
       "checks\n"
-      "what an auditor can: that it is one chain, signed under one key, and what follows from public numbers.\n"
+      "what an auditor can: that it is one chain, whole to its end and signed under one key, what follows from public\n"
+      "numbers, and that its words are those of its theorems. Without --public-key the key is the one in the log "
+      "itself,\n"
+      "so that this says that the log agrees with itself and not whose it is.\n"
       "Given a MODEL of `export --model`, .npy, .npz or .safetensors, it checks that the certificate beside it speaks "
       "of these weights.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
@@ -186,7 +192,7 @@ void run_verify(CommandLine& line) {
   const VerifyReport report = subject == Subject::model ? verify_weights(line)
                               : subject == Subject::log ? verify_trail(line)
                                                         : verify_all(line);
-  print(report, subject, line.out(), line.common().json);
+  print(report, subject, line.has("public-key"), line.out(), line.common().json);
   if (report.ok()) return;
   const std::string summary = line.positional(0) + ": " + counted(report.findings.size(), "error") +
                               (report.findings.size() == 1 ? ": " : "; the first: ") + report.findings.front().text;

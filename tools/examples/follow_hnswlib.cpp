@@ -95,11 +95,16 @@ void make_durable(const fs::path& path) {
 
 void write_receipt(const fs::path& feed, const std::string& reader, std::uint64_t entry) {
   const fs::path beside = feed / ("." + reader + ".new");  // in readers/ it would be taken for one
-  std::ofstream file(beside);
-  file << entry << "\n";
-  file.close();
-  if (!file) throw std::runtime_error(beside.string() + ": cannot be written");
-  make_durable(beside);
+  const std::string text = std::to_string(entry) + "\n";
+  fs::remove(beside);  // what a crash has left, or a link that somebody has put there
+  const int descriptor = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const bool done = descriptor >= 0 &&
+                    ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                    ::fsync(descriptor) == 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!done) throw std::runtime_error(beside.string() + ": cannot be written");
+  if (!fs::is_directory(fs::symlink_status(feed / "readers")))
+    throw std::runtime_error((feed / "readers").string() + ": this is no folder");
   fs::rename(beside, feed / "readers" / reader);
 }
 

@@ -1,4 +1,5 @@
 # tools/python/setup.py - builds the module unweave._native by CMake, and takes the version from the project.
+import importlib.util
 import os
 import pathlib
 import re
@@ -10,6 +11,14 @@ from setuptools.command.build_ext import build_ext
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "python"  # beside the other builds of the repository, out of the way of its sources
+
+
+def require_wheel():
+    """pip makes a wheel of this folder, whatever it is asked for, and setuptools below 70.1 needs the package wheel for it."""
+    if importlib.util.find_spec("wheel") is None and importlib.util.find_spec("setuptools.command.bdist_wheel") is None:
+        sys.exit(f"unweave: {sys.executable} has neither the package wheel nor a setuptools that does without (70.1 or later), and pip cannot build without; "
+                 f"install it: {sys.executable} -m pip install wheel, or Debian's python3-wheel for /usr/bin/python3; or let pip fetch what the build "
+                 "needs: leave out --no-build-isolation and --no-index")
 
 
 def version():
@@ -34,5 +43,6 @@ class CMakeBuild(build_ext):
                        check=True)
 
 
+require_wheel()
 BUILD.mkdir(parents=True, exist_ok=True)
 setup(version=version(), options={"build": {"build_base": str(BUILD)}, "egg_info": {"egg_base": str(BUILD)}}, ext_modules=[Extension("unweave._native", sources=[])], cmdclass={"build_ext": CMakeBuild})

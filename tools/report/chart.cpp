@@ -13,11 +13,11 @@
 namespace unweave {
 namespace {
 
-constexpr double kWidth = 600, kHeight = 320;          // the drawing, in its own units
-constexpr double kLeft = 84, kRight = 576, kTop = 18;  // the plot, with room for ticks of a phone's size
-constexpr double kBottomMargin = 66;                   // below it: ticks and the name of the axis
-constexpr std::size_t kMostMarkers = 60;               // in a series: more would hide its line
-constexpr double kMarker = 5.5;                        // half of its width
+constexpr double kWidth = 840, kHeight = 360;  // the drawing, in its own units; as wide as the page, whatever it is
+constexpr double kLeft = 104, kRight = 816, kTop = 22;  // the plot, with room for ticks of a phone's size
+constexpr double kBottomMargin = 76;                    // below it: ticks and the name of the axis
+constexpr std::size_t kMostMarkers = 60;                // in a series: more would hide its line
+constexpr double kMarker = 6.5;                         // half of its width
 
 /// A coordinate: tenths are enough, and keep the page small. Far outside of the drawing all places are one.
 std::string at(double x) {
@@ -102,10 +102,10 @@ std::string x_axis_svg(const Axis& axis, double left, double top, double bottom,
   std::string svg;
   for (const double tick : axis.ticks) {
     const double x = axis.place(tick);
-    svg += svg_line(x, top, x, bottom, "grid") + svg_text(x, bottom + 24, "middle", tick_text(tick));
+    svg += svg_line(x, top, x, bottom, "grid") + svg_text(x, bottom + 28, "middle", tick_text(tick));
   }
   svg += svg_line(left, bottom, axis.end, bottom, "axis");
-  return svg + svg_text((axis.begin + axis.end) / 2, bottom + 54, "middle", escaped(label));
+  return svg + svg_text((axis.begin + axis.end) / 2, bottom + 64, "middle", escaped(label));
 }
 
 std::string y_axis_svg(const Axis& axis, double right) {
@@ -220,7 +220,7 @@ std::string line_chart(const ChartTexts& texts, const std::vector<Series>& serie
 
 std::string point_chart(const ChartTexts& texts, const std::vector<std::string>& rows,
                         const std::vector<Series>& series, std::optional<double> most) {
-  constexpr double kNameHeight = 24, kStep = 14, kGap = 14, kPointsLeft = 24;
+  constexpr double kNameHeight = 30, kStep = 16, kGap = 16, kPointsLeft = 24;
   constexpr std::size_t kNameCharacters = 40;
   // Each series has a track of its own, so that equal values do not hide one another.
   const double row_height = kNameHeight + kStep * static_cast<double>(series.size()) + kGap;
@@ -243,9 +243,9 @@ std::string point_chart(const ChartTexts& texts, const std::vector<std::string>&
 }
 
 std::string trade_off_chart(const ChartTexts& texts, const TradeOff& trade_off) {
-  constexpr double kSquare = 400;
-  const double bottom = kTop + kSquare;
-  const Axis xs = axis_of(0, 1, kLeft, kLeft + kSquare, 5), ys = axis_of(0, 1, bottom, kTop, 5);
+  constexpr double kPlotHeight = 440;
+  const double bottom = kTop + kPlotHeight;
+  const Axis xs = axis_of(0, 1, kLeft, kRight, 5), ys = axis_of(0, 1, bottom, kTop, 5);
   std::string drawing = y_axis_svg(ys, xs.end) + x_axis_svg(xs, kLeft, kTop, bottom, texts.x_label) +
                         svg_line(xs.begin, ys.begin, xs.end, ys.end, "axis");
   std::vector<LegendEntry> legend{{"an attack, with the number of its audit", false, true}};

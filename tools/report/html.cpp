@@ -6,17 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "storage/io/json_text.h"
+#include "storage/io/plain_text.h"
 #include "tools/cli/output.h"
 
 namespace unweave {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-std::string valid_utf8(std::string_view text) {
-  using Json = nlohmann::json;
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
-}
 
 bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
@@ -30,7 +25,7 @@ std::string data(const std::string& value, const std::string& shown) {
 
 std::string escaped(std::string_view text) {
   std::string html;
-  for (const char c : valid_utf8(text)) {
+  for (const char c : printable(text, "\n\t")) {
     switch (c) {
       case '&':
         html += "&amp;";
@@ -47,11 +42,8 @@ std::string escaped(std::string_view text) {
       case '\'':
         html += "&#39;";
         break;
-      default: {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F;
-        html += is_control ? std::string(kReplacement) : std::string(1, c);
-      }
+      default:
+        html += c;
     }
   }
   return html;
@@ -66,7 +58,7 @@ std::string shortened(std::string_view text, std::size_t characters) {
 }
 
 std::string decimal(double x) {
-  return std::isfinite(x) ? nlohmann::json(x).dump() : std::string();
+  return std::isfinite(x) ? text_of_json(nlohmann::json(x)) : std::string();
 }
 
 std::string count_cell(std::optional<std::uint64_t> count) {

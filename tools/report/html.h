@@ -11,8 +11,8 @@
 
 namespace unweave {
 
-/// A text as HTML, in an element or in an attribute between quotes. Characters that no page may have become U+FFFD, and so do bytes that
-/// are not UTF-8.
+/// A text as HTML, in an element or in an attribute between quotes. What is no plain text is as
+/// printable() has it (storage/io/plain_text.h), but for line feeds and tabs.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 /// `text` cut to so many characters, with an ellipsis where some are missing. Not escaped.

@@ -31,13 +31,17 @@ bool is_public(const ReportInput& input) {
 
 std::string limits_section(const ReportInput& input) {
   const RunLines& lines = input.lines;
-  const bool has_times =
-      std::any_of(lines.batches.begin(), lines.batches.end(), [](const RunLine& line) { return line.has("time"); });
+  const bool has_requests = input.store && !input.store->requests.newest.empty();
+  const bool has_times = has_requests || std::any_of(lines.batches.begin(), lines.batches.end(),
+                                                     [](const RunLine& line) { return line.has("time"); });
   std::string html = "<ul>\n";
   const auto item = [&](const std::string& text) { html += "<li>" + text + "</li>\n"; };
   item(
       "The requests in clear, also where they were rejected: which edges, nodes and features somebody wanted removed. "
-      "Counts and reasons are here.");
+      "Counts and reasons are here" +
+      std::string(has_requests ? ", and of requests to which their senders gave an id also this id, the kind, the time "
+                                 "and what became of them."
+                               : "."));
   item(
       "Weights of models, files below <code>models/</code>, private parts of certificates, signing keys and receipts.");
   item("Metrics by class, and the terms of bounds and of noise.");
@@ -82,12 +86,15 @@ std::string tiles_html(const ReportInput& input) {
                                         [](const RunLine& line) { return line.has("certified"); });
     add_tile(html, "Batches", count_cell(lines.batches.size()),
              has_claims ? count_text(totals.certified) + " certified" : std::string());
-    std::vector<Series> accuracy;
-    add_series(accuracy, lines.batches, "accuracy_test", "test");
-    if (!accuracy.empty()) {
+    const std::vector<ModelSteps> models = model_steps(lines.batches);
+    for (const ModelSteps& model : models) {
+      std::vector<Series> accuracy;
+      add_series(accuracy, model, "accuracy_test", "test");
+      if (accuracy.empty()) continue;
       const auto is_there = [](const auto& value) { return value.has_value(); };
       const auto& values = accuracy.front().values;
-      add_tile(html, "Test accuracy, last", real_cell(*std::find_if(values.rbegin(), values.rend(), is_there)),
+      add_tile(html, "Test accuracy, last" + of_model(models, model),
+               real_cell(*std::find_if(values.rbegin(), values.rend(), is_there)),
                "after the first batch " + number_text(**std::find_if(values.begin(), values.end(), is_there)));
     }
   }
@@ -134,6 +141,7 @@ std::vector<Section> sections_of(const ReportInput& input) {
   add("checks", "Checks", verification_section(lines));
   add("purges", "Purges", purge_section(lines));
   if (input.store) {
+    add("requests", "Requests", request_section(*input.store));
     add("store", "The store", store_section(*input.store));
     add("certificates", "Certificates", certificate_section(*input.store));
   }
@@ -165,7 +173,10 @@ BatchTotals totals_of(const RunLines& lines) {
     totals.requests += batch.count("requests").value_or(0);
     add(totals.applied, batch.count("applied"));
     add(totals.rejected, batch.count("rejected"));
-    if (batch.flag("certified").value_or(false)) ++totals.certified;
+    const std::vector<RunLine> models = batch.parts("models");
+    const auto is_certified = [](const RunLine& line) { return line.flag("certified").value_or(false); };
+    if (models.empty() ? is_certified(batch) : std::all_of(models.begin(), models.end(), is_certified))
+      ++totals.certified;
   }
   return totals;
 }
@@ -184,7 +195,8 @@ std::string report_page(const ReportInput& input) {
       ".</p>\n</header>\n<nav aria-label=\"Contents\">\n<ul>\n";
   for (const Section& section : sections)
     page += "<li><a href=\"#" + section.id + "\">" + section.title + "</a></li>\n";
-  page += "</ul>\n</nav>\n<main>\n" + tiles_html(input);
+  page +=
+      "</ul>\n</nav>\n<main>\n" + (input.store ? unpurged_headline(*input.store) : std::string()) + tiles_html(input);
   for (const Section& section : sections)
     page += "<section aria-labelledby=\"" + section.id + "\">\n<h2 id=\"" + section.id + "\">" + section.title +
             "</h2>\n" + section.html + "</section>\n";

@@ -140,6 +140,18 @@ RunLine RunLine::part(std::string_view name) const {
   return {file, number, value != nullptr ? *value : Json::object()};
 }
 
+std::vector<RunLine> RunLine::parts(std::string_view name) const {
+  const Json* const value = member(*this, name);
+  std::vector<RunLine> parts;
+  if (value == nullptr) return parts;
+  if (!value->is_array()) refuse_member(*this, name, "list of objects");
+  for (const Json& one : *value) {
+    if (!one.is_object()) refuse_member(*this, name, "list of objects");
+    parts.push_back({file, number, one});
+  }
+  return parts;
+}
+
 RunLine parse_run_line(const std::filesystem::path& file, std::uint64_t number, std::string_view line) {
   Json fields = parse_json_or_discard<Json>(line);
   if (!fields.is_object())
@@ -147,10 +159,14 @@ RunLine parse_run_line(const std::filesystem::path& file, std::uint64_t number, 
   return {file, number, std::move(fields)};
 }
 
-void RunLines::read(const std::filesystem::path& path) {
+void RunLines::read(const std::filesystem::path& path, MemoryBudget& budget) {
+  constexpr std::uint64_t kParsed = 12;  // What a byte of JSON takes, with its part of the page.
+  constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 20;
   LongLines reader(path);
   files.push_back(reader.name());
+  std::uint64_t kept = 0;
   while (reader.next()) {
+    const Reservation parsing = budget.reserve(kParsed * reader.line().size(), "a line of a run");
     if (reader.line().find_first_not_of(" \t\r") == std::string::npos) continue;
     RunLine line = parse_run_line(reader.name(), reader.number(), reader.line());
     count_rejections(line, rejections);
@@ -160,8 +176,16 @@ void RunLines::read(const std::filesystem::path& path) {
       continue;
     }
     for (const char* unused : {"metrics", "terms"}) line.fields.erase(unused);  // lists that may be long
+    if (const auto models = line.fields.find("models"); models != line.fields.end() && models->is_array())
+      for (Json& model : *models)
+        if (model.is_object()) model.erase("terms");
     place->push_back(std::move(line));
+    kept += kParsed * reader.line().size();
+    if (kept < kAtOnce) continue;
+    memory_.push_back(budget.reserve(kept, "lines of runs"));
+    kept = 0;
   }
+  memory_.push_back(budget.reserve(kept, "lines of runs"));
 }
 
 }  // namespace unweave

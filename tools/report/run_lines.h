@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/resources/memory.h"
+
 namespace unweave {
 
 /// One object of a file, and where it stands. A member that is missing or null has no value; the functions throw InputError,
@@ -27,10 +29,13 @@ struct RunLine {
   [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
   /// A member of it that is an object, as a line of its own; without members where there is none.
   [[nodiscard]] RunLine part(std::string_view name) const;
+  /// A member of it that is a list of objects, as lines of their own; none where there is no list.
+  [[nodiscard]] std::vector<RunLine> parts(std::string_view name) const;
 };
 
 /// The lines of one command each, in the order of files and lines.
-struct RunLines {
+class RunLines {
+ public:
   std::vector<std::filesystem::path> files;
   std::vector<RunLine> trainings;  ///< `train` and `certify`
   std::vector<RunLine> batches;    ///< `stream`
@@ -41,8 +46,11 @@ struct RunLines {
   std::map<std::string, std::uint64_t> rejections;
 
   /// Adds the lines of a file, which may be compressed; "-" is standard input. Throws InputError for a line that is no JSON
-  /// object, DataError.
-  void read(const std::filesystem::path& path);
+  /// object, DataError, ResourceError where the lines and what a page makes of them do not fit in memory.
+  void read(const std::filesystem::path& path, MemoryBudget& budget);
+
+ private:
+  std::vector<Reservation> memory_;
 };
 
 /// Parses one line. Throws InputError.

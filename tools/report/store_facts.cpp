@@ -2,8 +2,12 @@
 #include "tools/report/store_facts.h"
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
+#include <optional>
 #include <utility>
 
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
 #include "storage/io/store_folders.h"
@@ -30,17 +34,35 @@ CertificateLog read_certificate_log(const std::filesystem::path& file) {
   return log;
 }
 
+LoggedRequests read_logged_requests(const std::filesystem::path& store, Resources& resources) {
+  LoggedRequests logged;
+  std::deque<RequestRecord> newest;
+  visit_requests(store, std::nullopt, resources, [&](const RequestRecord& record) {
+    ++logged.total;
+    if (!record.purged) {
+      ++logged.unpurged;
+      if (record.status == "applied" && record.removes()) {
+        if (logged.unpurged_removals++ == 0 || record.time < logged.first_removal) logged.first_removal = record.time;
+      }
+    }
+    newest.push_front(record);
+    if (newest.size() > LoggedRequests::kMostShown) newest.pop_back();
+  });
+  logged.newest.assign(std::make_move_iterator(newest.begin()), std::make_move_iterator(newest.end()));
+  return logged;
+}
+
 }  // namespace
 
-StoreFacts read_store_facts(const std::filesystem::path& store, Resources& resources) {
+StoreFacts read_store_facts(const std::filesystem::path& named, Resources& resources) {
+  const std::filesystem::path store = resolved(named);
   StoreFacts facts;
   facts.info = describe_store(store, resources, true);
   facts.name = std::filesystem::weakly_canonical(store).filename().string();
-  const std::filesystem::path folder = store / kCertificatesFolder;
-  if (!std::filesystem::is_directory(folder)) return facts;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!is_public_log(entry.path())) continue;
-    CertificateLog log = read_certificate_log(entry.path());
+  facts.requests = read_logged_requests(store, resources);
+  for (const Entry& entry : list_folder(store / kCertificatesFolder)) {
+    if (!is_public_log(entry.path)) continue;
+    CertificateLog log = read_certificate_log(entry.path);
     if (!log.certificates.empty()) facts.logs.push_back(std::move(log));
   }
   std::sort(facts.logs.begin(), facts.logs.end(), [](const auto& a, const auto& b) { return a.model < b.model; });

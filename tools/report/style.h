@@ -50,14 +50,24 @@ caption { padding: .5rem .7rem; color: var(--soft); text-align: left; }
 th, td { padding: .35rem .7rem; border-top: 1px solid var(--rule); text-align: right; vertical-align: top; font-weight: 400; white-space: nowrap; }
 thead th { position: sticky; top: 0; background: var(--raised); font-weight: 600; vertical-align: bottom; white-space: normal; }
 th.text, td.text { text-align: left; }
-figure { max-width: 40rem; margin: 1.25rem 0; }
+figure { margin: 1.25rem 0; }
 figcaption { font-weight: 600; }
+.headline { max-width: none; margin: 1.25rem 0 0; padding: .7rem .9rem; border-left: .4rem solid var(--bad); background: var(--raised); font-size: 1.15rem; font-weight: 600; }
+.headline.calm { border-color: var(--good); }
+.wrap { display: inline-block; min-width: 13rem; white-space: normal; }
+.one { white-space: nowrap; }
+td time { white-space: normal; }
+pre { margin: .75rem 0; padding: .6rem .8rem; border: 1px solid var(--rule); border-radius: .4rem; font: .8rem/1.4 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+form { display: flex; flex-wrap: wrap; align-items: end; gap: .5rem 1rem; margin: 1rem 0 0; }
+label { display: block; flex: 1 1 16rem; max-width: 30rem; color: var(--soft); font-size: .9rem; }
+input { display: block; width: 100%; margin-top: .2rem; padding: .5rem .6rem; border: 1px solid var(--soft); border-radius: .3rem; background: var(--ground); color: var(--text); font: inherit; font-size: 1rem; }
+button { padding: .5rem 1.1rem; border: 1px solid var(--link); border-radius: .3rem; background: var(--link); color: var(--ground); font: inherit; font-weight: 600; cursor: pointer; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .35rem 0; padding: 0; list-style: none; font-size: .9rem; }
 .legend li { display: flex; align-items: center; gap: .4rem; }
 .legend svg { flex: none; }
 .unit { margin: .4rem 0 0; color: var(--soft); font-size: .875rem; }
 .chart { display: block; width: 100%; height: auto; }
-.chart text { fill: var(--soft); font-size: 14px; paint-order: stroke; stroke: var(--ground); stroke-width: 4px; }
+.chart text { fill: var(--soft); font-size: 13px; paint-order: stroke; stroke: var(--ground); stroke-width: 4px; }
 .grid { stroke: var(--rule); stroke-width: .6; }
 .axis { stroke: var(--soft); stroke-width: 1.2; }
 .track { stroke: var(--rule); stroke-width: 1.2; }
@@ -68,8 +78,9 @@ figcaption { font-weight: 600; }
 .line.s2 { stroke: var(--s2); stroke-dasharray: 2 4; } .mark.s2 { fill: var(--s2); }
 .line.s3 { stroke: var(--s3); stroke-dasharray: 12 4 2 4; } .mark.s3 { fill: var(--s3); }
 @media (max-width: 40rem) {
-  .chart text { font-size: 21px; }
-  .mark { stroke-width: .5; }
+  .chart text { font-size: 28px; }
+  .chart .line { stroke-width: 4; }
+  .chart .mark { stroke-width: .5; }
   dl:not(.tiles) > div { grid-template-columns: 1fr; }
   .tiles { grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); }
   .tiles dd { font-size: 1.1rem; }
@@ -83,7 +94,9 @@ figcaption { font-weight: 600; }
   nav { display: none; }
   h2, h3, figcaption, caption { break-after: avoid; }
   figure, tr, .tiles > div, dl > div { break-inside: avoid; }
-  figure { max-width: 13cm; }
+  form, .screen { display: none; }
+  .wrap { min-width: 0; }
+  pre { border: 0; padding: 0; font-size: 7.5pt; }
   .scroll { max-height: none; overflow: visible; border: 0; }
   table { font-size: 7.5pt; }
   thead { display: table-header-group; }

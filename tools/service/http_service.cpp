@@ -1,30 +1,32 @@
-// tools/service/http_service.cpp - the routes of the service and the forms of its answers.
+// tools/service/http_service.cpp - the calls of the service: which are admitted, and what each does.
 #include "tools/service/http_service.h"
 
-#include <httplib.h>
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
 #include <utility>
 
-#include "storage/formats/request_log.h"
+#include "algorithms/models/certificate_log.h"
+#include "algorithms/models/model_name.h"
+#include "engine/resources/memory_shares.h"
+#include "storage/formats/class_names.h"
+#include "storage/input/line_reader.h"
+#include "storage/io/entry.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
-#include "storage/io/store_folders.h"
 #include "tools/cli/message_style.h"
+#include "tools/service/answers.h"
+#include "tools/service/call_target.h"
+#include "tools/service/callers.h"
+#include "tools/service/http_transport.h"
+#include "tools/service/officer_desk.h"
 #include "tools/service/quarantine.h"
+#include "tools/service/request_body.h"
+#include "tools/service/request_lookup.h"
+#include "tools/service/sessions.h"
+#include "unweave/models.h"
 #include "unweave/requests.h"
 #include "unweave/rows.h"
 
@@ -32,29 +34,14 @@ namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = AnswerJson;
 
-constexpr std::size_t kMostBody = std::size_t{16} << 20;  // bytes of a call
-constexpr std::size_t kMostPredicted = 10'000;            // nodes of a call
-constexpr int kBadRequest = 400, kUnauthorized = 401, kNotFound = 404, kTooLarge = 413, kServerError = 500,
-              kUnavailable = 503;
-
-void answer(httplib::Response& response, const Json& json, int status = 200) {
-  response.status = status;
-  response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n', "application/json");
-}
-
-void answer_error(httplib::Response& response, const std::string& error, int status) {
-  answer(response, {{"error", error}}, status);
-}
-
-/// Takes as long for any two texts of one length.
-bool is_equal(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
-}
+constexpr std::uint64_t kMostCallMemory = std::uint64_t{256} << 20;  // for all calls together
+constexpr std::size_t kMostLines = 100'000;                          // a call may have
+constexpr std::size_t kMostPredicted = 10'000;                       // nodes of a call
+constexpr std::size_t kPredictedAtOnce = 64;                         // between two looks at whether the service ends
+constexpr std::size_t kShownText = 200, kKeptText = 4096;  // bytes of a line that is no request: answered, kept
+constexpr std::uint64_t kFormBytes = std::uint64_t{4} << 10;
 
 /// An id for a request to which its sender gave none: 128 random bits.
 std::string drawn_id() {
@@ -66,60 +53,22 @@ std::string drawn_id() {
   return id;
 }
 
-/// The lines of a call.
-std::vector<std::string> lines_of(bool is_json, const std::string& body) {
-  std::vector<std::string> lines;
-  if (is_json) {
-    const Json json = parse_json<Json>(body);
-    for (const Json& line : json.at("requests")) lines.push_back(line.get<std::string>());
-    return lines;
+/// The options of a purge: a JSON object with none of its members or some; an empty body has none. False for another form.
+bool read_purge_options(std::string_view body, PurgeOptions& options) {
+  constexpr std::size_t kMostBytes = 4096;
+  if (body.empty()) return true;
+  if (body.size() > kMostBytes) return false;
+  const Json json = parse_json_or_discard<Json>(body);
+  if (!json.is_object()) return false;
+  for (const auto& [name, value] : json.items()) {
+    bool* const place = name == "always"          ? &options.always
+                        : name == "keep_order"    ? &options.keep_order
+                        : name == "without_feeds" ? &options.without_feeds
+                                                  : nullptr;
+    if (place == nullptr || !value.is_boolean()) return false;
+    *place = value.get<bool>();
   }
-  std::string_view rest = body;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const std::size_t first = line.find_first_not_of(" \t");
-    if (first != std::string_view::npos && line[first] != '#') lines.emplace_back(line);
-  }
-  return lines;
-}
-
-Json json_of(const std::string& id, const RequestState& state) {
-  Json json = {{"id", id}, {"sequence", state.sequence}, {"state", "acknowledged"}};
-  if (!state.applied) return json;
-  const bool applied = state.status == "applied";
-  json["state"] = applied ? "applied" : "rejected";
-  if (!applied) json["reason"] = state.status;
-  json["batch"] = state.batch;
-  return json;
-}
-
-/// Counts as Prometheus reads them.
-std::string metrics_text(const IntakeCounts& counts, bool ready) {
-  prometheus::Registry registry;
-  const auto counter = [&](const char* name, const char* help, double value) {
-    prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({}).Increment(value);
-  };
-  const auto gauge = [&](const char* name, const char* help, double value) {
-    prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({}).Set(value);
-  };
-  const auto number = [](std::uint64_t count) { return static_cast<double>(count); };
-  counter("unweave_requests_acknowledged_total", "Requests made durable", number(counts.acknowledged));
-  auto& decided = prometheus::BuildCounter()
-                      .Name("unweave_requests_decided_total")
-                      .Help("Requests applied or rejected")
-                      .Register(registry);
-  decided.Add({{"status", "applied"}}).Increment(number(counts.applied));
-  decided.Add({{"status", "rejected"}}).Increment(number(counts.rejected));
-  counter("unweave_syncs_total", "Groups of requests made durable by one sync", number(counts.groups));
-  counter("unweave_sync_seconds_total", "Time that these took", counts.sync_seconds);
-  counter("unweave_batches_total", "Batches applied", number(counts.batches));
-  counter("unweave_batch_seconds_total", "Time that these took, the model included", counts.batch_seconds);
-  gauge("unweave_requests_waiting", "Requests acknowledged and not applied", number(counts.waiting));
-  gauge("unweave_ready", "1 while requests are taken", ready ? 1 : 0);
-  return prometheus::TextSerializer().Serialize(registry.Collect());
+  return true;
 }
 
 /// Nodes with commas between, as users call them. Throws UsageError for a word that is none.
@@ -131,7 +80,7 @@ std::vector<NodeId> read_nodes(std::string_view text, const Reader& reader) {
     std::uint64_t node = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), node);
     if (reader.names().given())
-      node = reader.names().number(word);
+      node = reader.names().read(word).id;
     else if (error != std::errc() || end != word.data() + word.size())
       node = kUnknownName;
     if (node >= reader.nodes()) throw UsageError("no node is called " + quote_for_message(word));
@@ -140,270 +89,409 @@ std::vector<NodeId> read_nodes(std::string_view text, const Reader& reader) {
   return nodes;
 }
 
+/// More lines than a call may have.
+struct TooManyLines final {};
+
 }  // namespace
 
-std::optional<ListenAddress> read_address(std::string_view text) {
-  constexpr std::string_view kUnix = "unix:";
-  ListenAddress address;
-  if (text.starts_with(kUnix)) {
-    address.socket = text.substr(kUnix.size());
-    return address.socket.empty() ? std::nullopt : std::optional(address);
-  }
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  std::string_view host = text.substr(0, colon);
-  const std::string_view port = text.substr(colon + 1);
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-  if (error != std::errc() || end != port.data() + port.size() || address.port < 0 || address.port > 65535)
-    return std::nullopt;
-  address.host = host == "localhost" ? "127.0.0.1" : host;
-  return address;
-}
-
 struct HttpService::Impl {
-  Impl(const fs::path& path, Intake& requests, Resources& memory, ReadLine read, HttpOptions how)
+  Impl(const fs::path& path, Intake& requests, Resources& memory, Reservation calls, ReadLine read, HttpOptions how)
       : store(path),
         intake(requests),
         resources(memory),
         read_line(std::move(read)),
         options(std::move(how)),
-        quarantine(options.quarantine) {
-    server.new_task_queue = [this] { return new httplib::ThreadPool(options.threads); };
-    server.set_payload_max_length(kMostBody);
-    server.set_tcp_nodelay(true);
-    server.set_keep_alive_max_count(1'000'000);
-    server.set_exception_handler([](const httplib::Request&, httplib::Response& response, std::exception_ptr error) {
-      try {
-        std::rethrow_exception(std::move(error));
-      } catch (const BusyError& busy) {
-        response.set_header("Retry-After", "1");
-        answer_error(response, busy.message(), kUnavailable);
-      } catch (const Error& known) {
-        answer_error(response, command_text(known.message()), kServerError);
-      } catch (const std::exception& unknown) {
-        answer_error(response, unknown.what(), kServerError);
-      }
-    });
-    server.set_error_handler(httplib::Server::Handler([](const httplib::Request&, httplib::Response& response) {
-      if (response.body.empty())
-        answer_error(response,
-                     response.status == kNotFound ? "there is no such call; see `unweave serve --help`"
-                                                  : "the call cannot be read",
-                     response.status);
-    }));
-    server.set_pre_routing_handler([this](const httplib::Request& call, httplib::Response& response) {
-      if (is_allowed(call)) return httplib::Server::HandlerResponse::Unhandled;
-      response.set_header("WWW-Authenticate", "Bearer");
-      answer_error(response, "a token is needed: the header `Authorization: Bearer TOKEN`", kUnauthorized);
-      return httplib::Server::HandlerResponse::Handled;
-    });
-    add_routes();
-    take_address();
+        quarantine(options.quarantine),
+        set_aside(std::move(calls)),
+        call_memory(set_aside.bytes()),
+        listener(options.address),
+        callers(listener.address(), options.hosts, options.tokens),
+        sessions("unweave-" + std::to_string(listener.address().port)),
+        lookup(store, options.receipts, options.models),
+        desk(store, intake, resources, lookup, options.models, [this] { return transport.ends(); }),
+        transport(listener.release(), call_memory,
+                  {[this](const CallHead& head) { return admit(head); }, [this](Call& call) { return answer(call); },
+                   [](int status, const char* what) { return error_of(what, status); }}) {
+    const ListenAddress& address = listener.address();
+    const bool is_v6 = address.host.find(':') != std::string::npos;
+    location = !address.socket.empty()
+                   ? address.socket.string()
+                   : "http://" + (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
   }
 
-  ~Impl() {
-    if (!options.address.socket.empty()) ::unlink(options.address.socket.c_str());
+  // A call, by its first word. `with_rest`: something stands behind it.
+  struct Route {
+    std::string_view name;
+    bool with_rest;
+    bool posts;
+    std::string_view members;  // The names that its query may have.
+    Answer (Impl::*answer)(Call& call, const std::string& rest);
+  };
+  [[nodiscard]] static std::span<const Route> routes();
+
+  static const Route* route_of(const std::optional<Path>& path) {
+    if (path)
+      for (const Route& route : routes())
+        if (route.name == path->name && route.with_rest == !path->rest.empty()) return &route;
+    return nullptr;
   }
 
-  [[nodiscard]] bool is_allowed(const httplib::Request& call) const {
-    if (options.tokens.empty() || call.path == "/ready") return true;
-    constexpr std::string_view kBearer = "Bearer ";
-    const std::string given = call.get_header_value("Authorization");
-    if (!given.starts_with(kBearer)) return false;
-    bool found = false;
-    for (const std::string& token : options.tokens)
-      found |= is_equal(std::string_view(given).substr(kBearer.size()), token);
-    return found;
+  /// What the body of a call turned out to say.
+  struct TakenLines {
+    std::vector<Request> requests;
+    std::vector<std::size_t> lines;  ///< their places in the call, from 1
+    std::vector<BadLine> bad;
+    std::string refused;  ///< the bad ones for the answer: objects with commas between
+    std::size_t count = 0;
+  };
+
+  /// Who calls comes before what is called: a stranger hears nothing else, but for the form that asks for a token.
+  Admission admit(const CallHead& head) const {
+    const bool with_token = callers.need_token() && callers.has_token(head);
+    const std::optional<Path> path = read_path(head.target);
+    const Route* const route = route_of(path);
+    const bool is_page = route != nullptr && route->name.empty(), is_login = is_form(route) && route->name == "login";
+    // A cookie, which a browser sends by itself, opens the page and nothing else.
+    const bool with_session =
+        callers.need_token() && !with_token && (is_page || (is_form(route) && !is_login)) && sessions.has(head.cookie);
+    // Who has no token where one is needed gets one answer a connection, so that his do not stay in the way of others.
+    const bool is_last = callers.need_token() && !with_token && !with_session;
+    if (const std::optional<std::string> why = callers.foreign(head))
+      return {error_of(*why, kForbidden), false, Lane::quick, is_last};
+    if (is_last && is_page && (head.method == "GET" || head.method == "HEAD"))
+      return {login_answer(false), false, Lane::quick, true};
+    if (is_last && !is_login && !(route != nullptr && route->name == "ready")) {
+      Answer refusal = error_of("a token is needed: the header `Authorization: Bearer TOKEN`", kUnauthorized);
+      refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
+      return {std::move(refusal), false, Lane::quick, is_last};
+    }
+    // These take the memory of a reader and wait for a purge, or look into logs that grow with the life of the store.
+    const bool predicts = route != nullptr && route->name == "predict";
+    const bool looks_up =
+        is_page || (route != nullptr &&
+                    (route->name == "receipts" || (route->name == "requests" && !route->posts && !waits(path->rest))));
+    const Lane lane = predicts ? Lane::predictions : looks_up ? Lane::look_ups : Lane::quick;
+    return {fault_of_call(head, path, route), with_token || with_session, lane, is_last,
+            is_form(route) ? kFormBytes : 0};
   }
 
-  void take_address() {
-    const ListenAddress& address = options.address;
-    if (address.socket.empty()) {
-      const int port = address.port == 0 ? server.bind_to_any_port(address.host)
-                                         : (server.bind_to_port(address.host, address.port) ? address.port : -1);
-      if (port < 0)
-        throw UsageError(option("listen") + ": " + address.host + ":" + std::to_string(address.port) +
-                         " cannot be had; another program may have it");
-      const bool is_v6 = address.host.find(':') != std::string::npos;
-      location = "http://" + (is_v6 ? "[" + address.host + "]" : address.host) + ":" + std::to_string(port);
+  /// Whether a request was acknowledged here and is not applied: then no log is looked into.
+  [[nodiscard]] bool waits(const std::string& id) const {
+    const std::optional<RequestState> state = intake.find(id);
+    return state && !state->applied;
+  }
+
+  static bool is_form(const Route* route) {
+    return route != nullptr && (route->name == "login" || route->name == "logout");
+  }
+
+  /// A form may be sent by any page, and without asking first: it has to say that it is the service's own.
+  [[nodiscard]] std::optional<Answer> fault_of_form(const CallHead& head) const {
+    if (!callers.need_token()) return error_of("no token is needed here, and the page is at /", kNotFound);
+    if (!Callers::names_page(head))
+      return error_of("a form says which page has sent it, in the header Origin or Sec-Fetch-Site", kForbidden);
+    if (essence_of(head.content_type) != kFormType)
+      return error_of("a form has the header Content-Type: application/x-www-form-urlencoded", kWrongType);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<Answer> fault_of_call(const CallHead& head, const std::optional<Path>& path,
+                                                    const Route* route) const {
+    if (!path)
+      return error_of("the path cannot be read: write a percent sign as %25, a slash in an id as %2F", kBadRequest);
+    if (route == nullptr) return error_of("there is no such call; see `unweave serve --help`", kNotFound);
+    if (route->posts ? head.method != "POST" : head.method != "GET" && head.method != "HEAD") {
+      const std::string allowed = route->posts ? "POST" : "GET, HEAD";
+      Answer refusal = error_of("this call is made by " + allowed, kNotAllowed);
+      refusal.headers.emplace_back("Allow", allowed);
+      return refusal;
+    }
+    if (const std::optional<std::string> fault = fault_of_query(head.target, route->members))
+      return error_of(*fault, kBadRequest);
+    if (!route->posts)
+      return head.has_body ? std::optional(error_of("this call has no body", kBadRequest)) : std::nullopt;
+    if (is_form(route)) return fault_of_form(head);
+    const std::string type = essence_of(head.content_type);
+    if (route->name == "purge")
+      return type == kJsonType
+                 ? std::nullopt
+                 : std::optional(error_of("a purge needs the header Content-Type: application/json", kWrongType));
+    if (type != kLinesType && type != kJsonType)
+      return error_of("requests need the header Content-Type: text/x-unweave, for lines, or application/json",
+                      kWrongType);
+    return std::nullopt;
+  }
+
+  Answer answer(Call& call) {
+    try {
+      const std::optional<Path> path = read_path(call.head.target);
+      Answer made = (this->*route_of(path)->answer)(call, path->rest);
+      call.memory.cover(made.body.size());
+      return made;
+    } catch (const BusyError& busy) {
+      return error_of(command_text(busy.message()), kUnavailable);
+    } catch (const FullError& full) {
+      return error_of(command_text(full.message()), kFull);
+    } catch (const TooLargeError& large) {
+      return error_of(command_text(large.message()), kTooLarge);
+    } catch (const ResourceError& full) {
+      if (call.memory.is_too_large())
+        return error_of(
+            "the call needs more than all the memory that is for calls; send it in parts, or start the "
+            "service with a larger --memory",
+            kTooLarge);
+      return error_of(command_text(full.message()), kUnavailable);
+    } catch (const Error& known) {
+      return error_of(command_text(known.message()), kServerError);
+    }
+  }
+
+  /// Reads one line, and sets aside what it takes until the call is answered.
+  void take_line(std::string_view line, CallMemory& memory, TakenLines& taken) const {
+    if (++taken.count > kMostLines) throw TooManyLines();
+    if (taken.requests.size() == taken.requests.capacity()) {
+      const std::size_t more = std::max<std::size_t>(4, 2 * taken.requests.size());
+      memory.add(more * sizeof(Request));
+      taken.requests.reserve(more);
+    }
+    memory.add(parsing_bytes(line));
+    RequestFault fault;
+    std::optional<Request> request = read_line(line, fault);
+    if (request) {
+      if (request->id.empty()) request->id = drawn_id();
+      // The id, and again in the answer.
+      memory.add(kAnsweredRequest + 4 * request->id.size());
+      taken.requests.push_back(*std::move(request));
+      taken.lines.push_back(taken.count);
       return;
     }
-    // A socket that a killed service left goes; one that answers is another service's.
-    struct stat found {};
-    if (::stat(address.socket.c_str(), &found) == 0) {
-      httplib::Client other(address.socket.string());
-      other.set_address_family(AF_UNIX);
-      other.set_connection_timeout(1);
-      if (!S_ISSOCK(found.st_mode) || other.Get("/ready"))
-        throw UsageError(option("listen") + ": " + address.socket.string() +
-                         (S_ISSOCK(found.st_mode) ? " is another service's" : " is no socket"));
-      ::unlink(address.socket.c_str());
-    }
-    const mode_t mask = ::umask(S_IRWXG | S_IRWXO);  // it is for its owner alone
-    server.set_address_family(AF_UNIX);
-    const bool bound = server.bind_to_port(address.socket.string(), 80);  // a number that nobody looks at
-    ::umask(mask);
-    if (!bound) throw UsageError(option("listen") + ": " + address.socket.string() + " cannot be made");
-    location = address.socket.string();
+    const std::string reason = "not a request: " + fault.what;
+    const std::string entry = text_of_json(
+        Json{{"line", taken.count}, {"text", std::string(line.substr(0, kShownText))}, {"reason", reason}});
+    memory.add(kAnsweredRequest + 2 * std::min(line.size(), kKeptText) + 2 * reason.size() + 3 * entry.size());
+    taken.bad.push_back({std::string(line.substr(0, kKeptText)), reason});
+    taken.refused.append(taken.refused.empty() ? "" : ",").append(entry);
   }
 
-  void add_routes() {
-    // Read here, since the library takes a body for a form where the sender does not say what it is, and cuts it off early.
-    server.Post("/requests",
-                [this](const httplib::Request& call, httplib::Response& response, const httplib::ContentReader& read) {
-                  std::string body;
-                  const bool whole = read([&](const char* data, std::size_t bytes) {
-                    body.append(data, bytes);
-                    return body.size() <= kMostBody;
-                  });
-                  if (!whole)
-                    return answer_error(response, "the body has more than 16 MiB, or ended too early", kTooLarge);
-                  take(call.get_header_value("Content-Type").starts_with("application/json"), body, response);
-                });
-    server.Get(R"(/requests/([^/]+))",
-               [this](const httplib::Request& call, httplib::Response& response) { tell(call.matches[1], response); });
-    server.Get(R"(/receipts/([^/]+))", [this](const httplib::Request& call, httplib::Response& response) {
-      tell_receipt(call.matches[1], response);
-    });
-    server.Get(R"(/certificates/([A-Za-z0-9_-]+))", [this](const httplib::Request& call, httplib::Response& response) {
-      tell_certificates(call.matches[1], response);
-    });
-    server.Get("/predict",
-               [this](const httplib::Request& call, httplib::Response& response) { predict(call, response); });
-    server.Get("/status", [this](const httplib::Request&, httplib::Response& response) {
-      const IntakeCounts counts = intake.counts();
-      answer(response, {{"ready", intake.ready()},
-                        {"acknowledged", counts.acknowledged},
-                        {"applied", counts.applied},
-                        {"rejected", counts.rejected},
-                        {"waiting", counts.waiting},
-                        {"batches", counts.batches}});
-    });
-    server.Get("/ready", [this](const httplib::Request&, httplib::Response& response) {
-      const bool ready = intake.ready();
-      answer(response, {{"ready", ready}}, ready ? 200 : kUnavailable);
-    });
-    server.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
-      response.set_content(metrics_text(intake.counts(), intake.ready()), "text/plain; version=0.0.4");
-    });
-  }
-
-  void take(bool is_json, const std::string& body, httplib::Response& response) {
-    if (!is_json && body.starts_with('{'))
-      return answer_error(response, "a body of JSON needs the header Content-Type: application/json", kBadRequest);
-    std::vector<std::string> lines;
+  Answer take(Call& call, const std::string&) {
+    TakenLines taken;
+    const auto use = [&](std::string_view line) { take_line(line, call.memory, taken); };
     try {
-      lines = lines_of(is_json, body);
-    } catch (const std::exception& error) {
-      return answer_error(
-          response, std::string("the body is no object with a list `requests` of lines: ") + error.what(), kBadRequest);
-    }
-    std::vector<Request> requests;
-    std::vector<BadLine> bad;
-    Json refused = Json::array();
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      RequestFault fault;
-      std::optional<Request> request = read_line(lines[i], fault);
-      if (request) {
-        if (request->id.empty()) request->id = drawn_id();
-        requests.push_back(*std::move(request));
-        continue;
+      if (essence_of(call.head.content_type) == kJsonType) {
+        call.memory.add(6 * call.body.size());
+        if (!read_json_lines(call.body, use))
+          return error_of(R"(the body is not of the form {"requests": ["edge 1 2 id=T7"]}, with nothing else in it)",
+                          kBadRequest);
+      } else {
+        read_text_lines(call.body, use);
       }
-      const std::string reason = "not a request: " + fault.what;
-      bad.push_back({lines[i], reason});
-      refused.push_back({{"line", i + 1}, {"text", lines[i].substr(0, 200)}, {"reason", reason}});
+    } catch (const TooManyLines&) {
+      return error_of("a call has at most " + std::to_string(kMostLines) + " requests; send them in parts", kTooLarge);
     }
-    quarantine.add(bad);
-    Json taken = Json::array();
-    if (!requests.empty()) {
-      std::vector<std::string> ids;
-      ids.reserve(requests.size());
-      for (const Request& request : requests) ids.push_back(request.id);
-      const Acknowledgement answer = intake.submit(std::move(requests));
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        taken.push_back({{"id", ids[i]}, {"sequence", answer.last - ids.size() + 1 + i}});
-        if (answer.known[i]) taken.back()["known"] = true;
-      }
+    std::vector<std::string> ids;
+    ids.reserve(taken.requests.size());
+    for (const Request& request : taken.requests) ids.push_back(request.id);
+    quarantine.add(taken.bad);
+    Acknowledgement result;
+    try {
+      if (!ids.empty()) result = intake.submit(std::move(taken.requests));
+    } catch (const IdConflictError& error) {
+      return tell_conflicts(error.conflicts, taken, call.memory);
     }
-    const bool none = taken.empty();
-    Json json = {{"acknowledged", std::move(taken)}, {"refused", std::move(refused)}};
-    if (none)
-      json["error"] = lines.empty() ? "there is no request in the body" : "there is no request that can be read";
-    answer(response, json, none ? kBadRequest : 200);
+    Answer answer;
+    answer.body = "{\"acknowledged\":[";
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      Json one = {{"id", std::move(ids[i])}, {"sequence", result.last - ids.size() + 1 + i}};
+      if (result.known[i]) one["known"] = true;
+      answer.body.append(i == 0 ? "" : ",").append(text_of_json(one));
+    }
+    answer.body.append("],\"refused\":[").append(taken.refused).append("]");
+    if (ids.empty()) {
+      answer.status = kBadRequest;
+      answer.body.append(taken.count == 0 ? R"(,"error":"there is no request in the body")"
+                                          : R"(,"error":"there is no request that can be read")");
+    }
+    answer.body += "}\n";
+    return answer;
   }
 
-  void tell(const std::string& id, httplib::Response& response) {
+  /// Nothing of the call is taken: its sender may mend it and send it again as a whole.
+  static Answer tell_conflicts(const std::vector<IdConflict>& conflicts, const TakenLines& taken, CallMemory& memory) {
+    constexpr std::uint64_t kAnsweredConflict = 1024;
+    Json all = Json::array();
+    for (const IdConflict& conflict : conflicts) {
+      memory.add(kAnsweredConflict + 8 * conflict.id.size());
+      all.push_back(json_of(conflict, taken.lines));
+    }
+    const IdConflict& first = conflicts.front();
+    const std::string place =
+        first.earlier_in_batch ? "line " + std::to_string(taken.lines[*first.earlier_in_batch]) : "";
+    return answer_of({{"error", "line " + std::to_string(taken.lines[first.index]) + ": " + text_of(first, place) +
+                                    "; give this request an id of its own; nothing of the call was taken"},
+                      {"conflicts", std::move(all)}},
+                     kConflict);
+  }
+
+  /// Its answer comes when the purge is done. Those of requests come meanwhile: they are refused, and may be sent again.
+  Answer purge(Call& call, const std::string&) {
+    PurgeOptions purge;
+    if (!read_purge_options(call.body, purge))
+      return error_of(R"(the body is not of the form {"always": false, "keep_order": false, "without_feeds": false}, )"
+                      "each of which may be left out, with nothing else in it",
+                      kBadRequest);
+    try {
+      return answer_of(json_of(intake.purge(purge)));
+    } catch (const BusyError&) {
+      throw;
+    } catch (const DataError& error) {  // readers of a feed have yet to take what was removed
+      return error_of(command_text(error.message()), intake.ready() ? kConflict : kServerError);
+    }
+  }
+
+  Answer tell(Call&, const std::string& id) {
     const std::optional<RequestState> state = intake.find(id);
-    if (state && !state->applied) return answer(response, json_of(id, *state));
-    std::optional<RequestRecord> found;
-    visit_logged_requests(store, id, [&](const RequestRecord& record) { found = record; });
-    if (!found && state) return answer(response, json_of(id, *state));
-    if (!found) return answer_error(response, "no request has this id", kNotFound);
-    Json json = {{"id", id},
-                 {"sequence", found->sequence},
-                 {"state", found->status == "applied" ? "applied" : "rejected"},
-                 {"kind", found->kind},
-                 {"time", time_text(found->time)}};
-    if (found->status != "applied") json["reason"] = found->status;
+    if (state && !state->applied) return answer_of(json_of(id, *state));
+    const auto [found, removal] = lookup.find(id);
+    if (!found && state) return answer_of(json_of(id, *state));
+    if (!found) return error_of("no request has this id", kNotFound);
+    Json json = {{"id", id}};
+    json.update(json_of(*found));
     if (state && state->sequence == found->sequence) json["batch"] = state->batch;  // not that of a repetition
-    Json certificates = Json::array();
-    for (const CoveringCertificate& one : found->certificates)
-      certificates.push_back({{"model", one.model}, {"number", one.number}, {"id", one.release}, {"time", one.time}});
-    json["certificates"] = std::move(certificates);
-    json["waiting"] = found->waiting;
-    json["purged"] = found->purged;
-    answer(response, json);
+    if (removal) json["removal"] = json_of(*removal);
+    return answer_of(json);
   }
 
-  void tell_receipt(const std::string& id, httplib::Response& response) {
-    if (options.receipts.empty()) return answer_error(response, "this service writes no receipts", kNotFound);
-    const std::string word = " id=" + id + " ";
-    std::string found;
-    static_cast<void>(read_lines(options.receipts, [&](std::string_view line, std::uint64_t) {
-      if (found.empty() && line.find(word) != std::string_view::npos) found = line;
-    }));
-    if (found.empty()) return answer_error(response, "no receipt has this id yet", kNotFound);
-    response.set_content(found + '\n', "application/json");
-  }
-
-  void tell_certificates(const std::string& model, httplib::Response& response) {
-    const fs::path log = store / kCertificatesFolder / (model + ".jsonl");
-    std::string text;
-    if (fs::exists(log))
-      static_cast<void>(read_lines(log, [&](std::string_view line, std::uint64_t) { text.append(line) += '\n'; }));
-    if (text.empty()) return answer_error(response, "there is no certificate of this model", kNotFound);
-    response.set_content(text, "application/x-ndjson");
-  }
-
-  void predict(const httplib::Request& call, httplib::Response& response) {
-    const std::scoped_lock lock(predicting);  // each takes the memory of a reader
-    ModelSelection selection;
-    if (call.has_param("model")) selection.name = call.get_param_value("model");
+  /// Each of several models has a file of receipts; the query says whose is asked for, else it is that of the first one.
+  Answer tell_receipt(Call& call, const std::string& id) {
+    if (!lookup.has_receipts()) return error_of("this service writes no receipts", kNotFound);
+    std::string name = options.models.empty() ? std::string() : options.models.front();
     try {
+      const std::optional<std::string> model = query_member(call.head.target, "model");
+      if (model && std::find(options.models.begin(), options.models.end(), *model) == options.models.end())
+        return error_of("no model of this name follows the service", kNotFound);
+      if (model) name = *model;
+    } catch (const UsageError& error) {
+      return error_of(error.message(), kBadRequest);
+    }
+    Answer answer;
+    answer.body = lookup.receipt(name, id, lookup.find(id), call.memory);
+    if (answer.body.empty()) return error_of("no receipt has this id yet", kNotFound);
+    answer.body += '\n';
+    return answer;
+  }
+
+  Answer tell_certificates(Call& call, const std::string& model) {
+    Answer answer{200, "", "application/x-ndjson"};
+    if (!is_model_name(model)) return error_of("there is no certificate of this model", kNotFound);
+    const fs::path log = public_log(store, model);
+    if (is_file(log)) {
+      const std::uint64_t bytes = status_of(log).bytes;
+      call.memory.add(bytes);
+      answer.body.reserve(bytes);
+      static_cast<void>(read_lines(log, [&](std::string_view line, std::uint64_t) {
+        if (answer.body.size() + line.size() < bytes) answer.body.append(line) += '\n';  // not what was added meanwhile
+      }));
+    }
+    if (answer.body.empty()) return error_of("there is no certificate of this model", kNotFound);
+    return answer;
+  }
+
+  /// Each takes the memory of a reader, and so there is one at a time (Lane::predictions).
+  Answer predict(Call& call, const std::string&) {
+    try {
+      ModelSelection selection;
+      selection.name = query_member(call.head.target, "model");
+      const Intake::Reading reading(intake, [&] { return transport.ends(); });
       const StoredModel model = read_model(store, selection);
       const Reader reader(store, resources);
-      const std::optional<std::vector<NodeId>> nodes = read_nodes(call.get_param_value("nodes"), reader);
-      if (nodes->empty() || nodes->size() > kMostPredicted)
-        return answer_error(response, "nodes=1,2,3 is needed: up to 10,000 nodes", kBadRequest);
-      Json predictions = Json::array();
+      const std::vector<NodeId> nodes = read_nodes(query_member(call.head.target, "nodes").value_or(""), reader);
+      if (nodes.empty() || nodes.size() > kMostPredicted)
+        return error_of("nodes=1,2,3 is needed: up to 10,000 nodes", kBadRequest);
+      Answer answer;
+      // Its beginning, and what stands behind it.
+      answer.body = text_of_json(Json{{"model", model.name()}, {"sequence", model.facts().sequence}});
+      answer.body.pop_back();
+      answer.body += ",\"predictions\":[";
+      const std::size_t beginning = answer.body.size();
+      const auto add = [&](const Json& prediction) {
+        const std::string text = text_of_json(prediction);
+        call.memory.add(kGrowth * (text.size() + 1));
+        answer.body.append(answer.body.size() == beginning ? "" : ",").append(text);
+      };
       const std::size_t classes = model.facts().classes;
-      score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-          const auto row = margins.subspan(i * classes, classes);
-          const auto best = std::max_element(row.begin(), row.end());
-          const auto node = static_cast<std::uint64_t>(ids[i]);
-          predictions.push_back({{"id", reader.names().given() ? Json(reader.names().text(node)) : Json(node)},
-                                 {"class", best - row.begin()},
-                                 {"score", *best}});
-        }
-      });
-      answer(response,
-             {{"model", model.name()}, {"sequence", model.facts().sequence}, {"predictions", std::move(predictions)}});
+      const auto class_json = [names = reader.class_names()](std::ptrdiff_t said) {
+        return names.empty() ? Json(said) : Json(class_text(names, static_cast<std::uint64_t>(said)));
+      };
+      for (std::size_t at = 0; at < nodes.size(); at += kPredictedAtOnce) {
+        if (transport.ends()) throw BusyError("the service ends");
+        const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto last = first + static_cast<std::ptrdiff_t>(std::min(kPredictedAtOnce, nodes.size() - at));
+        score_nodes(reader, model, std::vector<NodeId>(first, last),
+                    [&](std::span<const std::int64_t> ids, std::span<double> margins) {
+                      for (std::size_t i = 0; i < ids.size(); ++i) {
+                        const auto row = margins.subspan(i * classes, classes);
+                        const auto best = std::max_element(row.begin(), row.end());
+                        const auto node = static_cast<std::uint64_t>(ids[i]);
+                        add({{"id", reader.names().given() ? Json(reader.names().plain_text(node)) : Json(node)},
+                             {"class", class_json(best - row.begin())},
+                             {"score", *best}});
+                      }
+                    });
+      }
+      answer.body += "]}\n";
+      return answer;
     } catch (const UsageError& error) {
-      answer_error(response, command_text(error.message()), kBadRequest);
+      return error_of(command_text(error.message()), kBadRequest);
     }
   }
+
+  Answer log_in(Call& call, const std::string&) {
+    const std::optional<std::string> token = form_member(call.body, "token");
+    return token && callers.is_token(*token) ? to_page(sessions.begin()) : login_answer(true);
+  }
+
+  Answer log_out(Call& call, const std::string&) { return to_page(sessions.end(call.head.cookie)); }
+
+  /// One at a time (Lane::look_ups), and beside the memory that all calls share in what the store's readers have.
+  Answer show_page(Call& call, const std::string&) {
+    const bool has_session = callers.need_token() && !callers.has_token(call.head);
+    return desk.show(form_member(query_of(call.head.target), "find").value_or(""), has_session, call.memory);
+  }
+
+  Answer tell_status(Call&, const std::string&) {
+    const IntakeCounts counts = intake.counts();
+    Json json = {{"ready", intake.ready()},
+                 {"acknowledged", counts.acknowledged},
+                 {"applied", counts.applied},
+                 {"rejected", counts.rejected},
+                 {"waiting", counts.waiting},
+                 {"overdue", counts.overdue},
+                 {"batches", counts.batches},
+                 {"models", options.models},
+                 {"unpurged", counts.unpurged},
+                 {"unpurged_since", json_of(counts.unpurged_since)},
+                 {"purge_due", json_of(counts.purge_due)},
+                 {"purging", counts.purging},
+                 {"purges", counts.purges},
+                 {"last_purge", json_of(counts.last_purge)}};
+    if (!counts.purge_error.empty()) json["purge_error"] = command_text(counts.purge_error);
+    return answer_of(json);
+  }
+
+  Answer tell_ready(Call&, const std::string&) {
+    const bool ready = intake.ready();
+    Answer answer = answer_of({{"ready", ready}, {"purging", intake.counts().purging}}, ready ? 200 : kUnavailable);
+    if (!ready) answer.headers.emplace_back("Retry-After", "1");
+    return answer;
+  }
+
+  Answer tell_metrics(Call&, const std::string&) {
+    return {200, metrics_text(intake.counts(), intake.ready()), "text/plain; version=0.0.4"};
+  }
+
+  static constexpr std::uint64_t kGrowth = 3;  // times a text that grows: its room, and its next one beside it
+  static constexpr std::uint64_t kAnsweredRequest =
+      256;  // objects of one, and what the answer says beside ids and texts
 
   const fs::path store;
   Intake& intake;
@@ -411,14 +499,43 @@ struct HttpService::Impl {
   ReadLine read_line;
   const HttpOptions options;
   Quarantine quarantine;
-  std::mutex predicting;
-  httplib::Server server;
+  const Reservation set_aside;
+  MemoryBudget call_memory;
+  Listener listener;
+  const Callers callers;
+  Sessions sessions;
+  const RequestLookup lookup;
+  const OfficerDesk desk;
+  HttpTransport transport;
   std::string location;
 };
 
-HttpService::HttpService(const fs::path& store, Intake& intake, Resources& resources, ReadLine read_line,
-                         HttpOptions options)
-    : impl_(std::make_unique<Impl>(store, intake, resources, std::move(read_line), std::move(options))) {}
+std::span<const HttpService::Impl::Route> HttpService::Impl::routes() {
+  static constexpr Route kRoutes[] = {
+      {"requests", false, true, "", &Impl::take},
+      {"requests", true, false, "", &Impl::tell},
+      {"receipts", true, false, "model", &Impl::tell_receipt},
+      {"certificates", true, false, "", &Impl::tell_certificates},
+      {"predict", false, false, "nodes,model", &Impl::predict},
+      {"status", false, false, "", &Impl::tell_status},
+      {"purge", false, true, "", &Impl::purge},
+      {"ready", false, false, "", &Impl::tell_ready},
+      {"metrics", false, false, "", &Impl::tell_metrics},
+      {"", false, false, "find", &Impl::show_page},
+      {"login", false, true, "", &Impl::log_in},
+      {"logout", false, true, "", &Impl::log_out},
+  };
+  return kRoutes;
+}
+
+Reservation HttpService::reserve_calls(MemoryBudget& budget) {
+  return budget.reserve(std::min(kMostCallMemory, memory_shares::kCalls.of(budget)), "calls");
+}
+
+HttpService::HttpService(const fs::path& store, Intake& intake, Resources& resources, Reservation calls,
+                         ReadLine read_line, HttpOptions options)
+    : impl_(std::make_unique<Impl>(store, intake, resources, std::move(calls), std::move(read_line),
+                                   std::move(options))) {}
 HttpService::~HttpService() = default;
 
 const std::string& HttpService::location() const noexcept {
@@ -426,11 +543,11 @@ const std::string& HttpService::location() const noexcept {
 }
 
 void HttpService::run() {
-  impl_->server.listen_after_bind();
+  impl_->transport.run();
 }
 
 void HttpService::stop() {
-  impl_->server.stop();
+  impl_->transport.stop();
 }
 
 }  // namespace unweave

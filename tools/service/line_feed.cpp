@@ -12,17 +12,30 @@
 #include <thread>
 #include <utility>
 
+#include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
+#include "storage/io/readable_bytes.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::size_t kMostLine = std::size_t{16} << 20;
 constexpr std::chrono::milliseconds kLookAgain{50};  // at a file, which does not tell when it grows
+
+constexpr std::uint64_t kMostLine = std::uint64_t{16} << 20;
+constexpr std::uint64_t kLineCopies = 8;  // as it comes, cut out, its values as text and as numbers
 
 }  // namespace
 
-LineFeed::LineFeed(std::filesystem::path path, bool follow) : path_(std::move(path)), follow_(follow) {
+std::uint64_t most_line_bytes(const MemoryBudget& budget) {
+  return std::min(kMostLine, memory_shares::kRequestLine.of(budget));
+}
+
+Reservation reserve_line(MemoryBudget& budget) {
+  return budget.reserve(kLineCopies * most_line_bytes(budget), "a line of requests");
+}
+
+LineFeed::LineFeed(std::filesystem::path path, bool follow, std::uint64_t most_line)
+    : path_(std::move(path)), follow_(follow), most_line_(most_line) {
   open();
 }
 
@@ -91,8 +104,9 @@ LineFeed::Next LineFeed::next(std::string& line, Deadline deadline) {
       break;
     }
     buffer_.erase(0, std::exchange(at_, 0));
-    if (buffer_.size() > kMostLine)
-      throw DataError(path_.string() + ": line " + std::to_string(number_ + 1) + " is longer than 16 MiB");
+    if (buffer_.size() > most_line_)
+      throw DataError(path_.string() + ": line " + std::to_string(number_ + 1) + " is longer than " +
+                      readable_bytes(most_line_) + "; raise " + option("memory"));
     if (!is_regular_ && !wait(deadline)) return Next::timeout;
     std::array<char, 1 << 16> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
     const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());

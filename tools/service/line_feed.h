@@ -6,14 +6,21 @@
 #include <filesystem>
 #include <string>
 
+#include "engine/resources/memory.h"
+
 namespace unweave {
+
+/// Most bytes of a line that does not come from a file, whose reader bounds lines.
+[[nodiscard]] std::uint64_t most_line_bytes(const MemoryBudget& budget);
+/// Memory for such a line, its words and its numbers. Throws ResourceError.
+[[nodiscard]] Reservation reserve_line(MemoryBudget& budget);
 
 class LineFeed {
  public:
   /// "-" is standard input. `follow`: the end of a file, or of what one writer of a named pipe had to say, is not the end; a file
-  /// that was replaced by another one of the same name is read to its end, and then the other one from its beginning. Throws
-  /// DataError.
-  LineFeed(std::filesystem::path path, bool follow);
+  /// that was replaced by another one of the same name is read to its end, and then the other one from its beginning.
+  /// `most_line`: bytes of a line. Throws DataError.
+  LineFeed(std::filesystem::path path, bool follow, std::uint64_t most_line);
   LineFeed(const LineFeed&) = delete;
   LineFeed& operator=(const LineFeed&) = delete;
   ~LineFeed();
@@ -21,7 +28,7 @@ class LineFeed {
   enum class Next { line, timeout, end };
   using Deadline = std::chrono::steady_clock::time_point;
   /// Waits for the next whole line until `deadline`. A last line without an end counts where there is an end. Throws DataError
-  /// where a followed file became shorter, and for a line above 16 MiB.
+  /// where a followed file became shorter, and for a line that is too long.
   [[nodiscard]] Next next(std::string& line, Deadline deadline);
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< that of the last line, from 1
 
@@ -34,6 +41,7 @@ class LineFeed {
 
   std::filesystem::path path_;
   bool follow_;
+  std::uint64_t most_line_;
   int descriptor_ = -1;
   bool is_regular_ = false;
   std::uint64_t read_ = 0;  ///< bytes of a regular file

@@ -1,7 +1,6 @@
 // tools/service/quarantine.h - where lines go that are no requests, so that the others need not wait for somebody to mend them.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <span>
@@ -16,7 +15,8 @@ struct BadLine {
   std::string reason;
 };
 
-/// A file, for its owner alone, of a line for each: time, text and reason, tabs between.
+/// A file, for its owner alone, of a line for each: time, text and reason, tabs between. Text and reason are as printable() has
+/// them, of the text 4096 bytes. At 64 MiB nothing is added any more, since whoever may call could fill the disk with what is no request.
 class Quarantine {
  public:
   /// Opens the file or makes it; an empty path: nothing is kept. Throws DataError.
@@ -27,7 +27,6 @@ class Quarantine {
  private:
   std::mutex mutex_;
   File file_;
-  std::uint64_t end_ = 0;
 };
 
 }  // namespace unweave

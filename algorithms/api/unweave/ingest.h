@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include "algorithms/synthetic/generate.h"
 #include "engine/ingest/import_forecast.h"
@@ -22,6 +23,11 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
 [[nodiscard]] std::optional<ImportForecast> forecast_import(const std::filesystem::path& store,
                                                             const ImportOptions& options, Resources& resources,
                                                             bool measure);
+
+/// Whether two columns of a table of edges are called as nodes of two kinds are, as user and item.
+[[nodiscard]] bool name_two_kinds(std::string_view first, std::string_view second);
+/// Whether a column is called as ids of nodes are: "id", "Name", "node_id".
+[[nodiscard]] bool names_ids(std::string_view column);
 
 /// Builds a store of a synthetic graph in the folder `store`. Equal options give equal files. Throws UsageError, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources);

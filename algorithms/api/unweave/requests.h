@@ -25,22 +25,29 @@ struct CoveringCertificate {
 };
 
 struct RequestRecord {
-  std::string id;
-  std::string kind;                               ///< the first word of its line; "expires" for an edge that expires
-  std::string status;                             ///< "applied", or why it was rejected (RequestStatus)
-  std::uint64_t sequence = 0;                     ///< its number in the store, since the import or the purge before it
-  Millis time = 0;                                ///< when it became durable
-  bool purged = false;                            ///< no file of the store has the removed item any more
+  std::string id;              ///< as printable() has it
+  std::string kind;            ///< the first word of its line; "expires" where something is to go later
+  std::string status;          ///< "applied", or why it was rejected (RequestStatus)
+  std::uint64_t sequence = 0;  ///< its number in the store, since the import or the purge before it
+  Millis time = 0;             ///< when it became durable
+  bool purged = false;         ///< no file of the store has the removed item any more
   std::vector<CoveringCertificate> certificates;  ///< one a model that covers it, by name
   std::vector<std::string> waiting;  ///< models that have yet to absorb what it changed, by name; no note does
+  bool expired = false;              ///< the removal that the note of the request of this id has asked for
+  /// A request that asked for the same before and was applied, where this one was rejected: what is told of certificates, models
+  /// and purge is told of it. 0: none is known, or it had no id.
+  std::uint64_t earlier = 0;
+  std::string earlier_id;  ///< empty where it is forgotten
+  Millis earlier_time = 0;
+  /// Whether what it asks for is done: by itself, or by an earlier request.
+  [[nodiscard]] bool done() const noexcept { return status == "applied" || earlier > 0; }
   /// Whether it took anything away that files hold until a purge.
   [[nodiscard]] bool removes() const noexcept {
     return kind != "insert-edge" && kind != "insert-node" && kind != "expires";
   }
-  /// Nothing is left to do: every model covers it, and the store was purged of what it has removed. Always so for a rejected one.
-  [[nodiscard]] bool settled() const noexcept {
-    return status != "applied" || (waiting.empty() && (purged || !removes()));
-  }
+  /// Nothing is left to do: every model covers it, and the store was purged of what it has removed. So is a rejected request for
+  /// which no earlier one is known.
+  [[nodiscard]] bool settled() const noexcept { return !done() || (waiting.empty() && (purged || !removes())); }
 };
 
 /// Calls `use` for every request with an id, from the oldest on; `id`: for this one alone. Writes nothing. Throws DataError,
@@ -52,6 +59,15 @@ void visit_requests(const std::filesystem::path& store, const std::optional<std:
 /// those that a crash kept from the log until the next writer has opened the store.
 void visit_logged_requests(const std::filesystem::path& store, const std::optional<std::string>& id,
                            const std::function<void(const RequestRecord&)>& use);
+
+/// The last requests with an id, and how many there are in all.
+struct NewestRequests {
+  std::vector<RequestRecord> requests;  ///< the newest first
+  std::uint64_t total = 0;
+};
+
+/// The last `most` requests, read as visit_logged_requests() reads them, in memory for so many.
+[[nodiscard]] NewestRequests newest_logged_requests(const std::filesystem::path& store, std::size_t most);
 
 /// Forgets requests that became durable before this moment: their lines go, and a request that has such an id is a new one. Opens
 /// the store to write; returns how many there were. Throws DataError, ResourceError.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/evaluation/scoring.h"
@@ -36,6 +37,9 @@ void export_labels(const Reader& reader, const NpyTarget& target);
 void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending, as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
+/// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no such split. Throws UsageError for
+/// another name.
+[[nodiscard]] std::vector<NodeId> nodes_of_split(const Reader& reader, std::string_view split);
 /// All that the store holds, as files of a new or empty folder that an import takes back. Throws UsageError for a folder that
 /// is not empty, and for a standardized store.
 ExportedStore export_all(const Reader& reader, const std::filesystem::path& folder);

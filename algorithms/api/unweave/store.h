@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/accuracies.h"
+#include "algorithms/evaluation/level_choice.h"
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/tile_jobs.h"
@@ -34,6 +35,8 @@
 namespace unweave {
 
 class LiveStore;
+struct PurgeOptions;
+struct PurgeReport;
 class Ranks;
 
 inline namespace v0 {
@@ -62,15 +65,17 @@ struct StoreInfo {
   std::uint32_t max_weight = 1;                  ///< as declared; 1 where edges have no weights
   std::uint64_t weight_sum = 0;                  ///< weights of all edges, each 1 where they have none
   std::uint32_t features = 0, classes = 0;
-  std::optional<std::uint64_t> named;  ///< nodes that have a name; absent where nodes have numbers alone
-  std::uint64_t targets = 0;           ///< nodes that have an embedding, or would have one by default
+  std::vector<std::string> class_names;  ///< one a class; empty where they have numbers alone
+  std::optional<std::uint64_t> named;    ///< nodes that have a name; absent where nodes have numbers alone
+  std::optional<IdsAre> ids_are;         ///< what a number means where nodes have names, where the import said so
+  std::uint64_t targets = 0;             ///< nodes that have an embedding, or would have one by default
   std::optional<double> bits_per_arc;
   std::string order;
   std::optional<PropagationSpec> propagation;
   std::uint64_t stale_rows = 0;
   double lazy_error_bound = 0;  ///< largest 2-norm, over the columns, of the error that stale rows leave in Z
   std::uint64_t pending_requests = 0;
-  std::uint64_t expiries = 0;           ///< edges that are to be removed at a given time
+  std::uint64_t expiries = 0;           ///< edges, nodes and features that are to be removed at a given time
   std::optional<Millis> next_expiry{};  ///< when the first one is
   std::uint64_t acknowledged = 0;       ///< requests
   /// Bytes at the journal's end of a batch that is not acknowledged: an append was ended there, or is under way.
@@ -107,6 +112,8 @@ class Reader {
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// What users call the nodes.
   [[nodiscard]] const NodeNames& names() const noexcept;
+  /// What users call the classes; empty where they have numbers alone. Throws FormatError.
+  [[nodiscard]] std::vector<std::string> class_names() const;
 
  private:
   friend struct Internals;
@@ -135,25 +142,35 @@ struct TrainOptions {
   /// instead.
   std::optional<bool> intercept{};
   std::vector<double> weights{};  ///< weights of the levels, L + 1; empty: as propagated
-  std::filesystem::path key{};    ///< file of the key that signs certificates; empty: the store's own
+  bool choose_weights =
+      false;  ///< by the validation split, among candidate_weights(), before lambda is; then `weights` is empty
+  std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
   /// Is told, before the training, which model of the same name will be replaced, and by which; may be empty.
   std::function<void(const ModelFacts& present, const ModelFacts& next)> before_replacement{};
+};
+
+/// A column of the features that has nearly all of their norm, so that the others hardly count.
+struct DominantColumn {
+  std::uint32_t column = 0;  ///< from 0
+  double share = 0;          ///< its part of the sum over rows and columns of sqrt(d(u)) |x_j(u)|
 };
 
 struct TrainedModel {
   ModelFacts facts;
   StepReport report;
-  std::vector<LambdaTrial> lambda_trials;  ///< in the order in which they were made; empty unless asked for
-  double default_lambda = 0;               ///< what LambdaChoice::by_size gives
-  std::uint64_t rows = 0;                  ///< training rows
+  std::vector<LambdaTrial> lambda_trials;    ///< in the order in which they were made; empty unless asked for
+  std::vector<WeightsTrial> weights_trials;  ///< likewise
+  double default_lambda = 0;                 ///< what LambdaChoice::by_size gives
+  std::uint64_t rows = 0;                    ///< training rows
   Accuracies accuracies;
   Accuracies majority;     ///< what always naming the most frequent class of a split reaches
   std::string public_key;  ///< key under which its certificates are signed
+  std::optional<DominantColumn> dominant;
 };
 
 /// The one process that changes a store. Every change is durable when its function returns. After an exception a writer says
 /// whether it can go on: where it cannot, every further change throws DataError, and a new writer goes on from what is durable.
-/// While a StreamSession is open, it alone may change the store: propagate() and train() throw UsageError.
+/// While a StreamSession is open, it alone may change the store: propagate(), train() and purge() throw UsageError.
 class Writer {
  public:
   /// Throws DataError, ResourceError where another process writes the store.
@@ -172,6 +189,8 @@ class Writer {
   /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end; 0 where there were
   /// none.
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept;
+  /// What to tell of acknowledged requests whose ids are no plain text, as older programs took them; empty: there are none.
+  [[nodiscard]] const std::string& remark_on_ids() const noexcept;
   /// What users call the nodes; until the next change of the store.
   [[nodiscard]] const NodeNames& names() const noexcept;
 
@@ -189,6 +208,11 @@ class Writer {
   /// that do not fit, DataError, ResourceError; Cancelled, after which the writer goes on.
   TrainedModel train(const TrainOptions& options);
 
+  /// Erases what was removed from every byte of the store, as purge_store() of unweave/maintenance.h, and goes on with the purged
+  /// store: no other process can write it in between. Throws what purge_store() throws, after which the writer goes on with the
+  /// store as it is then, and whatever opening it throws, after which it does not; UsageError under several ranks.
+  PurgeReport purge(const PurgeOptions& options);
+
  private:
   friend struct Internals;
   struct State;
@@ -197,6 +221,8 @@ class Writer {
 
 /// What words mean as ids, for readers of requests and lists of nodes; empty where ids are numbers. The store outlives it.
 [[nodiscard]] ReadId id_reader(const Reader& reader);
+/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. Throws InputError, DataError.
+[[nodiscard]] std::vector<NodeId> read_nodes(const Reader& reader, const std::string& file);
 [[nodiscard]] ReadId id_reader(const Writer& writer);
 
 }  // namespace v0

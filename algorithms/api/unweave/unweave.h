@@ -8,6 +8,7 @@
 //   stream.h       requests, batch after batch
 //   requests.h     what became of requests that have an id
 //   rows.h         embeddings, edges, labels and scores, out of a store
+//   classes.h      what users call the classes of a store
 //   models.h       models of a store;  solvers.h: which solvers there are
 //   evaluate.h     how good models are;  audit.h: attacks on their certificates
 //   plan.h         what work is going to take
@@ -23,6 +24,7 @@
 #include "storage/io/message.h"
 #include "unweave/audit.h"
 #include "unweave/certify.h"
+#include "unweave/classes.h"
 #include "unweave/diagnosis.h"
 #include "unweave/evaluate.h"
 #include "unweave/ingest.h"

@@ -58,9 +58,9 @@ struct HeadEntry {
 
   /// slopes_in_place() of slopes.h in float64, with their error.
   SlopeSums (*block_slopes)(const MarginBlock& block, const double* margin_error, double* margins,
-                            double* class_squares, ShortFloat* curvatures);
+                            double* class_squares, float* curvatures);
   /// slopes_in_place() of slopes.h in float32.
-  void (*rough_block_slopes)(const MarginBlock& block, float* margins, ShortFloat* curvatures);
+  void (*rough_block_slopes)(const MarginBlock& block, float* margins, float* curvatures);
   /// curvatures_in_place() of slopes.h: float32 margins, rows x classes, become curvatures, or p of a coupled head.
   void (*rough_block_curvatures)(float* margins, std::size_t rows, std::size_t classes);
   /// Adds weight times the diagonal of a row's Hessian, made of its float32 slopes, to sum[c]: an estimate.

@@ -31,11 +31,11 @@ struct LeastSquaresLanes {
 };
 
 SlopeSums LeastSquaresSlopes64(const MarginBlock& block, const double* margin_error, double* margins,
-                               double* class_squares, ShortFloat* curvatures) {
+                               double* class_squares, float* curvatures) {
   return slopes_of_block<LeastSquaresLanes>(block, margin_error, margins, class_squares, curvatures);
 }
 
-void LeastSquaresSlopes32(float* margins, std::size_t size, ShortFloat* curvatures) {
+void LeastSquaresSlopes32(float* margins, std::size_t size, float* curvatures) {
   rough_slopes_of<LeastSquaresLanes>(margins, size, curvatures);
 }
 
@@ -69,11 +69,11 @@ LossConstants least_squares_loss_constants(const PublicConstants& given) {
 }
 
 SlopeSums least_squares_block_slopes(const MarginBlock& block, const double* margin_error, double* margins,
-                                     double* class_squares, ShortFloat* curvatures) {
+                                     double* class_squares, float* curvatures) {
   return HWY_DYNAMIC_DISPATCH(LeastSquaresSlopes64)(block, margin_error, margins, class_squares, curvatures);
 }
 
-void least_squares_rough_slopes(const MarginBlock& block, float* margins, ShortFloat* curvatures) {
+void least_squares_rough_slopes(const MarginBlock& block, float* margins, float* curvatures) {
   LeastSquaresRows::rough_slopes(block, margins, [&](std::size_t size) {
     HWY_DYNAMIC_DISPATCH(LeastSquaresSlopes32)(margins, size, curvatures);
   });

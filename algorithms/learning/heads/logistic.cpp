@@ -52,11 +52,11 @@ struct LogisticLanes {
 };
 
 SlopeSums LogisticSlopes64(const MarginBlock& block, const double* margin_error, double* margins, double* class_squares,
-                           ShortFloat* curvatures) {
+                           float* curvatures) {
   return slopes_of_block<LogisticLanes>(block, margin_error, margins, class_squares, curvatures);
 }
 
-void LogisticSlopes32(float* margins, std::size_t size, ShortFloat* curvatures) {
+void LogisticSlopes32(float* margins, std::size_t size, float* curvatures) {
   rough_slopes_of<LogisticLanes>(margins, size, curvatures);
 }
 
@@ -95,11 +95,11 @@ void logistic_log_probabilities(double* margins, std::size_t classes) {
 }
 
 SlopeSums logistic_block_slopes(const MarginBlock& block, const double* margin_error, double* margins,
-                                double* class_squares, ShortFloat* curvatures) {
+                                double* class_squares, float* curvatures) {
   return HWY_DYNAMIC_DISPATCH(LogisticSlopes64)(block, margin_error, margins, class_squares, curvatures);
 }
 
-void logistic_rough_slopes(const MarginBlock& block, float* margins, ShortFloat* curvatures) {
+void logistic_rough_slopes(const MarginBlock& block, float* margins, float* curvatures) {
   LogisticRows::rough_slopes(block, margins, [&](std::size_t size) {
     HWY_DYNAMIC_DISPATCH(LogisticSlopes32)(margins, size, curvatures);
   });

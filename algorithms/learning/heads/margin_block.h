@@ -2,9 +2,7 @@
 // report.
 #pragma once
 
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 
 #include "algorithms/numerics/rows.h"
 
@@ -14,13 +12,6 @@ enum class Head;  // registry.h
 
 /// Elements after the end of a buffer of margins, slopes or curvatures that kernels read, never use and never write.
 inline constexpr std::size_t kSlopeSlack = 16;
-
-/// A curvature at rest: the upper half of a float32, rounded to nearest. Curvatures steer and are never a result.
-using ShortFloat = std::uint16_t;
-
-[[nodiscard]] inline float to_float(ShortFloat value) noexcept {
-  return std::bit_cast<float>(std::uint32_t{value} << 16);
-}
 
 /// Consecutive rows whose margins are at hand. labels[i] < classes.
 struct MarginBlock {

@@ -33,7 +33,7 @@ struct RowNorms {
 
 template <class Lanes>
 HWY_INLINE RowNorms slopes_of_row(double* HWY_RESTRICT row, std::size_t classes, std::size_t label, double norm,
-                                  const double* HWY_RESTRICT margin_error, ShortFloat* HWY_RESTRICT curvatures,
+                                  const double* HWY_RESTRICT margin_error, float* HWY_RESTRICT curvatures,
                                   double* HWY_RESTRICT class_squares) {
   const D64 d;
   const std::size_t lanes = hn::Lanes(d);
@@ -58,15 +58,14 @@ HWY_INLINE RowNorms slopes_of_row(double* HWY_RESTRICT row, std::size_t classes,
     moved = hn::Add(moved, hn::Mul(bound, bound));
     store_first(d, slope, left, row + c);
     store_first(d, hn::Add(square, hn::LoadU(d, class_squares + c)), left, class_squares + c);
-    if (curvatures != nullptr)
-      store_first(D16Half(), shortened(DHalf(), hn::DemoteTo(DHalf(), curvature)), left, curvatures + c);
+    if (curvatures != nullptr) store_first(DHalf(), hn::DemoteTo(DHalf(), curvature), left, curvatures + c);
   }
   return {total(d, squares), total(d, moved)};
 }
 
 template <class Lanes>
 SlopeSums slopes_of_block(const MarginBlock& block, const double* margin_error, double* margins, double* class_squares,
-                          ShortFloat* curvatures) {
+                          float* curvatures) {
   SlopeSums sums;
   for (std::size_t i = 0; i < block.count; ++i) {
     const std::size_t at = i * block.classes;
@@ -84,13 +83,13 @@ SlopeSums slopes_of_block(const MarginBlock& block, const double* margin_error, 
 /// Float32 slopes of classes that are not the row's. Whole vectors of a flat array; the slack after its end makes the
 /// last one whole. Stores stay inside.
 template <class Lanes>
-void rough_slopes_of(float* margins, std::size_t size, ShortFloat* curvatures) {
+void rough_slopes_of(float* margins, std::size_t size, float* curvatures) {
   const D32 d;
   for (std::size_t k = 0; k < size; k += hn::Lanes(d)) {
     V32 slope, own_slope, curvature;
     Lanes::derivatives(d, hn::LoadU(d, margins + k), slope, own_slope, curvature);
     store_first(d, slope, size - k, margins + k);
-    if (curvatures != nullptr) store_first(D16U(), shortened(d, curvature), size - k, curvatures + k);
+    if (curvatures != nullptr) store_first(d, curvature, size - k, curvatures + k);
   }
 }
 

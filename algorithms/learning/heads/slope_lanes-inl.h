@@ -23,19 +23,7 @@ using D32 = hn::CappedTag<float, 16>;
 using V64 = hn::Vec<D64>;
 using V32 = hn::Vec<D32>;
 
-using D32U = hn::RebindToUnsigned<D32>;
-using D16U = hn::Rebind<ShortFloat, D32>;
 using DHalf = hn::Rebind<float, D64>;
-using D16Half = hn::Rebind<ShortFloat, D64>;
-
-/// The upper halves of float32 bits, halves rounded up.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<ShortFloat, D>> shortened(D d, hn::Vec<D> value) {
-  const hn::RebindToUnsigned<D> bits;
-  const auto rounded = hn::Add(hn::BitCast(bits, value), hn::Set(bits, 0x8000U));
-  static_cast<void>(d);
-  return hn::DemoteTo(hn::Rebind<ShortFloat, D>(), hn::BitCast(hn::RebindToSigned<D>(), hn::ShiftRight<16>(rounded)));
-}
 
 /// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after
 /// them, which another thread may be writing.
@@ -61,14 +49,6 @@ HWY_INLINE hn::Vec<D> first_of(D d, hn::Vec<D> value, std::size_t count) {
 template <class D>
 HWY_INLINE hn::TFromD<D> total(D d, hn::Vec<D> value) {
   return hn::GetLane(hn::SumOfLanes(d, value));
-}
-
-HWY_INLINE V32 widened(D32 d, const ShortFloat* from) {
-  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(D32U(), hn::LoadU(D16U(), from))));
-}
-
-HWY_INLINE V32 widened(D32 d, const float* from) {
-  return hn::LoadU(d, from);
 }
 
 }  // namespace unweave::HWY_NAMESPACE

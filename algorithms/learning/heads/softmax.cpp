@@ -78,7 +78,7 @@ class ProbabilityError {
 };
 
 SlopeSums SoftmaxSlopes64(const MarginBlock& block, const double* margin_error, double* margins,
-                          double* HWY_RESTRICT class_squares, ShortFloat* probabilities) {
+                          double* HWY_RESTRICT class_squares, float* probabilities) {
   const D64 d;
   const std::size_t lanes = hn::Lanes(d), classes = block.classes;
   const V64 one = hn::Set(d, 1.0);
@@ -101,7 +101,7 @@ SlopeSums SoftmaxSlopes64(const MarginBlock& block, const double* margin_error, 
       shared = hn::Add(shared, hn::Mul(p, p));
       if (top - c < lanes) p = hn::IfThenElse(only_lane(d, top - c), hn::Set(d, inverse), p);
       if (probabilities != nullptr)
-        store_first(D16Half(), shortened(DHalf(), hn::DemoteTo(DHalf(), p)), left, probabilities + i * classes + c);
+        store_first(DHalf(), hn::DemoteTo(DHalf(), p), left, probabilities + i * classes + c);
       if (label - c < lanes) p = hn::IfThenElse(only_lane(d, label - c), hn::Set(d, own_slope), p);
       const V64 square = hn::Mul(p, p);
       squares = hn::Add(squares, square);
@@ -119,7 +119,7 @@ SlopeSums SoftmaxSlopes64(const MarginBlock& block, const double* margin_error, 
 }
 
 /// Probabilities of each row in place, or slopes where labels are given.
-void SoftmaxRows32(float* margins, std::size_t rows, std::size_t classes, const ClassId* labels, ShortFloat* kept) {
+void SoftmaxRows32(float* margins, std::size_t rows, std::size_t classes, const ClassId* labels, float* kept) {
   const D32 d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -130,7 +130,7 @@ void SoftmaxRows32(float* margins, std::size_t rows, std::size_t classes, const 
     for (std::size_t c = 0; c < classes; c += lanes) {
       const V32 p = hn::Mul(hn::LoadU(d, row + c), hn::Set(d, inverse));
       store_first(d, p, classes - c, row + c);
-      if (kept != nullptr) store_first(D16U(), shortened(d, p), classes - c, kept + i * classes + c);
+      if (kept != nullptr) store_first(d, p, classes - c, kept + i * classes + c);
     }
     if (labels != nullptr) row[labels[i]] = labels[i] == top ? -rest * inverse : row[labels[i]] - 1;
   }
@@ -172,11 +172,11 @@ void softmax_curvatures(double* margins, std::size_t rows, std::size_t classes) 
 }
 
 SlopeSums softmax_block_slopes(const MarginBlock& block, const double* margin_error, double* margins,
-                               double* class_squares, ShortFloat* probabilities) {
+                               double* class_squares, float* probabilities) {
   return HWY_DYNAMIC_DISPATCH(SoftmaxSlopes64)(block, margin_error, margins, class_squares, probabilities);
 }
 
-void softmax_rough_slopes(const MarginBlock& block, float* margins, ShortFloat* probabilities) {
+void softmax_rough_slopes(const MarginBlock& block, float* margins, float* probabilities) {
   HWY_DYNAMIC_DISPATCH(SoftmaxRows32)(margins, block.count, block.classes, block.labels, probabilities);
 }
 

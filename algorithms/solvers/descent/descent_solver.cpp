@@ -117,8 +117,7 @@ class DescentSolver final : public Solver {
     const double mu = strong_convexity(options_.lambda, rows.size());
     const double most = smoothness(options_.head).curvature * static_cast<double>(rows.size()) *
                         rows.form().norm_bound() * rows.form().norm_bound();
-    return {{rows.rows(), rows.classes(), options_.head, mu, nullptr},
-            2 / (most + 2 * mu),
+    return {Objective{rows.rows(), rows.classes(), options_.head, mu, nullptr}, 2 / (most + 2 * mu),
             minimiser_radius(options_, rows.classes())};
   }
   static void take_step(const Descent& descent, const Matrix& gradient, Matrix& weights) {

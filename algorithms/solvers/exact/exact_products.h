@@ -13,6 +13,8 @@
 namespace unweave {
 
 inline constexpr int kRowBits = 24, kWeightBits = 20;
+inline constexpr double kExactBits = 104;  ///< sums of at most so many bits in pairs are exact
+inline constexpr double kUnitSquare = kUnitRoundoff * kUnitRoundoff;
 inline constexpr std::size_t kInnerLength = 512;
 
 /// The least e with |x| <= 2^e where `largest` is the largest |x|, at least -100; `least` where all are 0.

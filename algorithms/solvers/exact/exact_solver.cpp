@@ -1,20 +1,26 @@
 // algorithms/solvers/exact/exact_solver.cpp - one release whatever came before: minimise, prove every rounding, publish.
 #include "algorithms/solvers/exact/exact_solver.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "algorithms/learning/working_memory.h"
+#include "algorithms/solvers/exact/careful_descent.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
 #include "algorithms/solvers/exact/exact_minimiser.h"
 #include "algorithms/solvers/exact/exact_slopes.h"
+#include "algorithms/solvers/exact/least_squares_sums.h"
 #include "algorithms/unlearning/checks/checked_model.h"
 #include "algorithms/unlearning/checks/public_line.h"
 #include "algorithms/unlearning/release.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/io/error.h"
 #include "storage/io/message.h"
 
 namespace unweave {
@@ -22,6 +28,8 @@ namespace {
 
 constexpr Mechanism kCorrectRounding{
     "the minimiser rounded to the grid, every rounding proved", Adjacency::any_change, {}};
+constexpr double kAnyWorth =
+    std::numeric_limits<double>::infinity();  // the strongest preconditioner that a session may make
 constexpr int kLeastGrid = 8, kMostGrid = 40;
 
 struct ExactParameters {
@@ -46,13 +54,17 @@ Matrix zero_weights(const TrainingSet& rows) {
   return Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
 }
 
-/// What exact gradients take must be there; what spares readings of the rows may be.
-Reservation reserve_exact(const SolverOptions&, const Model&, const TrainingSet& rows, MemoryBudget& budget) {
+/// What exact gradients take must be there; what spares readings of the rows, and whole factors for a small lambda, may be.
+Reservation reserve_exact(const SolverOptions& options, const Model&, const TrainingSet& rows, MemoryBudget& budget) {
   const std::size_t needed = exact_gradient_bytes(rows.rows(), rows.classes());
   const std::size_t left = budget.available() > needed ? static_cast<std::size_t>(budget.available()) - needed : 0;
-  return budget.reserve(needed + working_memory_within(rows.rows(), rows.classes(),
-                                                       static_cast<std::size_t>(memory_shares::kSolver.of(left)))
-                                     .total(),
+  const auto share = static_cast<std::size_t>(memory_shares::kSolver.of(left));
+  const std::size_t whole = careful_bytes(objective_of(options, rows));
+  const Objective objective = objective_of(options, rows);
+  const std::size_t closed =
+      LeastSquaresSums::serve(objective) ? LeastSquaresSums::bytes(rows.rows(), rows.classes()) : 0;
+  const std::size_t quick = working_memory_within(rows.rows(), rows.classes(), share, kAnyWorth).total();
+  return budget.reserve(needed + std::max({quick, whole <= share ? whole : 0, closed <= share ? closed : 0}),
                         "the exact gradients of " + std::to_string(rows.features() * rows.classes()) + " weights");
 }
 
@@ -71,7 +83,8 @@ class Exact final : public Solver {
   Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
     Fit fit;
     fit.model = blank_model(name(), options_, rows);
-    fit.report = publish(fit.model, zero_weights(rows), rows, lazy);
+    session_ = {};  // from nothing
+    fit.report = publish(fit.model, zero_weights(rows), rows, lazy, nullptr, nullptr);
     fit.report.retrained = !fit.report.flush_needed;
     if (fit.report.flush_needed) fit.model = Model{};
     return fit;
@@ -80,25 +93,78 @@ class Exact final : public Solver {
   Fit fit_from(const GivenWeights& start, const TrainingSet& rows) const override {
     Fit fit;
     fit.model = blank_model(name(), options_, rows);
-    fit.report = publish(fit.model, start.weights, rows, {});
+    session_ = {};  // from nothing
+    fit.report = publish(fit.model, start.weights, rows, {}, nullptr, nullptr);
     return fit;
   }
 
   StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
                     const ApproximationError& lazy) const override {
     check_model(model, name(), after, change);
-    return catch_up(model, after, lazy);
+    return go_on(model, after, lazy, &change);
   }
 
   StepReport catch_up(Model& model, const TrainingSet& rows, const ApproximationError& lazy) const override {
     check_shape(model, name(), rows);
-    return publish(model, model.published, rows, lazy);
+    return go_on(model, rows, lazy, nullptr);
   }
 
-  bool reads_moved_rows() const noexcept override { return false; }
+  bool reads_moved_rows() const noexcept override { return session_.sums.has_value(); }
 
  private:
-  StepReport publish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
+  /// What the batches of a session have in common. The bits that are published do not depend on it.
+  struct Session {
+    KeptPreconditioner preconditioner;
+    std::optional<LeastSquaresSums> sums;  // over the rows that the model absorbed last
+  };
+
+  /// `change`: what parts the rows from those that the model absorbed last; null: nobody knows.
+  StepReport go_on(Model& model, const TrainingSet& rows, const ApproximationError& lazy,
+                   const BatchChange* change) const {
+    try {
+      return publish(model, model.published, rows, lazy, change, &session_.preconditioner);
+    } catch (const UsageError& error) {
+      throw UsageError(error.message() +
+                       "; requests that were acknowledged stay so, and the model of before, which has not absorbed "
+                       "them, is to be withdrawn");
+    }
+  }
+
+  /// Whether the memory that was set aside holds sums over the rows; where ranks share these, on all of them.
+  [[nodiscard]] bool fits_sums(const Objective& objective) const {
+    const Rows& rows = objective.rows;
+    const bool fits =
+        memory_ >= exact_gradient_bytes(rows, objective.classes) + LeastSquaresSums::bytes(rows, objective.classes);
+    return rows.ranks == nullptr ? fits : rows.ranks->greatest(fits ? 0 : 1) == 0;
+  }
+
+  /// The minimiser by sums over all rows, which those of the session become by the rows that a batch has changed; nothing where there
+  /// are no such sums, or where they do not prove all.
+  /// `sums`: takes them, to be kept once the model is published.
+  std::optional<ExactMinimiser> in_closed_form(const Objective& objective, const BatchChange* change,
+                                               std::optional<LeastSquaresSums>& sums) const {
+    sums = std::exchange(session_.sums, std::nullopt);
+    if (!LeastSquaresSums::serve(objective) || !fits_sums(objective)) {
+      sums.reset();
+      return std::nullopt;
+    }
+    if (sums && change != nullptr) sums->follow(*change);
+    bool are_new = !sums || !sums->are_of(objective.rows);
+    if (are_new) sums.emplace(objective);
+    std::optional<ExactMinimiser> found = sums->minimise(objective.mu, parameters_.grid);
+    if (!found && !std::exchange(are_new, true)) {
+      sums.emplace(objective);
+      found = sums->minimise(objective.mu, parameters_.grid);
+    }
+    if (found)
+      found->passes = are_new ? 1 : 0;
+    else
+      sums.reset();  // their memory, which the other way takes
+    return found;
+  }
+
+  StepReport publish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy,
+                     const BatchChange* change, KeptPreconditioner* kept) const {
     StepReport report = begin_report(options_, kCorrectRounding);
     report.epsilon = report.delta = 0;
     report.for_tests = false;  // nothing is drawn
@@ -110,23 +176,32 @@ class Exact final : public Solver {
       return report;
     }
     const Objective objective = objective_of(options_, rows);
-    ExactMinimiser done = minimise_exactly(objective, std::move(start), exact_options(parameters_, memory_, rows));
+    std::optional<LeastSquaresSums> sums;
+    std::optional<ExactMinimiser> closed = in_closed_form(objective, change, sums);
+    ExactOptions how = exact_options(parameters_, memory_, rows);
+    how.kept = kept;
+    ExactMinimiser done = closed ? *std::move(closed) : minimise_exactly(objective, std::move(start), how);
     report.passes = done.passes;
     report.steps = done.newton_steps;
     report.terms.publish({{"mu", objective.mu}, {"grid", grid_of(parameters_)}});
     report.terms.add({{"radius", done.radius},
                       {"residual", done.start_norm},
                       {"exact_gradients", done.exact_gradients},
+                      {"gradients", done.gradients},
+                      {"rough_gradients", done.rough_gradients},
+                      {"products", done.products},
                       {"corrections", done.corrections},
                       {"doubts", static_cast<double>(done.doubts)}});
     release(model, std::move(done.weights), rows);
     if (!options_.standardized) certify(report, kExactSolver.theorem, 0, Curve::point);
+    if (rows.ranks() == nullptr) session_.sums = std::move(sums);
     return report;
   }
 
   SolverOptions options_;
   ExactParameters parameters_;
   std::size_t memory_;
+  mutable Session session_;
 };
 
 std::unique_ptr<Solver> make_exact(const SolverOptions& options, const SolverResources& resources) {
@@ -150,13 +225,19 @@ void check_exact_certificate(const CheckedModel& model, Statements& say) {
       return say.wrong("weight " + std::to_string(k) + " is not a multiple of the grid");
 }
 
-/// Training from nothing must give the same bits.
+/// Training from nothing must give the same bits. Where it ends without a model there is nothing to compare with.
 bool check_exact_release(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget, Statements& say) {
   const Reservation memory = reserve_exact(model.options, model.model, rows, budget);
   const Objective objective = objective_of(model.options, rows);
   const ExactParameters parameters = exact_parameters().read(model.options.parameters);
-  const ExactMinimiser again = minimise_exactly(
-      objective, zero_weights(rows), exact_options(parameters, static_cast<std::size_t>(memory.bytes()), rows));
+  ExactMinimiser again;
+  try {
+    again = minimise_exactly(objective, zero_weights(rows),
+                             exact_options(parameters, static_cast<std::size_t>(memory.bytes()), rows));
+  } catch (const UsageError& error) {
+    say.remark("not compared with training from nothing, which ends without a model: " + error.message());
+    return false;
+  }
   const Matrix& published = model.model.published;
   Eigen::Index differ = 0;
   for (Eigen::Index k = 0; k < published.size(); ++k) {

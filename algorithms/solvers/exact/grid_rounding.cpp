@@ -2,10 +2,8 @@
 #include "algorithms/solvers/exact/grid_rounding.h"
 
 #include <cmath>
-#include <string>
 
 #include "algorithms/solvers/exact/pair.h"
-#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
@@ -37,13 +35,10 @@ GridRounding round_to_grid(const Matrix& point, const Matrix& step, const Vector
     const double doubt = std::ldexp(radius[index_of(system)], bits);
     for (Eigen::Index j = 0; j < point.rows(); ++j) {
       const double steps = std::ldexp(point(j, c), bits);
-      if (!(std::abs(steps) < 0x1p52))
-        throw UsageError("weight (" + std::to_string(j) + ", " + std::to_string(c) +
-                         ") is too large for the grid; train with a larger " + option("lambda") + " or a smaller " +
-                         option("set", "grid=..."));
-      const Rounded rounded = round_steps(steps, std::ldexp(step(j, c), bits));
+      const bool fits = std::abs(steps) < 0x1p52;  // false for what is no number, as the comparison below
+      const Rounded rounded = fits ? round_steps(steps, std::ldexp(step(j, c), bits)) : Rounded{0, 0};
       out.whole(j, c) = rounded.whole;
-      if (rounded.distance > doubt) continue;  // false for what is no number
+      if (fits && rounded.distance > doubt) continue;
       ++out.undecided[system];
       out.feature = size_of(j);
       out.of_class = size_of(c);

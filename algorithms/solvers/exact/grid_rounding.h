@@ -15,7 +15,7 @@ struct GridRounding {
 };
 
 /// Rounds point + step, |(point + step) - truth|_s <= radius[s], a class each, or one for all classes. A coordinate that is
-/// not undecided has the multiple nearest to the truth. Throws UsageError for a weight of 2^52 steps of the grid or more.
+/// not undecided has the multiple nearest to the truth. What has 2^52 steps of the grid or more, or is no number, is undecided.
 [[nodiscard]] GridRounding round_to_grid(const Matrix& point, const Matrix& step, const Vector& radius, int bits);
 
 }  // namespace unweave

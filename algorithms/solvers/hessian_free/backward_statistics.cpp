@@ -13,6 +13,7 @@
 #include "algorithms/solvers/hessian_free/sgd_statistics.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/private_file.h"
@@ -66,9 +67,9 @@ class PartitionSums {
     if (bytes <= memory) return;
     make_folders(folder);
     const std::filesystem::path path = folder / "vectors";
-    std::filesystem::remove(path);
+    remove_entry(path);
     file_ = create_private(path);
-    std::filesystem::remove(path);
+    remove_entry(path);
     file_.truncate(bytes);
   }
 

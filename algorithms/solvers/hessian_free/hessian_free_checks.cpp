@@ -11,6 +11,7 @@
 #include "algorithms/unlearning/checks/checked_model.h"
 #include "algorithms/unlearning/checks/noise_checks.h"
 #include "storage/io/error.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {
@@ -73,8 +74,8 @@ void check_hessian_free(const CheckedModel& model, Statements& say) {
   const double reached = distance_of(state, shape, options.lambda, model.form.norm_bound());
   const Json& bound = model.certificate.at("residual_bound");
   if (bound.is_null() != !std::isfinite(reached))
-    say.wrong("residual_bound is " + bound.dump() + " in the certificate, computed again it is " +
-              Json(reached).dump());
+    say.wrong("residual_bound is " + text_of_json(bound) + " in the certificate, computed again it is " +
+              text_of_json(Json(reached)));
   else if (std::isfinite(reached))
     say.near("residual_bound", bound.get<double>(), reached);
   if (model.certified()) {

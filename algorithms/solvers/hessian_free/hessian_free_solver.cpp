@@ -11,6 +11,7 @@
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
 #include "algorithms/unlearning/release.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 
@@ -103,11 +104,11 @@ class HessianFreeSolver final : public Solver {
   void require_state(const Model& model) const override { static_cast<void>(hessian_free_state(model)); }
 
   void tidy(const Model& model) const override {
-    if (!fs::is_directory(resources_.folder)) return;
+    if (!has_entry(resources_.folder)) return;
     const HessianFreeState state = hessian_free_state(model);
     const std::string own = statistics_path("", state.run, 0).string().substr(0, 13);
-    for (const fs::directory_entry& entry : fs::directory_iterator(resources_.folder))
-      if (!state.statistics || !entry.path().filename().string().starts_with(own)) fs::remove(entry.path());
+    for (const Entry& entry : list_folder(resources_.folder))
+      if (!state.statistics || !entry.name().starts_with(own)) remove_entry(entry.path);
     if (!state.statistics) return;
     const std::span<const std::uint64_t> erased = std::span(state.removed).subspan(state.erase_from);
     for (const auto& [file, records] : by_file(erased, state.constants)) open(state, file, true).erase(records);

@@ -26,6 +26,7 @@
 #include "algorithms/unlearning/checks/public_line.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {
@@ -45,8 +46,8 @@ void check_least_noise(const CheckedModel& model, const TrainingSet& rows, const
   const auto too_little = [&](const std::string& what, double found, double deviation, double count) {
     const double least = deviation * std::sqrt(count * noise_factors(count).low);
     if (!(found < least)) return;
-    say.wrong(what + " is " + Json(found).dump() + "; noise of sigma " + Json(constants.sigma).dump() +
-              " leaves no less than " + Json(least).dump());
+    say.wrong(what + " is " + text_of_json(Json(found)) + "; noise of sigma " + text_of_json(Json(constants.sigma)) +
+              " leaves no less than " + text_of_json(Json(least)));
   };
   too_little("the distance of the published weights from a run without noise", distance, step, weights);
   const double epochs = sgd.iterations(state.last_epochs > 0 ? state.last_epochs : constants.epochs);
@@ -133,9 +134,10 @@ bool check_noise_of_steps(const CheckedModel& model, const TrainingSet& rows, Me
   const double distance = (model.model.published - still).norm();
   check_least_noise(model, rows, constants, sgd, state, distance, say);
   if (distance <= most) return true;
-  say.wrong("the published weights stand " + Json(distance).dump() +
-            " from a run without noise on the present rows; noise of sigma " + Json(constants.sigma).dump() + " on " +
-            std::to_string(still.size()) + " weights carries them to " + Json(most).dump() + " at most");
+  say.wrong("the published weights stand " + text_of_json(Json(distance)) +
+            " from a run without noise on the present rows; noise of sigma " + text_of_json(Json(constants.sigma)) +
+            " on " + std::to_string(still.size()) + " weights carries them to " + text_of_json(Json(most)) +
+            " at most");
   return true;
 }
 

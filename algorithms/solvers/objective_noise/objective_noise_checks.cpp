@@ -5,6 +5,7 @@
 #include "algorithms/privacy/residual_bounds.h"
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 #include "algorithms/unlearning/checks/checked_model.h"
+#include "storage/io/json_text.h"
 #include "storage/io/message.h"
 
 namespace unweave {
@@ -38,9 +39,9 @@ bool check_gradient(const CheckedModel& model, const TrainingSet& rows, MemoryBu
                           model.model.published);
   const double norm = gradient.value.norm();
   if (!(norm <= bound * (1 + 1e-9) + 2 * gradient.error))  // also where it is no number
-    say.wrong("the gradient at the published weights has norm " + Json(norm).dump() +
-              " with a float error of at most " + Json(gradient.error).dump() + ", the corrected bound is " +
-              Json(bound).dump());
+    say.wrong("the gradient at the published weights has norm " + text_of_json(Json(norm)) +
+              " with a float error of at most " + text_of_json(Json(gradient.error)) + ", the corrected bound is " +
+              text_of_json(Json(bound)));
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "algorithms/unlearning/planned_task.h"
 #include "algorithms/unlearning/release.h"
 #include "engine/resources/watcher.h"
+#include "storage/io/entry.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -106,15 +107,12 @@ class RewindSolver final : public Solver {
   void require_state(const Model& model) const override { static_cast<void>(rewind_state(model)); }
 
   void tidy(const Model& model) const override {
-    std::error_code error;
-    if (!std::filesystem::is_directory(folder_, error)) return;
     const RewindState state = rewind_state(model);
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-      const std::string name = entry.path().filename();
+    for (const Entry& entry : list_folder(folder_)) {
+      const std::string name = entry.name();
       if (std::none_of(state.kept.begin(), state.kept.end(),
                        [&](std::uint64_t epochs) { return name == iterate_name(state.run, epochs); }))
-        std::filesystem::remove(entry.path(), error);
-      if (error) throw_system_error("remove", entry.path(), error.value());
+        remove_entry(entry.path);
     }
   }
 

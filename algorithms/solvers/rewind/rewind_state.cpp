@@ -86,7 +86,7 @@ void write_iterate(const std::filesystem::path& folder, const RewindState& state
                    const Matrix& weights) {
   const Json text = {{"run", state.run}, {"epochs_left", epochs}, {"step_size", state.constants.step_size}};
   write_model_file(folder / iterate_name(state.run, epochs),
-                   {text.dump(), {{weights.data(), weights.data() + weights.size()}}});
+                   {text_of_json(text), {{weights.data(), weights.data() + weights.size()}}});
 }
 
 Matrix read_iterate(const std::filesystem::path& folder, const RewindState& state, std::uint64_t epochs,

@@ -7,6 +7,7 @@
 #include "algorithms/learning/newton.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/unlearning/checks/noise_checks.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {
@@ -29,9 +30,9 @@ void check_in_span(const Matrix& apart, const TrainingSet& rows, const OutputNoi
   const double most = noise.sigma * std::sqrt(coordinates * noise_factors(coordinates).high) + shift +
                       noise.grid * std::sqrt(coordinates) / 2 + kSpanError * all;
   if (inside > most)
-    say.wrong("in the directions of the present rows the published weights stand " + Json(inside).dump() +
-              " from the minimiser; noise of sigma " + Json(noise.sigma).dump() + " carries them to " +
-              Json(most).dump() + " at most");
+    say.wrong("in the directions of the present rows the published weights stand " + text_of_json(Json(inside)) +
+              " from the minimiser; noise of sigma " + text_of_json(Json(noise.sigma)) + " carries them to " +
+              text_of_json(Json(most)) + " at most");
 }
 
 /// The two tests that know where to look. A model that was not unlearnt leans towards the minimiser of the rows before; noise that
@@ -58,12 +59,12 @@ void check_against_earlier(const CheckedModel& model, const NewtonResult& best, 
     return length > 0 ? apart.cwiseProduct(direction).sum() / length : 0;
   };
   if (const double lean = component(then.weights - best.weights); std::abs(lean) > slack)
-    say.wrong("the published weights lean " + Json(lean / noise.sigma).dump() +
+    say.wrong("the published weights lean " + text_of_json(Json(lean / noise.sigma)) +
               " standard deviations of their noise towards the minimiser of the rows before: they were not unlearnt");
   if (earlier.published == model.model.published)
     return say.remark("the copy holds the same weights: whether noise was used twice is not checked");
   if (const double again = component(earlier.published - then.weights); std::abs(again) > slack)
-    say.wrong("the noise of the published weights lies " + Json(again / noise.sigma).dump() +
+    say.wrong("the noise of the published weights lies " + text_of_json(Json(again / noise.sigma)) +
               " standard deviations in the direction of the noise of the copy's: it was used twice");
 }
 
@@ -103,7 +104,7 @@ bool check_finished_release(const CheckedModel& model, const TrainingSet& rows, 
   newton.memory = static_cast<std::size_t>(memory.bytes());
   NewtonResult done = minimise({rows.rows(), rows.classes(), model.options.head, mu, nullptr}, published, newton);
   if (done.residual > newton.tolerance)
-    say.remark("minimised again only to a gradient norm of " + Json(done.residual).dump() +
+    say.remark("minimised again only to a gradient norm of " + text_of_json(Json(done.residual)) +
                ", which blunts the comparison");
 
   const OutputNoise noise = finished_noise(model);

@@ -22,6 +22,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "storage/io/json_text.h"
+
 namespace unweave {
 namespace {
 
@@ -48,8 +50,8 @@ void check_grid(const Matrix& published, const OutputNoise& noise, Statements& s
   const Matrix steps = published / noise.grid;  // exact: the grid is a power of two
   for (Eigen::Index i = 0; i < steps.size(); ++i)
     if (std::nearbyint(steps.data()[i]) != steps.data()[i])
-      return say.wrong("published weight " + std::to_string(i) + " is " + Json(published.data()[i]).dump() +
-                       ", off the grid of " + Json(noise.grid).dump());
+      return say.wrong("published weight " + std::to_string(i) + " is " + text_of_json(Json(published.data()[i])) +
+                       ", off the grid of " + text_of_json(Json(noise.grid)));
 }
 
 void check_spread(const Matrix& published, const Matrix& centre, const std::string& centre_name,
@@ -62,10 +64,10 @@ void check_spread(const Matrix& published, const Matrix& centre, const std::stri
   const double spread = noise.sigma * std::sqrt(coordinates);
   const double least = spread * std::sqrt(factors.low) - shift, most = spread * std::sqrt(factors.high) + shift;
   if (distance >= least && distance <= most) return;
-  say.wrong("the published weights stand " + Json(distance).dump() + " from " + centre_name +
-            " on the present rows; noise of sigma " + Json(noise.sigma).dump() + " on " +
-            std::to_string(published.size()) + " weights puts them between " + Json(std::max(0.0, least)).dump() +
-            " and " + Json(most).dump());
+  say.wrong("the published weights stand " + text_of_json(Json(distance)) + " from " + centre_name +
+            " on the present rows; noise of sigma " + text_of_json(Json(noise.sigma)) + " on " +
+            std::to_string(published.size()) + " weights puts them between " +
+            text_of_json(Json(std::max(0.0, least))) + " and " + text_of_json(Json(most)));
 }
 
 double norm_outside_span(const TrainingSet& rows, Matrix weights) {

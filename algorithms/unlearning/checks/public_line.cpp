@@ -6,6 +6,7 @@
 #include "algorithms/learning/head.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/unlearning/slot_constants.h"
+#include "storage/io/json_text.h"
 
 namespace unweave {
 namespace {
@@ -36,7 +37,8 @@ std::size_t PublicLine::weights() const {
 
 void PublicLine::require_near(const char* name, double said, double found, double tolerance) {
   if (!(std::abs(said - found) <= tolerance * std::abs(found)))
-    throw CheckError(std::string(name) + " is " + Json(said).dump() + ", computed again it is " + Json(found).dump());
+    throw CheckError(std::string(name) + " is " + text_of_json(Json(said)) + ", computed again it is " +
+                     text_of_json(Json(found)));
 }
 
 void PublicLine::require_grid() const {

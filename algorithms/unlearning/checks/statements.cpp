@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "storage/io/json_text.h"
+
 namespace unweave {
 namespace {
 
@@ -12,16 +14,19 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 void Statements::same(const std::string& name, const Json& said, const Json& held) {
-  if (said != held) wrong(name + " is " + said.dump() + " in the certificate and " + held.dump() + " in the model");
+  if (said != held)
+    wrong(name + " is " + text_of_json(said) + " in the certificate and " + text_of_json(held) + " in the model");
 }
 
 void Statements::near(const std::string& name, double said, double found, double tolerance) {
   if (!(std::abs(said - found) <= tolerance * std::abs(found)))
-    wrong(name + " is " + Json(said).dump() + " in the certificate, computed again it is " + Json(found).dump());
+    wrong(name + " is " + text_of_json(Json(said)) + " in the certificate, computed again it is " +
+          text_of_json(Json(found)));
 }
 
 void Statements::at_most(const std::string& name, double value, const std::string& limit_name, double limit) {
-  if (!(value <= limit)) wrong(name + " is " + Json(value).dump() + ", above " + limit_name + " " + Json(limit).dump());
+  if (!(value <= limit))
+    wrong(name + " is " + text_of_json(Json(value)) + ", above " + limit_name + " " + text_of_json(Json(limit)));
 }
 
 }  // namespace unweave

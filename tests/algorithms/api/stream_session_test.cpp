@@ -4,16 +4,23 @@
 
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithms/models/certificate_log.h"
+#include "algorithms/verification/verify_log.h"
+#include "engine/graph/store.h"
 #include "storage/io/error.h"
+#include "storage/io/line_log.h"
+#include "storage/io/plain_text.h"
 #include "support/input_files.h"
 #include "support/model_store.h"
+#include "support/old_journal.h"
 #include "unweave/maintenance.h"
+#include "unweave/requests.h"
 #include "unweave/rows.h"
 #include "unweave/stream.h"
 
@@ -50,6 +57,12 @@ struct Fixture : testing::ModelStore {
     return draw_requests(reader, draw);
   }
 };
+
+/// A text as it stands in a line of JSON, without quotes.
+std::string json_string(const std::string& text) {
+  const std::string quoted = nlohmann::json(text).dump();
+  return quoted.substr(1, quoted.size() - 2);
+}
 
 std::size_t lines_of(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -256,6 +269,113 @@ TEST_SUITE("unit") {
     CHECK(verify_certificates(public_log(at.store, "newton"), {}, receipts).ok());
   }
 
+  TEST_CASE(
+      "several models follow one stream, each with its certificate, and each asks to withdraw the others that lag") {
+    Fixture at;
+    const std::vector<Request> requests = at.edges(4);
+    {
+      Writer writer(at.store, at.resources);
+      static_cast<void>(writer.train({.solver = "exact"}));
+      static_cast<void>(writer.train({.solver = "newton", .name = "second"}));
+    }
+    {
+      Writer writer(at.store, at.resources);
+      CHECK_THROWS_AS(StreamSession(writer, {.model = {.solver = "newton"}, .more_models = {{.name = "newton"}}}),
+                      UsageError);
+      CHECK_THROWS_AS(StreamSession(writer, {.mode = {1e-2, ThresholdScale::absolute},
+                                             .model = {.solver = "newton"},
+                                             .more_models = {{.solver = "exact"}}}),
+                      UsageError);
+      StreamSession session(writer, {.model = {.solver = "newton"},
+                                     .more_models = {{.solver = "exact"}, {.name = "second"}},
+                                     .receipts = at.folder / "receipts"});
+      CHECK(session.models() == Strings{"newton", "exact", "second"});
+      CHECK(session.models_left_behind().empty());
+      for (std::size_t i = 0; i < 4; i += 2) {
+        const BatchOutcome outcome = session.send({requests.data() + i, 2});
+        REQUIRE(outcome.steps.size() == 3);
+        CHECK(outcome.steps[2].name == "second");
+        CHECK(outcome.steps[2].solver == "newton");
+        for (const ModelStep& step : outcome.steps) CHECK(step.report.certified);
+        REQUIRE(outcome.step);
+        CHECK(outcome.step->budget == outcome.steps[0].report.budget);
+      }
+      CHECK(session.accuracies(2).train);
+      CHECK_FALSE(session.accuracies(3).train);
+      session.close();
+    }
+    const auto last = [&](const std::string& name) {
+      return nlohmann::json::parse(last_line(public_log(at.store, name)).value());
+    };
+    for (const char* name : {"newton", "exact", "second"}) {
+      CHECK(lines_of(public_log(at.store, name)) == 3);
+      CHECK(lines_of(at.folder / ("receipts." + std::string(name))) == 4);
+      CHECK(verify_certificates(public_log(at.store, name), {}, at.folder / ("receipts." + std::string(name))).ok());
+      CHECK(last(name).at("sequence") == 4);
+    }
+    // Those that absorb the batch later show the batch before, and so does what a release replaces.
+    std::vector<std::size_t> withdrawn;
+    for (const char* name : {"newton", "exact", "second"}) withdrawn.push_back(last(name).at("withdraw").size());
+    CHECK(withdrawn == std::vector<std::size_t>{3, 2, 1});
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+  }
+
+  TEST_CASE("a session purges its store and goes on, with the models that follow, and nobody else writes in between") {
+    Fixture at;
+    const std::vector<Request> requests = at.edges(6);
+    {
+      Writer writer(at.store, at.resources);
+      static_cast<void>(writer.train({.solver = "exact"}));
+      SolverOptions other_order;
+      other_order.parameters = {{"order-key", 2}};
+      static_cast<void>(writer.train({.solver = "langevin", .options = other_order}));
+    }
+    Writer writer(at.store, at.resources);
+    {
+      StreamSession session(writer, {.model = {.solver = "exact"},
+                                     .more_models = {{.solver = "newton"}, {.solver = "langevin"}},
+                                     .train_purged = true});
+      static_cast<void>(session.send({requests.data(), 2}));
+      CHECK(session.purge_need().requests == 2);
+      Strings removed;
+      PurgeOptions how;
+      how.before_removal = [&](const Strings& names) {
+        removed = names;
+        CHECK_THROWS_AS(WriterLock(at.store), ResourceError);
+      };
+      const PurgeReport report = session.purge(how);
+      CHECK(report.requests == 2);
+      CHECK(report.kept_models == Strings{"exact"});
+      CHECK(report.trained_models == Strings{"newton", "langevin"});
+      CHECK(removed.size() == 2);
+      CHECK_THROWS_AS(WriterLock(at.store), ResourceError);
+      CHECK(session.is_open());
+      CHECK(session.purge_need().requests == 0);
+      CHECK(read_model(at.store, {.name = "langevin"}).facts().options.parameters.at("order-key") == 2);
+      // One that is refused leaves the store and the session as they were.
+      PurgeOptions wrong;
+      wrong.nodes = 1;
+      CHECK_THROWS_AS(session.purge(wrong), UsageError);
+      CHECK(session.is_open());
+      const BatchOutcome outcome = session.send({requests.data() + 2, 2});
+      CHECK(outcome.batch.last_request == 2);
+      for (const ModelStep& step : outcome.steps) CHECK(step.report.certified);
+      session.close();
+      CHECK_FALSE(session.is_open());
+    }
+    CHECK(writer.purge({}).requests == 2);
+    CHECK(writer.acknowledged() == 0);
+    // As a kill between a purge and the training after it leaves the store.
+    CHECK_THROWS_AS(StreamSession(writer, {.model = {.solver = "newton"}}), UsageError);
+    {
+      StreamSession session(writer, {.model = {.solver = "newton"}, .train_purged = true});
+      CHECK(session.send({requests.data() + 4, 1}).step->certified);
+      session.close();
+    }
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+    CHECK(verify_certificates(public_log(at.store, "newton"), {}, {}).ok());
+  }
+
   TEST_CASE("an empty batch does nothing, and leaves no certificate") {
     Fixture at;
     {
@@ -285,6 +405,70 @@ TEST_SUITE("unit") {
     }
     StreamSession(writer).close();
     CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+  }
+
+  TEST_CASE("ids that are no plain text are not taken, and count where an older program has acknowledged them") {
+    Fixture at;
+    const std::filesystem::path receipts = at.folder / "receipts";
+    std::vector<Request> requests = at.edges(4);
+    for (std::size_t i = 0; i < 3; ++i) requests[i].id = "WORDS" + std::to_string(i);
+    {
+      Writer writer(at.store, at.resources);
+      CHECK(writer.remark_on_ids().empty());
+      StreamSession session(writer, {.model = {.solver = "newton"}, .receipts = receipts});
+      for (const char* id : {"T\xFF",
+                             "\xC2\x9B"
+                             "2J",
+                             "\xE2\x80\xAE"
+                             "a",
+                             "a b"}) {
+        std::vector<Request> bad = requests;
+        bad[1].id = id;
+        CHECK_THROWS_AS(session.send(bad), UsageError);
+        CHECK_THROWS_AS(session.acknowledge(bad), UsageError);
+      }
+      CHECK(session.acknowledge(requests) == 4);  // refused ones have done no harm, and a kill follows
+    }
+    // What a program wrote that took any bytes from 0x80 on.
+    testing::put_words_into_journal(at.store, "WORDS0", "T\xFF\x80---");
+    testing::put_words_into_journal(at.store, "WORDS1",
+                                    "\xC2\x9B"
+                                    "2J--");
+    const Strings shown{"T\\xFF\\x80---", "\\xC2\\x9B2J--", "WORDS2"};
+    for (int start = 0; start < 3; ++start) {
+      CAPTURE(start);
+      Writer writer(at.store, at.resources);
+      if (start < 2) {
+        CHECK(writer.remark_on_ids().starts_with("the ids of 2 requests, the first of them request 1, '" + shown[0] +
+                                                 "', are no plain text"));
+        CHECK(writer.remark_on_ids().ends_with((at.store / "certificates/requests").string()));
+      }
+      StreamSession session(writer, {.model = {.solver = "newton"}, .receipts = receipts});
+      CHECK(session.caught_up() == (start == 0));
+      const BatchOutcome outcome = session.send(at.edges(1));
+      CHECK(outcome.batch.changes.applied == 1);
+      if (start == 2) session.close();  // the others are killed
+    }
+    CHECK(at.absorbed(at.store) == 7);
+    const std::string told = testing::read_all(receipts);
+    CHECK_FALSE(text_fault(told, "\n"));
+    for (const std::string& id : shown) {
+      CAPTURE(id);
+      Strings found;
+      visit_requests(at.store, id, at.resources, [&](const RequestRecord& record) {
+        found.push_back(record.id);
+        CHECK(record.status == "applied");
+      });
+      CHECK(found == Strings{id});
+      CHECK(told.find(" id=" + json_string(id) + " at=") != std::string::npos);
+    }
+    Strings raw;
+    visit_requests(at.store, "T\xFF\x80---", at.resources,
+                   [&](const RequestRecord& record) { raw.push_back(record.id); });
+    CHECK(raw == Strings{shown[0]});
+    CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
+    const VerifyReport log = verify_log(public_log(at.store, "newton"), {}, receipts);
+    CHECK(log.ok());
   }
 
   TEST_CASE("what a journal could not be read with again is not acknowledged") {

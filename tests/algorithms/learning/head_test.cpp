@@ -202,7 +202,7 @@ TEST_SUITE("unit") {
         std::vector<float> rough(margins.begin(), margins.end());
         rough.resize(classes + kSlopeSlack, 1e30F);
         std::vector<float> rough_curvatures = rough;
-        std::vector<ShortFloat> kept(classes + kSlopeSlack), rough_kept(classes + kSlopeSlack);
+        std::vector<float> kept(classes + kSlopeSlack), rough_kept(classes + kSlopeSlack);
         const SlopeSums sums = slopes_in_place(block, errors.data(), slopes.data(), squares.data(), kept.data());
         slopes_in_place(block, rough.data(), rough_kept.data());
         curvatures_in_place(head, rough_curvatures.data(), 1, classes);
@@ -215,7 +215,7 @@ TEST_SUITE("unit") {
           CHECK(squares[c] == 2 + slopes[c] * slopes[c]);
           CHECK(std::abs(static_cast<double>(rough[c]) - expected[c]) <= 1e-5 * (1 + std::abs(margins[c])));
           CHECK(std::abs(static_cast<double>(rough_curvatures[c]) - curvatures[c]) <= 1e-5);
-          CHECK(std::abs(static_cast<double>(to_float(kept[c])) - curvatures[c]) <= 0.004 * curvatures[c] + 1e-37);
+          CHECK(std::abs(static_cast<double>(kept[c]) - curvatures[c]) <= 1e-6 * curvatures[c] + 1e-37);
           CHECK(std::abs(rough_kept[c] - kept[c]) <= 1);
           HeadRow unit(classes, 0.0);
           unit[c] = 1;

@@ -18,6 +18,7 @@ using namespace unweave::testing;
 namespace {
 
 constexpr std::size_t kMemory = std::size_t{64} << 20;  // for all that these tests can use
+constexpr std::size_t kAmple = std::numeric_limits<std::size_t>::max();
 
 /// Rows that have nearly one direction, as embeddings do, and labels that hang on the little by which they differ: the
 /// weights that part them are large.
@@ -154,7 +155,7 @@ TEST_SUITE("unit") {
         const Matrix weights = Matrix::Zero(kFeatures, 1);
         const HessianOperator hessian(objective, weights);
         const std::vector<std::size_t> classes{0};
-        const auto preconditioner = make_sampled_preconditioner(hessian, 3000, kFeatures);
+        const auto preconditioner = make_sampled_preconditioner(hessian, {kFeatures, 3000});
         const Matrix image = curvature_action(objective, weights, direction).product;
         CHECK((preconditioner->apply(image, classes) - direction).norm() < 0.5);
         for (unsigned other = 0; other < 20; ++other) {  // positive definite
@@ -174,7 +175,7 @@ TEST_SUITE("unit") {
     const Objective objective = objective_of(set, 1e-2);
     const HessianOperator hessian(objective, Matrix::Zero(3, 2));
     for (const std::size_t picks : {std::size_t{1}, std::size_t{49}, std::size_t{1000}}) {
-      const auto preconditioner = make_sampled_preconditioner(hessian, picks, 3);
+      const auto preconditioner = make_sampled_preconditioner(hessian, {3, picks});
       CHECK(preconditioner->apply(random_matrix(3, 2, 3), std::vector<std::size_t>{0, 1}).allFinite());
     }
   }
@@ -189,20 +190,20 @@ TEST_SUITE("unit") {
     const std::size_t together = (40 + 1) * 36 * sizeof(double) + 900 * 32 * sizeof(float);
     for (const std::size_t threads : {1U, 3U}) {
       const ThreadLimit limit(threads);
-      CHECK(preconditioner_bytes(set.rows(), 40) == together + threads * a_thread);
+      CHECK(preconditioner_bytes(set.rows(), 40, kAmple) == together + threads * a_thread);
     }
     const ThreadLimit limit(2);
-    const std::size_t bytes = preconditioner_bytes(set.rows(), 40);
+    const std::size_t bytes = preconditioner_bytes(set.rows(), 40, kAmple);
     std::vector<std::size_t> classes(40);
     std::iota(classes.begin(), classes.end(), std::size_t{0});
     const Matrix right = random_matrix(6, 40, 38);
-    const Matrix sampled = make_sampled_preconditioner(hessian, 150, 6)->apply(right, classes);
+    const Matrix sampled = make_sampled_preconditioner(hessian, {6, 150})->apply(right, classes);
     CHECK(make_preconditioner(hessian, bytes)->apply(right, classes) == sampled);
     const Matrix spectral = make_spectral_preconditioner(hessian)->apply(right, classes);
     CHECK(make_preconditioner(hessian, bytes - 1)->apply(right, classes) == spectral);
-    CHECK(preconditioner_bytes(random_rows(20, 6, 40, 36).rows(), 40) == 0);  // too few rows to pick from
+    CHECK(preconditioner_bytes(random_rows(20, 6, 40, 36).rows(), 40, kAmple) == 0);  // too few rows to pick from
 
-    const std::size_t curvatures = 900 * 40 * sizeof(ShortFloat);
+    const std::size_t curvatures = 900 * 40 * sizeof(float);
     const WorkingMemory all = working_memory_within(set.rows(), 40, bytes + curvatures);
     CHECK(all.preconditioner == bytes);
     CHECK(all.curvatures == curvatures);
@@ -228,7 +229,7 @@ TEST_SUITE("unit") {
     const Matrix weights = random_matrix(kFeatures, 3, 42);
     const HessianOperator hessian(objective, weights);
     const std::vector<std::size_t> classes{0, 1, 2}, last{2};
-    const auto preconditioner = make_sampled_preconditioner(hessian, 20000, kUsed);
+    const auto preconditioner = make_sampled_preconditioner(hessian, {kUsed, 20000});
     const Matrix direction = random_matrix(kFeatures, 3, 43);
     for (std::size_t c = 0; c < 3; ++c) {
       const Eigen::Index at = index_of(c);
@@ -251,7 +252,7 @@ TEST_SUITE("unit") {
       const Objective objective = objective_of(set, 1e-3, head);
       const Matrix weights = random_matrix(12, 3, 48, 0.3);
       const HessianOperator hessian(objective, weights);
-      const auto preconditioner = make_sampled_preconditioner(hessian, 48, 12);
+      const auto preconditioner = make_sampled_preconditioner(hessian, {12, 48});
       const double close = head == Head::kLogistic ? 0.05 : 1e-5;  // picks alone are sqrt(12 / 48) off
       for (std::size_t c = 0; c < 3; ++c) {
         const Matrix direction = random_matrix(12, 1, 49);
@@ -282,7 +283,7 @@ TEST_SUITE("unit") {
     const ClassOperator apply = [&](const Matrix& d, std::span<const std::size_t> c) { return hessian.apply(d, c); };
     const Vector tolerance = 1e-3 * right.colwise().norm();
     const auto diagonal = make_diagonal_preconditioner(hessian);
-    const auto strongest = make_sampled_preconditioner(hessian, 2048, 128);
+    const auto strongest = make_sampled_preconditioner(hessian, {128, 2048});
     const int many = conjugate_gradient(apply, *diagonal, right, tolerance, 400).passes;
     const CgResult cg = conjugate_gradient(apply, *strongest, right, tolerance, 400);
     CHECK(2 * cg.passes <= many);
@@ -293,18 +294,18 @@ TEST_SUITE("unit") {
     wide.features = 1000;
     const ThreadLimit limit(1);
     const std::size_t a_thread = 2 * 30000 * 8 + 2 * (1024 + 128) * 128 * 4 + 3 * 128 * 128 * 8;
-    CHECK(preconditioner_bytes(wide, 40) ==
+    CHECK(preconditioner_bytes(wide, 40, kAmple) ==
           40 * 128 * 128 * 8 + 30000 * (32 + 128) * 4 + 1000 * 128 * (8 + 4) + a_thread);
     // With many more features the directions themselves take most: a part a lane, one more and zero, then factors.
     wide.features = 20000;
-    CHECK(preconditioner_bytes(wide, 40) == 20000UL * 128 * ((16 + 2) * 4 + 4 * 8));
+    CHECK(preconditioner_bytes(wide, 40, kAmple) == 20000UL * 128 * ((16 + 2) * 4 + 4 * 8));
     // With one class the matrix that all share takes most while it is summed.
     wide.features = 500;
     wide.count = 1'000'000;
-    CHECK(preconditioner_bytes(wide, 1) == 500UL * 500 * ((16 + 2) * 4 + 8));
+    CHECK(preconditioner_bytes(wide, 1, kAmple) == 500UL * 500 * ((16 + 2) * 4 + 8));
     wide.features = 1000;
     wide.count = 3000;  // too few to pick from
-    CHECK(preconditioner_bytes(wide, 40) == 0);
+    CHECK(preconditioner_bytes(wide, 40, kAmple) == 0);
   }
 
   TEST_CASE("a tolerance below the float error is refused with one that can be reached") {
@@ -341,7 +342,7 @@ TEST_SUITE("unit") {
     const Vector tolerance = Vector::Constant(4, 1e-3);
     std::unique_ptr<Preconditioner> all[] = {make_diagonal_preconditioner(hessian),
                                              make_spectral_preconditioner(hessian),
-                                             make_sampled_preconditioner(hessian, 20000, 15)};
+                                             make_sampled_preconditioner(hessian, {15, 20000})};
     int passes[3] = {};
     int which = 0;
     for (const auto& preconditioner : all) {

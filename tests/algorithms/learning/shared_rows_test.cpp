@@ -139,7 +139,7 @@ TEST_SUITE("unit") {
         BitsOf bits;
         const HessianOperator hessian(objective_of(set, 1e-3), weights);
         for (const std::size_t directions : {shape.features, shape.features - 1}) {
-          const auto sampled = make_sampled_preconditioner(hessian, 300, directions);
+          const auto sampled = make_sampled_preconditioner(hessian, {directions, 300});
           bits.add(sampled->apply(residual, classes));
           sampled->refresh(hessian);
           bits.add(sampled->apply(residual, classes));
@@ -167,7 +167,7 @@ TEST_SUITE("unit") {
         const HessianOperator hessian(objective_of(set, 1e-3), weights);
         ranks.count_from_here();
         const auto preconditioner =
-            sampled ? make_sampled_preconditioner(hessian, 300, 3) : make_spectral_preconditioner(hessian);
+            sampled ? make_sampled_preconditioner(hessian, {3, 300}) : make_spectral_preconditioner(hessian);
         made[ranks.rank()] = ranks.traffic();
         ranks.count_from_here();
         preconditioner->refresh(hessian);

@@ -69,7 +69,7 @@ TEST_SUITE("unit") {
           std::vector<double> slopes = sample.padded<double>(), margin_error(classes + kSlopeSlack, 1e9);
           for (std::size_t c = 0; c < classes; ++c) margin_error[c] = c % 3 == 0 ? 0.02 : 1e-9;
           std::vector<double> squares(classes + kSlopeSlack, 1.0);
-          std::vector<ShortFloat> curvatures(rows * classes + 1, 7);
+          std::vector<float> curvatures(rows * classes + 1, 7);
           const SlopeSums sums =
               slopes_in_place(sample.block, margin_error.data(), slopes.data(), squares.data(), curvatures.data());
           double absolute = 0, row_error = 0;
@@ -80,7 +80,7 @@ TEST_SUITE("unit") {
               const Pointwise at = derivatives(head, sample.margins(index_of(i), index_of(c)), sample.target(i, c));
               const double found = slopes[i * classes + c];
               CHECK(std::abs(found - at.slope) <= 2 * kPointwiseUlps * kUnitRoundoff * std::abs(at.slope) + 1e-300);
-              CHECK(near(static_cast<double>(to_float(curvatures[i * classes + c])), at.curvature, 0.004));
+              CHECK(near(static_cast<double>(curvatures[i * classes + c]), at.curvature, 1e-6));
               row += at.slope * at.slope;
               const double error = margin_error[c] * sample.norms[i];
               const double rate = error <= 0.009 ? 1.01 * at.curvature : smoothness(head).curvature;
@@ -108,7 +108,7 @@ TEST_SUITE("unit") {
         const std::size_t rows = 1 + classes % 4;
         const SlopeSample sample(head, rows, classes, static_cast<unsigned>(classes), 3);
         std::vector<float> slopes = sample.padded<float>(), curvatures = slopes;
-        std::vector<ShortFloat> kept(rows * classes + 1, 7);
+        std::vector<float> kept(rows * classes + 1, 7);
         slopes_in_place(sample.block, slopes.data(), kept.data());
         curvatures_in_place(head, curvatures.data(), rows, classes);
         std::vector<float> scaled(rows * classes, 2.0F);
@@ -120,8 +120,8 @@ TEST_SUITE("unit") {
             const Pointwise at = derivatives(head, margin, sample.target(i, c));
             CHECK(near(static_cast<double>(slopes[k]), at.slope, 1e-5));
             CHECK(near(static_cast<double>(curvatures[k]), at.curvature, 1e-5));
-            CHECK(near(static_cast<double>(to_float(kept[k])), at.curvature, 0.004));
-            CHECK(scaled[k] == 2.0F * to_float(kept[k]));
+            CHECK(near(static_cast<double>(kept[k]), at.curvature, 1e-6));
+            CHECK(scaled[k] == 2.0F * kept[k]);
           }
         for (std::size_t k = rows * classes; k < slopes.size(); ++k) {
           CHECK(slopes[k] == static_cast<float>(kUntouched));
@@ -139,7 +139,7 @@ TEST_SUITE("unit") {
           const std::size_t size = 2 * classes;
           const FencedArray<double> slopes(size, true, 0.5), squares(classes, true, 0);
           const FencedArray<float> rough(size, true, 0.5F), alone(size, true, 0.5F), scaled(size, false, 2.0F);
-          const FencedArray<ShortFloat> kept(size, false, 0), rough_kept(size, false, 0);
+          const FencedArray<float> kept(size, false, 0), rough_kept(size, false, 0);
           const std::vector<double> margin_error(classes + kSlopeSlack);
           static_cast<void>(
               slopes_in_place(sample.block, margin_error.data(), slopes.data(), squares.data(), kept.data()));
@@ -151,10 +151,10 @@ TEST_SUITE("unit") {
             const double slope = derivatives(head, 0.5, sample.target(k / classes, k % classes)).slope;
             CHECK(near(slopes.data()[k], slope, 1e-14));
             CHECK(near(static_cast<double>(rough.data()[k]), slope, 1e-5));
-            CHECK(near(static_cast<double>(to_float(kept.data()[k])), curvature, 0.004));
-            CHECK(rough_kept.data()[k] == kept.data()[k]);
+            CHECK(near(static_cast<double>(kept.data()[k]), curvature, 1e-6));
+            CHECK(near(static_cast<double>(rough_kept.data()[k]), curvature, 1e-5));
             CHECK(near(static_cast<double>(alone.data()[k]), curvature, 1e-5));
-            CHECK(scaled.data()[k] == 2.0F * to_float(kept.data()[k]));
+            CHECK(scaled.data()[k] == 2.0F * kept.data()[k]);
           }
         }
     });

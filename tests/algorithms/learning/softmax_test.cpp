@@ -98,6 +98,36 @@ Matrix descended(const TrainingSet& set, double mu, int steps) {
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("a row that is sure of its class curves by what the others weigh, in float32, too") {
+    for (const std::size_t classes : {2U, 3U, 17U, 40U}) {
+      CAPTURE(classes);
+      std::vector<float> probabilities(classes + kSlopeSlack), values(classes + kSlopeSlack);
+      std::vector<double> wide_p(classes), wide_v(classes);
+      const std::size_t sure = classes - 1;
+      for (std::size_t c = 0; c < classes; ++c) {
+        probabilities[c] = c == sure ? 1.0F : 1e-11F * static_cast<float>(c + 1);
+        values[c] = 1 + 0.25F * static_cast<float>(c);
+        wide_p[c] = static_cast<double>(probabilities[c]);
+        wide_v[c] = static_cast<double>(values[c]);
+      }
+      long double mean = 0, weight = 0;  // relative to the sure class
+      for (std::size_t c = 0; c < classes; ++c) {
+        weight += static_cast<long double>(wide_p[c]);
+        mean += static_cast<long double>(wide_p[c]) * static_cast<long double>(wide_v[c] - wide_v[sure]);
+      }
+      const auto truth = [&, values = wide_v](std::size_t c, long double sum) {
+        return static_cast<long double>(wide_p[c]) * (static_cast<long double>(values[c] - values[sure]) - mean / sum);
+      };
+      center_by(probabilities.data(), values.data(), 1, classes);
+      multiply_by_curvatures(Head::kSoftmax, wide_p.data(), wide_v.data(), 1, classes);
+      for (std::size_t c = 0; c < classes; ++c) {
+        const auto rough = static_cast<long double>(values[c]), fine = static_cast<long double>(wide_v[c]);
+        CHECK(std::abs(rough - truth(c, weight)) <= 1e-5L * std::abs(truth(c, weight)));
+        CHECK(std::abs(fine - truth(c, 1)) <= 1e-13L * std::abs(truth(c, 1)));
+      }
+    }
+  }
+
   TEST_CASE("the constants of every head bound slopes and curvatures over all margins, and are reached") {
     for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax})
       for (const std::size_t classes : {2U, 3U, 9U}) {
@@ -200,7 +230,7 @@ TEST_SUITE("unit") {
         const FencedArray<double> slopes(size, true, 0.5), squares(classes, true, 0);
         const FencedArray<float> rough(size, true, 0.5F), alone(size, true, 0.5F), values(size, true, 0),
             again(size, true, 0);
-        const FencedArray<ShortFloat> kept(size, true, 0), rough_kept(size, true, 0);
+        const FencedArray<float> kept(size, true, 0), rough_kept(size, true, 0);
         const std::vector<double> margin_error(classes + kSlopeSlack);
         for (std::size_t k = 0; k < size; ++k) {
           slopes.data()[k] = static_cast<double>(k % classes) / 8;
@@ -225,7 +255,7 @@ TEST_SUITE("unit") {
             CHECK(slopes.data()[k] == doctest::Approx(slope).epsilon(1e-14));
             CHECK(static_cast<double>(rough.data()[k]) == doctest::Approx(slope).epsilon(1e-5));
             CHECK(static_cast<double>(alone.data()[k]) == doctest::Approx(p).epsilon(1e-5));
-            CHECK(static_cast<double>(to_float(kept.data()[k])) == doctest::Approx(p).epsilon(0.004));
+            CHECK(static_cast<double>(kept.data()[k]) == doctest::Approx(p).epsilon(1e-6));
             CHECK(std::abs(rough_kept.data()[k] - kept.data()[k]) <= 1);
             total += p;
             mean += p * static_cast<double>(k % 5);

@@ -312,7 +312,7 @@ TEST_SUITE("unit") {
     world.splits[1] = "none";
     const TempDir dir;
     world.import(dir / "s");
-    const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+    LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
     const auto statuses = [&](const std::vector<std::string>& lines) {
       std::string text;
       for (const RequestStatus status : store.resolve(testing::requests_of(lines)).statuses)
@@ -347,7 +347,7 @@ TEST_SUITE("unit") {
     tiny.test.clear();
     testing::write_store(dir / "bare", tiny);
     const auto status = [&](const char* name, const std::string& line) {
-      const LiveStore store(dir / name, Access::read, ample_budget(), release_ledger());
+      LiveStore store(dir / name, Access::read, ample_budget(), release_ledger());
       return std::string(name_of(store.resolve(testing::requests_of({line})).statuses.at(0)));
     };
     CHECK(status("bare", "set-label 0 0") == "no-labels");
@@ -414,6 +414,7 @@ TEST_SUITE("unit") {
     world.splits.resize(nodes, "train");
     world.nodes = nodes;
     for (NodeId node = 19; node + 1 < nodes; ++node) world.edges.insert({node, node + 1});
+    world.named = true;  // files of names stay, though those of cleared nodes that name them are written anew
     const TempDir dir;
     world.import(dir / "s");
     testing::propagate_store(dir / "s", testing::tiny_spec(2, false));
@@ -429,7 +430,10 @@ TEST_SUITE("unit") {
         lines.push_back(line);
         if (node % 3 == 0) lines.push_back("set-label " + std::to_string(node) + " none");
         if (node % 3 == 1) lines.push_back("move-split " + std::to_string(node) + " test");
-        if (node % 100 == 5) lines.push_back("node " + std::to_string(node));
+        if (node % 100 == 5) {
+          lines.push_back("node " + std::to_string(node));
+          world.unnamed.insert(node);
+        }
         if (node % 200 == 5) lines.push_back("set-label " + std::to_string(node) + " 2");
       }
       MemoryBudget budget(std::uint64_t{34} << 20);

@@ -36,10 +36,10 @@ std::atomic<std::uint64_t> most_free = 0;
 
 }  // namespace
 
-/// Stands for the C library's function, by which std::filesystem asks.
-extern "C" int statvfs(const char* path, struct statvfs* out) noexcept {
-  static const auto real = reinterpret_cast<int (*)(const char*, struct statvfs*)>(::dlsym(RTLD_NEXT, "statvfs"));
-  const int result = real(path, out);
+/// Stands for the C library's function, by which storage/io/entry.cpp asks.
+extern "C" int fstatvfs(int descriptor, struct statvfs* out) noexcept {
+  static const auto real = reinterpret_cast<int (*)(int, struct statvfs*)>(::dlsym(RTLD_NEXT, "fstatvfs"));
+  const int result = real(descriptor, out);
   if (result == 0 && most_free > 0) out->f_bavail = std::min<fsblkcnt_t>(out->f_bavail, most_free / out->f_frsize);
   return result;
 }

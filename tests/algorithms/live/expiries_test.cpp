@@ -1,7 +1,8 @@
-// tests/algorithms/live/expiries_test.cpp - edges that are to go at a given time: the note outlives crashes, checkpoints and purges
-// as long as the edge does, and once it was acted on the store is an import of what is left.
+// tests/algorithms/live/expiries_test.cpp - edges, nodes and features that are to go at a given time: the note outlives crashes,
+// checkpoints and purges as long as what it is about, and once it was acted on the store is an import of what is left.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <random>
@@ -35,28 +36,57 @@ using testing::TempDir;
 /// What the notes should be, kept beside the world by plain loops.
 struct Notes {
   ChangedWorld world;
-  std::map<std::pair<NodeId, NodeId>, Millis> times;
+  std::map<Edge, ExpiryNote> times;
+
+  /// Whether there is what a note is about.
+  [[nodiscard]] bool has(Edge item) {
+    if (item.u < item.v) return world.edges.contains({item.u, item.v});
+    if (item.u == item.v) return world.has(item.u);
+    bool any = world.labels[item.v] != -1;
+    for (std::uint32_t c = 0; c < world.columns; ++c) any |= world.value(item.v, c) != 0;
+    return any;
+  }
 
   /// Whether the line changes anything.
   bool apply(const std::string& line) {
     const Request request = parse_request(line).value();
-    const std::pair<NodeId, NodeId> edge{static_cast<NodeId>(std::min(request.u, request.v)),
-                                         static_cast<NodeId>(std::max(request.u, request.v))};
-    if (request.kind == RequestKind::expire_edge) {
-      if (!world.edges.contains(edge)) return false;
-      if (request.value == "never") return times.erase(edge) > 0;
+    const auto u = static_cast<NodeId>(request.u), v = static_cast<NodeId>(request.v);
+    if (sets_expiry(request.kind)) {
+      const Edge item = request.kind == RequestKind::expire_edge   ? Edge{std::min(u, v), std::max(u, v)}
+                        : request.kind == RequestKind::expire_node ? Edge{u, u}
+                                                                   : Edge{kNoNode, u};
+      if (!has(item)) return false;
+      if (request.value == "never") return times.erase(item) > 0;
       const Millis time = read_time(request.value).value();
-      return !times.contains(edge) || times.at(edge) != time ? (times[edge] = time, true) : false;
+      if (times.contains(item) && times.at(item).time == time) return false;
+      times[item] = {time, request.id};
+      return true;
     }
     const bool changes = world.apply(line);
-    std::erase_if(times, [&](const auto& one) { return !world.edges.contains(one.first); });
+    std::erase_if(times, [&](const auto& one) { return !has(one.first); });
     return changes;
+  }
+
+  /// All whose time has come by then go, as their notes say.
+  void expire(Millis by) {
+    std::vector<std::pair<Millis, Edge>> due;
+    for (const auto& [item, note] : times)
+      if (note.time <= by) due.emplace_back(note.time, item);
+    std::sort(due.begin(), due.end());
+    for (const auto& [time, item] : due) {
+      if (!times.contains(item)) continue;  // it went with another one
+      if (item.u < item.v)
+        apply("edge " + std::to_string(item.u) + " " + std::to_string(item.v));
+      else
+        apply((item.u == item.v ? "node " : "feature ") + std::to_string(item.v));
+      CHECK_FALSE(times.contains(item));
+    }
   }
 };
 
-std::vector<EdgeExpiry> listed(const Notes& notes) {
-  std::vector<EdgeExpiry> all;
-  for (const auto& [edge, time] : notes.times) all.push_back({{edge.first, edge.second}, time});
+std::vector<Expiry> listed(const Notes& notes) {
+  std::vector<Expiry> all;
+  for (const auto& [item, note] : notes.times) all.push_back({item, note.time, note.id});
   return all;
 }
 
@@ -66,24 +96,34 @@ std::string edge_text(const std::pair<NodeId, NodeId>& edge) {
   return "edge " + std::to_string(edge.second) + " " + std::to_string(edge.first);
 }
 
-/// Lines that set expiries and take edges away again in every way.
+/// Lines that set expiries and take edges, nodes and features away again in every way.
 std::vector<std::string> expiring_lines(const ChangedWorld& world, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::vector<std::pair<NodeId, NodeId>> edges(world.edges.begin(), world.edges.end());
   std::vector<std::string> lines;
   while (lines.size() < count) {
     const std::pair<NodeId, NodeId>& edge = edges[random() % edges.size()];
-    const auto dice = random() % 12;
-    if (dice < 7)
-      lines.push_back(edge_text(edge) + " expires " + time_text(static_cast<Millis>(1 + random() % 9) * kDay));
-    else if (dice < 8)
-      lines.push_back(edge_text(edge) + " expires never");
+    const std::string node = std::to_string(random() % world.nodes);
+    const auto which = random() % 4;
+    const std::string what = which == 0 ? "node " + node : which == 1 ? "feature " + node : edge_text(edge);
+    const std::string id = random() % 2 == 0 ? " id=E" + std::to_string(lines.size()) : "";
+    const auto dice = random() % 15;
+    if (dice < 8)
+      lines.push_back(what + " expires " + time_text(static_cast<Millis>(1 + random() % 9) * kDay) + id);
+    else if (dice < 9)
+      lines.push_back(what + " expires never" + id);
     else if (dice < 10)
       lines.push_back(edge_text(edge));
     else if (dice < 11)
       lines.push_back("insert-" + edge_text(edge));
+    else if (dice < 12)
+      lines.push_back("node " + node);
+    else if (dice < 13)
+      lines.push_back("set-label " + node + " none");
+    else if (dice < 14)
+      lines.push_back("set-feature " + node + (random() % 2 == 0 ? " 0:0" : " 0:0.5"));
     else
-      lines.push_back("node " + std::to_string(random() % world.nodes));
+      lines.push_back("feature " + node);
   }
   return lines;
 }
@@ -101,7 +141,7 @@ TEST_SUITE("unit") {
         notes.world.order = order;
         notes.world.import(dir / "s");
         testing::propagate_store(dir / "s", testing::tiny_spec(2));
-        const std::vector<std::string> lines = expiring_lines(notes.world, 90, batch);
+        const std::vector<std::string> lines = expiring_lines(notes.world, 140, batch);
         std::size_t batches = 0, with_notes = 0;
         for (std::size_t at = 0; at < lines.size(); at += batch) {
           LiveStore store(dir / "s", Access::write, ample_budget(), release_ledger());
@@ -121,6 +161,8 @@ TEST_SUITE("unit") {
         }
         CHECK(with_notes > 3);
         REQUIRE(notes.times.size() > 3);
+        for (const auto kind : {is_node_item, is_feature_item})
+          CHECK(std::any_of(notes.times.begin(), notes.times.end(), [&](const auto& one) { return kind(one.first); }));
         CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
         static_cast<void>(testing::purge(dir / "s"));
         CHECK(read_manifest(dir / "s").expiries.has_value());
@@ -145,6 +187,8 @@ TEST_SUITE("unit") {
         std::istringstream text(testing::read_all(dir / "out" / "expiries.txt"));
         std::vector<std::string> told;
         for (std::string line; std::getline(text, line);) told.push_back(line);
+        CHECK(std::any_of(told.begin(), told.end(),
+                          [](const std::string& line) { return line.find(" id=E") < line.size(); }));
         LiveStore fresh(dir / "fresh", Access::write, ample_budget(), release_ledger());
         const std::vector<Request> requests = testing::requests_of(told);
         CHECK(fresh.apply(requests, fresh.resolve(requests), {}).changes.rejected == 0);
@@ -152,38 +196,38 @@ TEST_SUITE("unit") {
       }
   }
 
-  TEST_CASE("edges go when their time has come, the oldest first, and leave no note; a replay asks no clock") {
+  TEST_CASE("what is due goes, the oldest first, and leaves no note; a replay asks no clock") {
     const TempDir dir;
     Notes notes{changed_world(40, 3, 5, false), {}};
     notes.world.import(dir / "s");
     testing::propagate_store(dir / "s", testing::tiny_spec(2));
-    const std::vector<std::string> lines = expiring_lines(notes.world, 60, 4);
+    const std::vector<std::string> lines = expiring_lines(notes.world, 120, 4);
     Resources resources({std::uint64_t{1} << 30});
     {
       Writer writer(dir / "s", resources);
       StreamSession session(writer);
       static_cast<void>(session.send(testing::requests_of(lines)));
       for (const std::string& line : lines) notes.apply(line);
-      CHECK(session.expired(kDay - 1, 100).empty());
+      CHECK(session.expired(kDay - 1, 1000).empty());
       CHECK(session.next_expiry().has_value());
       Millis before = 0;
       for (const Request& request : session.expired(4 * kDay, 1000)) {
-        const Millis time = notes.times.at({static_cast<NodeId>(request.u), static_cast<NodeId>(request.v)});
+        const Millis time = read_time(request.value).value();
         CHECK(before <= time);
+        CHECK(text_of(request).find(" expired " + request.value) < text_of(request).size());
+        CHECK_FALSE(parse_request(text_of(request)).has_value());  // no sender writes it
         before = time;
       }
       for (std::vector<Request> due; !(due = session.expired(4 * kDay, 3)).empty();) {
         CHECK(due.size() <= 3);
         const BatchOutcome outcome = session.send(due);
-        CHECK(outcome.batch.changes.applied == due.size());
-        CHECK(outcome.batch.changes.edges_removed == due.size());
+        for (const RequestStatus status : outcome.batch.changes.statuses)
+          CHECK(
+              (status == RequestStatus::applied || status == RequestStatus::repeated));  // an edge of a node that went
       }
       CHECK(*session.next_expiry() > 4 * kDay);
     }  // as a crash leaves it
-    std::erase_if(notes.times, [&](const auto& one) {
-      if (one.second <= 4 * kDay) notes.world.edges.erase(one.first);
-      return one.second <= 4 * kDay;
-    });
+    notes.expire(4 * kDay);
     REQUIRE_FALSE(notes.times.empty());
     {
       const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
@@ -197,12 +241,49 @@ TEST_SUITE("unit") {
       CHECK_FALSE(session.next_expiry().has_value());
       session.close();
     }
-    for (const auto& one : notes.times) notes.world.edges.erase(one.first);
+    notes.expire(10 * kDay);
+    CHECK(notes.times.empty());
     CHECK_FALSE(read_manifest(dir / "s").expiries.has_value());
     static_cast<void>(testing::purge(dir / "s"));
     notes.world.import(dir / "fresh");
     testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
     CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "fresh"));
+  }
+
+  TEST_CASE("a note that is set anew while its removal waits keeps what it is about") {
+    const TempDir dir;
+    ChangedWorld world = changed_world(20, 3, 9, false);
+    world.edges.insert({1, 2});
+    world.labels[3] = 1;
+    world.import(dir / "s");
+    Resources resources({std::uint64_t{1} << 30});
+    Writer writer(dir / "s", resources);
+    StreamSession session(writer);
+    const auto statuses = [&](const std::vector<Request>& requests) {
+      std::string all;
+      for (const RequestStatus status : session.send(requests).batch.changes.statuses)
+        all += (all.empty() ? "" : " ") + std::string(name_of(status));
+      return all;
+    };
+    const std::vector<std::string> whats{"edge 1 2", "node 3", "feature 3"};
+    for (const std::string& what : whats) {
+      CAPTURE(what);
+      CHECK(statuses(testing::requests_of({what + " expires 2001-01-01"})) == "applied");
+      const std::vector<Request> due = session.expired(present_time(), 5);
+      REQUIRE(due.size() == 1);
+      CHECK(statuses(testing::requests_of({what + " expires never"})) == "applied");
+      CHECK(statuses(due) == "other-expiry");
+      CHECK(statuses(testing::requests_of({what + " expires 2002-01-01"})) == "applied");
+      CHECK(statuses(due) == "other-expiry");
+      CHECK(session.expired(present_time(), 5).size() == 1);
+      CHECK(statuses(testing::requests_of({what + " expires never"})) == "applied");
+    }
+    CHECK(statuses(testing::requests_of({"node 3 expires 2001-01-01", "feature 3 expires 2001-01-01"})) ==
+          "applied applied");
+    CHECK(statuses(session.expired(present_time(), 5)).starts_with("applied"));
+    CHECK_FALSE(session.next_expiry().has_value());
+    CHECK(statuses(testing::requests_of({"node 3 expires 2030-01-01", "feature 3 expires 2030-01-01"})) ==
+          "empty-node no-features");
   }
 
   TEST_CASE("a note of an edge that is not there is damage: its removal would be asked for again and again") {
@@ -214,7 +295,7 @@ TEST_SUITE("unit") {
       world.edges.erase({3, 4});
       world.import(dir / "s");
       const auto opens = [&](Edge edge) {
-        const std::vector<EdgeExpiry> notes{{edge, kDay}};
+        const std::vector<Expiry> notes{{edge, kDay}};
         Manifest manifest = read_manifest(dir / "s");
         manifest.expiries = write_expiries(dir / "s", notes);
         write_manifest(dir / "s", manifest);
@@ -254,6 +335,11 @@ TEST_SUITE("unit") {
     const Request request = parse_request("edge 1 2 expires 2030-01-01 id=T7").value();
     CHECK(text_of(request) == "edge 1 2 expires 2030-01-01T00:00:00.000Z id=T7");
     CHECK(parse_request(text_of(request)) == request);
+    for (const std::string line : {"node 5 expires 2030-01-01T00:00:00.000Z id=T8", "feature 5 expires never"}) {
+      const Request note = parse_request(line).value();
+      CHECK(text_of(note) == line);
+      CHECK(kind_name(note.kind) == "expires");
+    }
   }
 }
 

@@ -38,6 +38,7 @@ void import_again(const fs::path& folder, const ExportedStore& exported, const f
   options.scale = exported.scale;
   if (exported.has_names) options.ids = file("names.txt");
   if (exported.edges > 0) options.edges = file("edges.npy");
+  if (exported.edges == 2) options.edges->columns = "0,1";  // as the command that `export` prints has it
   if (exported.columns > 0 && exported.sparse)
     options.features = CsrInput{
         {file("features_indptr.npy"), file("features_indices.npy"), file("features_values.npy")}, exported.columns};

@@ -46,7 +46,9 @@ TEST_SUITE("unit") {
     CHECK(LiveStore(folder / "s", Access::read, budget, release_ledger()).sequence() == 2);
   }
 
-  TEST_CASE("a batch has room before it is resolved, and changed lists before it is acknowledged") {
+  TEST_CASE(
+      "a batch has room before it is resolved, edges of removed nodes too, and changed lists before it is "
+      "acknowledged") {
     const testing::TempDir folder;
     testing::Sample star;
     star.nodes = 3000;
@@ -54,12 +56,17 @@ TEST_SUITE("unit") {
     testing::add_features(star, 1, 1);
     testing::build_store(folder / "s", star);
     const std::vector<Request> hub{{RequestKind::remove_node, 0, 0}};
-    MemoryBudget little(std::uint64_t{200} << 10), ample(std::uint64_t{1} << 30);
+    MemoryBudget little(std::uint64_t{200} << 10), some(std::uint64_t{2} << 20), ample(std::uint64_t{1} << 30);
     const ThreadLimit two(2);  // more threads need more memory
     {
       LiveStore store(folder / "s", Access::write, little, release_ledger());
       CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)),
                            doctest::Contains("a smaller batch has fewer"), ResourceError);
+      CHECK_THROWS_WITH_AS(static_cast<void>(store.resolve(hub)), doctest::Contains("edges of removed nodes"),
+                           ResourceError);
+    }
+    {
+      LiveStore store(folder / "s", Access::write, some, release_ledger());
       CHECK_THROWS_WITH_AS(store.apply(hub, store.resolve(hub), {}), doctest::Contains("changed lists"), ResourceError);
     }
     LiveStore store(folder / "s", Access::write, ample, release_ledger());

@@ -11,6 +11,8 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
+#include "storage/formats/run_file.h"
+#include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"
@@ -32,23 +34,48 @@ std::vector<std::string> names_for(const Sample& sample, const std::string& pref
   return names;
 }
 
-/// Streams the requests and says which nodes have lost their names by then.
+/// Streams the requests and says which nodes have lost their names by then: those that were removed.
 std::set<NodeId> stream_and_lose(const fs::path& store, Sample& sample, const std::vector<Request>& requests) {
-  std::set<NodeId> cleared;
+  std::set<NodeId> lost;
   for (const Request& request : requests) {
-    const auto u = static_cast<NodeId>(request.u);
-    const auto row = sample.features.begin() + static_cast<std::ptrdiff_t>(std::size_t{u} * sample.columns);
-    const bool has_data =
-        std::any_of(row, row + sample.columns, [](float x) { return x != 0; }) || sample.labels[u] != kNoLabel;
-    if (request.kind == RequestKind::remove_node || (request.kind == RequestKind::remove_feature && has_data))
-      cleared.insert(u);
+    if (request.kind == RequestKind::remove_node) lost.insert(static_cast<NodeId>(request.u));
     testing::stream_sample(store, sample, {request}, 1, 0);
   }
-  std::erase_if(cleared, [&](NodeId node) {
-    return std::any_of(sample.edges.begin(), sample.edges.end(),
-                       [&](const auto& edge) { return edge.first == node || edge.second == node; });
-  });
-  return cleared;
+  return lost;
+}
+
+/// A store of the path ann - bob - cid and the node dan, all of which have features and labels, propagated.
+void write_four(const fs::path& store, bool all_rows = false) {
+  Sample sample;
+  sample.nodes = 4;
+  sample.columns = 3;
+  sample.classes = 2;
+  sample.edges = {{0, 1}, {1, 2}};
+  sample.features = {0.5F, 0, 0, 0, 0.5F, 0, 0, 0, 0.5F, 0.25F, 0.25F, 0};
+  sample.labels = {0, 1, 0, 1};
+  testing::import_sample(store, sample, {"none", FeatureType::f32, false, {"ann", "bob", "cid", "dan"}});
+  testing::propagate_store(store, testing::tiny_spec(1, all_rows));
+}
+
+/// Sends lines as one batch, and says what became of each.
+std::string send(LiveStore& live, const std::vector<std::string>& lines) {
+  const NodeNames& names = live.contents().order().names();
+  std::vector<Request> requests;
+  for (const std::string& line : lines)
+    requests.push_back(parse_request(line, [&](std::string_view word) { return names.read(word); }).value());
+  const BatchReport report = live.apply(requests, live.resolve(requests), {});
+  std::string text;
+  for (const RequestStatus status : report.changes.statuses)
+    text += (text.empty() ? "" : " ") + std::string(name_of(status));
+  return text;
+}
+
+/// The names of all nodes with blanks between; # and a number for those without one.
+std::string names_of(const LiveStore& live) {
+  std::string text;
+  for (NodeId user = 0; user < live.contents().num_nodes(); ++user)
+    text += (user == 0 ? "" : " ") + live.contents().order().names().text(user);
+  return text;
 }
 
 }  // namespace
@@ -76,11 +103,11 @@ TEST_SUITE("unit") {
         const NodeId user = contents.order().user(position);
         CHECK(contents.name(position) == importing.names[user]);
         CHECK(contents.order().text(position) == "node " + importing.names[user]);
-        CHECK(contents.order().names().number(importing.names[user]) == user);
-        CHECK(contents.order().names().number("#" + std::to_string(user)) == user);
+        CHECK(contents.order().names().find(importing.names[user]) == user);
+        CHECK(contents.order().names().read("#" + std::to_string(user)).id == user);
       }
       for (const char* const word : {"", "nobody", "17", "#", "#1x", "#-1"})
-        CHECK(contents.order().names().number(word) == kUnknownName);
+        CHECK(contents.order().names().read(word).id == kUnknownName);
     }
   }
 
@@ -109,10 +136,11 @@ TEST_SUITE("unit") {
       testing::propagate_store(dir / "s", testing::tiny_spec(2));
       std::vector<Request> requests = testing::random_requests(sample, 40, 3);
       for (const std::uint64_t node : {11U, 12U, 40U}) requests.push_back({RequestKind::remove_node, node, 0});
-      requests.push_back({RequestKind::insert_edge, 12, 50});  // it is removed and comes back: its name stays
+      requests.push_back({RequestKind::insert_edge, 12, 119});  // what comes to an empty node brings back no name
+      requests.push_back({RequestKind::remove_feature, 13, 0});
       const std::set<NodeId> lost = stream_and_lose(dir / "s", sample, requests);
       CHECK(lost.contains(11));
-      CHECK_FALSE(lost.contains(12));
+      CHECK(lost.contains(12));
 
       const std::string before = testing::digest_now(dir / "s");
       const PurgeReport report = testing::purge(dir / "s");
@@ -158,7 +186,7 @@ TEST_SUITE("unit") {
                            doctest::Contains("line 3: a node of the store has the name"), InputError);
       CHECK_THROWS_AS(purge("a\nb\na\n", 130), InputError);
       CHECK_THROWS_WITH_AS(purge("a\nb\nc\n", 122), doctest::Contains("nodes=123"), InputError);
-      CHECK_THROWS_AS(purge("a b\n", 130), InputError);
+      CHECK_THROWS_AS(purge("a,b\n", 130), InputError);
       CHECK(folder_bytes(dir / "s") == before);
       // One of them takes the name that a removed node had.
       const PurgeReport report = purge("a\n\n" + free + "\nd\n", 130);
@@ -204,6 +232,144 @@ TEST_SUITE("unit") {
     testing::import_sample(dir / "fresh", sample, importing);
     testing::propagate_store(dir / "fresh", testing::tiny_spec(1));
     CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "fresh"));
+  }
+
+  TEST_CASE(
+      "a name that its node has lost does not come back, whatever comes to the node, and whenever the store is "
+      "purged") {
+    const std::vector<std::vector<std::string>> later{{},
+                                                      {"insert-node #0 0.5 0 0"},
+                                                      {"set-label #0 1"},
+                                                      {"set-feature #0 1:0.25"},
+                                                      {"insert-edge #0 cid"},
+                                                      {"insert-edge #0 cid", "node #0"}};
+    for (const std::vector<std::string>& lines : later)
+      for (const bool all_rows : {false, true}) {
+        CAPTURE(lines.size());
+        const TempDir dir;
+        for (const char* const store : {"a", "b"}) {
+          write_four(dir / store, all_rows);
+          {
+            LiveStore live(dir / store, Access::write, ample_budget(), release_ledger());
+            CHECK(send(live, {"node ann"}) == "applied");
+            CHECK(names_of(live) == "#0 bob cid dan");
+            CHECK(live.contents().order().names().named() == 3);
+          }
+          if (*store == 'b') testing::purge(dir / store);
+          LiveStore live(dir / store, Access::write, ample_budget(), release_ledger());
+          if (!lines.empty()) CHECK(send(live, lines) == (lines.size() == 2 ? "applied applied" : "applied"));
+          CHECK(names_of(live) == "#0 bob cid dan");
+          CHECK(send(live, {"node ann", "insert-edge ann bob", "insert-edge bob ann", "edge ann cid expires never",
+                            "set-weight ann cid 1", "feature ann"}) ==
+                "id-outside id-outside id-outside id-outside id-outside id-outside");
+        }
+        CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
+        LiveStore(dir / "a", Access::write, ample_budget(), release_ledger()).checkpoint();
+        CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
+        for (const char* const store : {"a", "b"}) testing::purge(dir / store);
+        testing::check_same_store(dir / "a", dir / "b");
+        for (const auto& [file, bytes] : folder_bytes(dir / "a")) CHECK(bytes.find("ann") == std::string::npos);
+      }
+  }
+
+  TEST_CASE("no request but node takes a name") {
+    const TempDir dir;
+    write_four(dir / "s");
+    {
+      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      CHECK(send(live, {"feature ann", "edge ann bob", "set-label dan none", "set-feature dan 0:0", "feature cid"}) ==
+            "applied applied applied applied applied");
+      CHECK(names_of(live) == "ann bob cid dan");
+      live.checkpoint();
+    }
+    CHECK(read_manifest(dir / "s").version() ==
+          kLostNamesVersion);  // though none is lost: an older program would infer it
+    testing::purge(dir / "s");
+    LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+    CHECK(names_of(live) == "ann bob cid dan");
+    CHECK(send(live, {"node ann", "node ann", "node #0"}) == "applied id-outside repeated");
+    CHECK(send(live, {"node ann", "node #0"}) == "id-outside empty-node");
+  }
+
+  TEST_CASE(
+      "a word that was read while its node had the name is decided where it stands, also by who reads the journal") {
+    const TempDir dir;
+    write_four(dir / "s");
+    const auto read = [](const LiveStore& live, const std::string& line) {
+      return parse_request(line, [&](std::string_view word) { return live.contents().order().names().read(word); })
+          .value();
+    };
+    std::string digest;
+    {
+      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      const std::vector<Request> first{read(live, "insert-edge ann dan"), read(live, "node ann"),
+                                       read(live, "insert-edge bob ann")};
+      const std::vector<Request> second{read(live, "insert-edge dan ann"), read(live, "insert-edge #0 dan")};
+      CHECK(first[0].u_by_name);
+      CHECK(first[0].v_by_name);
+      CHECK_FALSE(second[1].u_by_name);
+      const BatchReport one = live.apply(first, live.resolve(first), {});
+      CHECK(one.changes.statuses ==
+            std::vector<RequestStatus>{RequestStatus::applied, RequestStatus::applied, RequestStatus::id_outside});
+      const BatchReport two = live.apply(second, live.resolve(second), {});
+      CHECK(two.changes.statuses == std::vector<RequestStatus>{RequestStatus::id_outside, RequestStatus::applied});
+      CHECK(one.changes.edges_removed == 0);  // how many went with the node is its degree
+      const NodeNames& names = live.contents().order().names();
+      CHECK(names.text_of(first[1]) == "node ann");  // as its sender knows it
+      CHECK(names.text_of(first[2], true) == "insert-edge bob ?");
+      CHECK(names.text_of(second[1]) == "insert-edge #0 dan");
+      digest = digest_text(content_digest(live));
+    }
+    {
+      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      CHECK(digest_text(content_digest(live)) == digest);
+      CHECK(live.replayed_status(3) == RequestStatus::id_outside);
+      CHECK(live.replayed_status(5) == RequestStatus::applied);
+      live.checkpoint();
+    }
+    CHECK(testing::digest_now(dir / "s") == digest);
+  }
+
+  TEST_CASE("in a store of an older program a cleared node without edges and data has lost its name, and no other") {
+    const TempDir dir;
+    write_four(dir / "s");
+    {
+      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      CHECK(send(live, {"node ann", "node bob", "insert-edge #1 cid"}) == "applied applied applied");
+      live.checkpoint();
+    }
+    Manifest manifest = read_manifest(dir / "s");
+    CHECK(manifest.version() == kLostNamesVersion);
+    CHECK(testing::read_all(dir / "s" / "manifest.json").find("\"lost_names\": true") != std::string::npos);
+    Changes changes = Contents(dir / "s", manifest).changes();
+    CHECK(changes.lost_names == std::vector<NodeId>{0, 1});
+    changes.lost_names.clear();
+    manifest.changes = write_changes(dir / "s", changes);
+    manifest.lists_lost_names = false;
+    manifest.journal.reset();
+    write_manifest(dir / "s", manifest);
+    {
+      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      CHECK(read_manifest(dir / "s").version() == kNamesVersion);
+      CHECK(names_of(live) == "#0 bob cid dan");
+      CHECK(send(live, {"insert-node #0 0.5 0 0"}) == "applied");
+      CHECK(names_of(live) == "#0 bob cid dan");
+      live.checkpoint();
+    }
+    CHECK(read_manifest(dir / "s").version() == kLostNamesVersion);
+    const Contents contents(dir / "s", read_manifest(dir / "s"));
+    CHECK(contents.changes().lost_names == std::vector<NodeId>{0});
+    // A list that cannot be is damage, and so is one without names.
+    changes = contents.changes();
+    changes.lost_names = {0, 4};
+    manifest = read_manifest(dir / "s");
+    manifest.changes = write_changes(dir / "s", changes);
+    CHECK_THROWS_AS(Contents(dir / "s", manifest), FormatError);
+    changes.lost_names = {2, 1};
+    manifest.changes = write_changes(dir / "s", changes);
+    CHECK_THROWS_AS(Contents(dir / "s", manifest), FormatError);
+    manifest.names.reset();
+    CHECK_THROWS_AS(static_cast<void>(parse_manifest(manifest_text(manifest), "m")), FormatError);
   }
 
   TEST_CASE("verify finds damaged names; repair makes the index anew, byte for byte, and names what is lost") {

@@ -61,8 +61,8 @@ void import_ordered(const TempDir& dir, const TinyStore& contents, const std::st
   options.features = file("x.npy", testing::npy("<f4", shape, contents.features));
   options.labels = file("labels", lines(contents.labels));
   options.classes = contents.classes;
-  options.train = file("train", lines(contents.train));
-  options.test = file("test", lines(contents.test));
+  options.train = file("train", "# nodes\n" + lines(contents.train));
+  options.test = file("test", "# nodes\n" + lines(contents.test));
   WorkMeter nobody;
   import_store(dir / order, options, ample_budget(), nobody);
 }

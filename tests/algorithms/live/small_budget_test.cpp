@@ -239,7 +239,7 @@ TEST_SUITE("unit") {
     for (NodeId source = 0; source < kSources; ++source) requests.push_back({RequestKind::remove_feature, source, 0});
     const ThreadLimit two(2);
     std::vector<testing::AllSums> sums;
-    for (const auto& [memory, way] : {std::pair(kAmple, "push"), {4 * kSmall, "recompute"}}) {
+    for (const auto& [memory, way] : {std::pair(kAmple, "push"), {5 * kSmall, "recompute"}}) {
       std::filesystem::copy(folder / "s", folder / way, std::filesystem::copy_options::recursive);
       MemoryBudget budget(memory);
       LiveStore live(folder / way, Access::write, budget, release_ledger());

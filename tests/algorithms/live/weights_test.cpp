@@ -42,7 +42,7 @@ ChangedWorld weighted_world(std::uint64_t seed, std::uint32_t most) {
   return world;
 }
 
-std::string statuses(const LiveStore& store, const std::vector<std::string>& lines) {
+std::string statuses(LiveStore& store, const std::vector<std::string>& lines) {
   std::string text;
   for (const RequestStatus status : store.resolve(testing::requests_of(lines)).statuses)
     text += std::string(name_of(status)) + " ";
@@ -64,7 +64,7 @@ TEST_SUITE("unit") {
     world.weights.erase({3, 4});
     const TempDir dir;
     world.import(dir / "s");
-    const LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
+    LiveStore store(dir / "s", Access::read, ample_budget(), release_ledger());
     CHECK(statuses(store, {"set-weight 2 1 4", "set-weight 1 2 5", "set-weight 1 2 5", "set-weight 1 2 10"}) ==
           "same-weight applied repeated weight-outside ");
     CHECK(statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 10", "insert-edge 4 3 weight 9",
@@ -76,7 +76,7 @@ TEST_SUITE("unit") {
     plain.edges.insert({1, 2});
     plain.edges.erase({3, 4});
     plain.import(dir / "plain");
-    const LiveStore without(dir / "plain", Access::read, ample_budget(), release_ledger());
+    LiveStore without(dir / "plain", Access::read, ample_budget(), release_ledger());
     CHECK(statuses(without, {"set-weight 1 2 1", "set-weight 1 2 2", "insert-edge 3 4 weight 2",
                              "insert-edge 3 4 weight 1"}) == "same-weight weight-outside weight-outside applied ");
     for (const char* const bad :

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/maintenance/purge_plan.h"
@@ -235,6 +236,16 @@ TEST_SUITE("unit") {
     world.stream({{RequestKind::remove_node, 7, 0}});
     CHECK(plan().trainings == 2);
     CHECK(plan().written_bytes > up_to_date.written_bytes);
+
+    SolverOptions by_default = testing::unseeded();
+    by_default.lambda = default_lambda({"exact", 200, 5, 4, by_default.head});
+    by_default.lambda_chosen = kDefaultLambda;
+    world.train("exact", by_default);
+    CHECK(plan({.always = true}).trainings == 1);
+    CHECK(plan({.nodes = 300}).trainings == 2);
+    world.train("exact");
+    CHECK(plan({.nodes = 300}).trainings == 1);
+    world.stream({{RequestKind::remove_node, 8, 0}});
 
     fs::rename(world.store / "certificates" / "signing-key", world.folder / "key");
     const PurgePlan planned = plan();

@@ -112,6 +112,32 @@ TEST_SUITE("unit") {
     check_one(altered("/terms/residual", 1e-9), false, "line 3: certificate 3 does not follow");  // taken for private
     check_one(altered("/version", "other"), false, "line 3: certificate 3 does not follow");
 
+    // Other words: who has a key of their own can sign any. In a line that is certified: others claim nothing.
+    const auto reworded = [&](const char* member, const Json& value) {
+      Json json = Json::parse(good[1]);
+      json[member] = value;
+      return with({good[0], sealed(trail.world, json), good[2], good[3]});
+    };
+    const Json last = Json::parse(good[1]);
+    check_one(reworded("not_covered", Json::array()), false, "line 2: not_covered lacks what T1 leaves open: what an ");
+    Json less = last["not_covered"], more = last["not_covered"];
+    less.erase(less.size() - 1);
+    more.push_back("nothing");
+    check_one(reworded("not_covered", less), false, "line 2: not_covered lacks what T1 leaves open: choices that");
+    check_one(reworded("not_covered", more), false, "line 2: not_covered is not in the words that T1 has");
+    for (const char* member : {"mechanism", "reference", "adjacency", "requests", "releases"})
+      check_one(reworded(member, "other"), false,
+                std::string("line 2: ") + member + " is not in the words that T1 has");
+    check_one(reworded("releases", "this"), false, "line 2: not_covered lacks what T1 leaves open: several releases");
+    check_one(reworded("withdraw", Json::array()), false, "line 2: withdraw does not end with the release before it");
+    check_one(reworded("withdraw", Json::array({last["withdraw"].back().get<std::string>() + "0"})), false, "withdraw");
+    check_one(reworded("withdraw", Json::array({"all of them", last["withdraw"].back()})), false,
+              "line 2: withdraw has something that is no id");
+
+    // Cut inside its last line, which is damage here, and what a crash leaves in a store.
+    write_file(trail.log, read_all(trail.log).substr(0, good[0].size() + 100));
+    check_one(verify_log(trail.log, {}, {}), true, "it was cut inside its last line, of which 99 bytes are there");
+
     // A log of another store, under the same key.
     TrainedStore third;
     third.train("newton", seeded(5));

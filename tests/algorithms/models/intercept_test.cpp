@@ -137,6 +137,22 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("on no row exact learns all zeros, from nothing as in a stream whose last row left") {
+    const TrainedStore world;
+    world.train("exact", with_intercept());
+    std::vector<Request> all;
+    const TrainingSet rows = world.rows();
+    for (const NodeId node : rows.nodes()) all.push_back({RequestKind::remove_node, node, 0});
+    world.stream(all, {"exact"});
+    const Matrix streamed = load_model(world.store, "exact").model.published;
+    world.train("exact", with_intercept());
+    const ModelRecord trained = load_model(world.store, "exact");
+    CHECK(trained.model.trained_rows == 0);
+    CHECK(trained.model.published == streamed);
+    CHECK(streamed == Matrix::Zero(streamed.rows(), streamed.cols()));
+    CHECK(world.verify().ok());
+  }
+
   TEST_CASE("training on no row is an error, and a model whose rows all left stays") {
     const TrainedStore world;
     world.train("newton", with_intercept());

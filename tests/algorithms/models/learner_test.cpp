@@ -250,7 +250,7 @@ TEST_SUITE("unit") {
     const TrainingSet& rows = learner.rows();
     const WorkingMemory memory = working_memory_within(rows.rows(), rows.classes(), kLearnerMemory);
     CHECK(memory.preconditioner > 0);
-    CHECK(memory.curvatures == rows.size() * rows.classes() * 2);
+    CHECK(memory.curvatures == rows.size() * rows.classes() * sizeof(float));
     CHECK(world.budget.used() == before + memory.total() + rows.size() * (rows.features() * sizeof(float) + 16));
   }
 

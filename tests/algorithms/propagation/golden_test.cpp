@@ -21,6 +21,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
+#include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/journal.h"
@@ -125,6 +126,16 @@ Changes example_sets() {
   return changes;
 }
 
+/// Node 0 was removed, and had a name.
+Changes example_loss() {
+  Changes changes;
+  changes.removed = {{0, 1}};
+  changes.inserted = {{1, 2}};
+  changes.cleared = {0};
+  changes.lost_names = {0};
+  return changes;
+}
+
 std::vector<JournalBatch> example_batches() {
   return {{0, ThresholdScale::absolute, {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_node, 2, 0}}},
           {0.001, ThresholdScale::paper, {{RequestKind::insert_edge, 1, 2}}},
@@ -210,10 +221,16 @@ TEST_SUITE("golden") {
     const FileEntry rows16 = write_example_rows(store);
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
     const NameEntries names = example_names(store);
+    const FileEntry labels =
+        write_named_labels(store, std::vector<std::int32_t>{0, kNoLabel, 1}, {"cat", "O'Brien, Pat"});
     const FileEntry changes = write_changes(store, example_changes());
     const FileEntry sets = write_changes(store, example_sets());
-    const std::vector<EdgeExpiry> ends{{{0, 1}, 1'790'000'000'123}, {{0, 2}, 0}};
+    const FileEntry loss = write_changes(store, example_loss());
+    const std::vector<Expiry> ends{{{0, 1}, 1'790'000'000'123}, {{0, 2}, 0}};
     const FileEntry expiries = write_expiries(store, ends);
+    const std::vector<Expiry> noted{
+        {{0, 1}, 1'790'000'000'123, "T7"}, {node_item(2), 1'790'000'000'124}, {feature_item(1), 0, "T9"}};
+    const FileEntry notes = write_expiries(store, noted);
     const FileEntry run = write_run(store, 1, 2, example_run(), [](NodeId node) {
       return node == 4 ? StateRow{kNarrowRow.data(), nullptr} : StateRow{nullptr, kWideRow.data()};
     });
@@ -254,6 +271,8 @@ TEST_SUITE("golden") {
     CHECK(list.name(2) == "bob");
     CHECK(index.find("ann") == 0);
     CHECK(index.find("") == kNoNode);
+    CHECK(read_labels(golden, labels, 3, 2) == std::vector<std::int32_t>{0, kNoLabel, 1});
+    CHECK(read_class_names(golden, labels, 3, 2) == std::vector<std::string>{"cat", "O'Brien, Pat"});
     const StatePartition partition(golden, state, 2, {0, 10}, 2);
     partition.verify();
     CHECK(partition.row(4).wide[0] == kWide);
@@ -267,7 +286,9 @@ TEST_SUITE("golden") {
     CHECK_FALSE(kept_rows.contains(2));
     CHECK(read_changes(golden, changes, {3, 0, 0}) == example_changes());
     CHECK(read_changes(golden, sets, {3, 3, 2}) == example_sets());
+    CHECK(read_changes(golden, loss, {3, 0, 0, 1, true}) == example_loss());
     CHECK(read_expiries(golden, expiries, 3) == ends);
+    CHECK(read_expiries(golden, notes, 3) == noted);
     const StoredRun again = read_run(golden, run, 1, 2, 7);
     CHECK(std::ranges::equal(again.wide_rows, kWideRow));
     CHECK(std::ranges::equal(again.narrow_rows, kNarrowRow));
@@ -325,7 +346,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 21);
+    CHECK(dumps == 24);
   }
 }
 

@@ -118,7 +118,7 @@ TEST_SUITE("unit") {
         {{kRemoveFeature, 6, 0}, applied},     {{kRemoveFeature, 6, 0}, repeated},
         {{kRemoveNode, 6, 0}, repeated},       {{kRemoveFeature, 4, 0}, applied},
         {{kRemoveNode, 4, 0}, applied},        {{kRemoveEdge, 3, 4, "T1"}, repeated},
-        {{kRemoveNode, 3, 0, "T1"}, known_id},
+        {{kRemoveEdge, 4, 3, "T1"}, known_id},
     };
     std::vector<Request> requests;
     for (const auto& [request, status] : decided) requests.push_back(request);

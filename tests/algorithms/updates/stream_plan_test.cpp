@@ -305,7 +305,8 @@ TEST_SUITE("unit") {
     CHECK(memory[1] < (std::uint64_t{2} << 20));
     MemoryBudget budget(64 << 10);
     LiveStore store(folder / "s", Access::read, budget, release_ledger());
-    const BatchChanges changes = store.resolve(requests);
+    const BatchChanges changes =
+        LiveStore(folder / "s", Access::read, testing::ample_budget(), release_ledger()).resolve(requests);
     CHECK_THROWS_AS((void)std::move(store).forecast(changes, 1), ResourceError);
   }
 }

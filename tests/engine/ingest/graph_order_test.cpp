@@ -107,8 +107,8 @@ ImportOptions full_input(const TempDir& dir, const testing::NamedGraph& graph, b
     options.features = InputFile{testing::write_file(dir / "x.npy", testing::npy("<f4", n, values)), {}};
   }
   options.labels = InputFile{testing::write_file(dir / "labels.txt", labels), {}};
-  options.train = InputFile{testing::write_file(dir / "train.txt", train), {}};
-  options.test = InputFile{testing::write_file(dir / "test.txt", test), {}};
+  options.train = InputFile{testing::write_file(dir / "train.txt", "# nodes\n" + train), {}};
+  options.test = InputFile{testing::write_file(dir / "test.txt", "# nodes\n" + test), {}};
   return options;
 }
 

@@ -146,8 +146,8 @@ std::string text_of(const ImportReport& report) {
   const auto maybe = [&](const auto& value) { value ? put(*value) : put("nothing"); };
   put(report.edges_read, report.self_loops, report.duplicates, report.unlabelled_split_ids, report.nodes, report.edges,
       report.max_weight, report.weight_sum, report.features, report.classes, report.order, report.bits_per_arc,
-      report.resumed.has_value(), report.one_way_edges, report.one_way_exact, report.ignored_weights,
-      report.feature_bytes, report.largest_norm);
+      report.resumed.has_value(), report.one_way_edges, report.one_way_exact, report.left_out.ignored,
+      report.left_out.zeros, report.feature_bytes, report.largest_norm);
   maybe(report.named);
   maybe(report.rows_scaled);
   maybe(report.empty_classes);

@@ -30,7 +30,7 @@ ImportedNames import_text(const std::filesystem::path& folder, const std::string
   MemoryBudget budget(memory);
   WorkMeter nobody;
   const InputFile file{write_file(folder / "ids.txt", text), {}};
-  ImportedNames imported = import_names(folder / "store", file, budget, nobody);
+  ImportedNames imported = import_names(folder / "store", file, std::nullopt, budget, nobody);
   CHECK(budget.used() == 0);
   return imported;
 }
@@ -131,10 +131,10 @@ TEST_SUITE("unit") {
     WorkMeter nobody;
     const NameList list(dir / "store", before.entries.names, 500);
     CHECK(rewrite_names(
-              dir / "store", list, 500, [](NodeId node) { return node % 3 != 0; }, nullptr, budget, nobody) ==
-          import_text(other.path(), rest).entries);
+              dir / "store", list, 500, [](NodeId node) { return node % 3 != 0; }, nullptr, std::nullopt, budget,
+              nobody) == import_text(other.path(), rest).entries);
     CHECK(rewrite_names(
-              dir / "store", list, 577, [](NodeId) { return true; }, nullptr, budget, nobody) ==
+              dir / "store", list, 577, [](NodeId) { return true; }, nullptr, std::nullopt, budget, nobody) ==
           import_text(larger.path(), whole + std::string(77, '\n')).entries);
     CHECK(write_name_index(dir / "store", list, budget, nobody) == before.entries.index);
   }

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -57,6 +59,22 @@ TEST_SUITE("unit") {
     CHECK(bounded({2, 2, 2, 2}) == std::vector<float>{0.5F, 0.5F, 0.5F, 0.5F});
     CHECK(bounded({0, 0}) == std::vector<float>{0, 0});
     CHECK(bounded({1 - 0x1p-30}) == std::vector<float>{1});
+  }
+
+  TEST_CASE("no zero keeps a sign, and nothing else changes") {
+    constexpr float kTiny = 0x1p-149F;  // a zero for processors that flush subnormal numbers
+    const auto rounded = [](std::vector<float> row, FeatureType type) {
+      round_to_type(row, type);
+      std::vector<std::uint32_t> bits;
+      for (const float value : row) bits.push_back(std::bit_cast<std::uint32_t>(value));
+      return bits;
+    };
+    const std::vector<float> row{-0.0F, 0.0F, -kTiny, kTiny, -1e-9F, -0.5F, -0.0F};
+    CHECK(rounded(row, FeatureType::f32) ==
+          std::vector<std::uint32_t>{0, 0, 0x80000001, 1, std::bit_cast<std::uint32_t>(-1e-9F), 0xBF000000, 0});
+    CHECK(rounded(row, FeatureType::f16) == std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0xBF000000, 0});
+    CHECK(has_signed_zero(row));
+    CHECK_FALSE(has_signed_zero(std::vector<float>{0, -kTiny, kTiny, -1, 1}));
   }
 
   TEST_CASE("a divisor: rows within it are divided by it, those above by their norm, which is returned") {

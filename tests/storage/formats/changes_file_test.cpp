@@ -6,8 +6,10 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <type_traits>
 #include <vector>
 
+#include "storage/formats/expiry_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/error.h"
@@ -15,6 +17,12 @@
 
 namespace unweave {
 namespace {
+
+// Files have these as they lie in memory. Room between members, or behind them, would bring bytes of the process into a file.
+static_assert(std::has_unique_object_representations_v<Edge>);
+static_assert(std::has_unique_object_representations_v<SetLabel>);
+static_assert(std::has_unique_object_representations_v<SetSplit>);
+static_assert(std::has_unique_object_representations_v<PackedExpiry>);
 
 SetRow row_of(NodeId node, const std::vector<float>& values) {
   return {node, std::make_shared<const std::vector<std::uint32_t>>(pack_row(values))};
@@ -65,6 +73,21 @@ TEST_SUITE("unit") {
     CHECK(counts.splits == 2);
     CHECK(counts.rows == 2);
     CHECK(counts.row_bytes >= 2 * 5 * sizeof(std::uint32_t));
+
+    // Lost names stand at the end where the manifest says that they do.
+    ChangesScope with_names = scope;
+    with_names.lost_names = true;
+    CHECK(read_changes(dir.path(), entry, with_names) == good);
+    Changes lost = good;
+    lost.lost_names = {0, 7};
+    const FileEntry of_lost = write_changes(dir.path(), lost);
+    CHECK(read_changes(dir.path(), of_lost, with_names) == lost);
+    CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), of_lost, scope)), FormatError);
+    for (const std::vector<NodeId>& wrong : {std::vector<NodeId>{10}, {3, 2}, {3, 3}}) {
+      lost.lost_names = wrong;
+      CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), write_changes(dir.path(), lost), with_names)),
+                      FormatError);
+    }
 
     const float infinity = std::numeric_limits<float>::infinity();
     const std::vector<std::function<void(Changes&)>> faults = {

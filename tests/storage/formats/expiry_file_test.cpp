@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/formats/manifest.h"
+#include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "support/temp_dir.h"
 
@@ -16,16 +17,37 @@ namespace {
 TEST_SUITE("unit") {
   TEST_CASE("expiries come back; edges out of order or of no nodes, and moments before 1970, are refused") {
     const testing::TempDir dir;
-    const std::vector<EdgeExpiry> good{{{0, 3}, 0}, {{0, 4}, 1'800'000'000'000}, {{2, 3}, 5}};
+    const std::vector<Expiry> good{{{0, 3}, 0}, {{0, 4}, 1'800'000'000'000}, {{2, 3}, 5}};
     const FileEntry entry = write_expiries(dir.path(), good);
     CHECK(read_expiries(dir.path(), entry, 5) == good);
     CHECK(count_expiries(entry) >= 3);
     CHECK(write_expiries(dir.path(), good) == entry);
     CHECK_THROWS_AS(static_cast<void>(read_expiries(dir.path(), entry, 4)), FormatError);
-    for (const std::vector<EdgeExpiry>& bad : std::vector<std::vector<EdgeExpiry>>{
-             {{{0, 4}, 1}, {{0, 3}, 1}}, {{{0, 3}, 1}, {{0, 3}, 2}}, {{{3, 3}, 1}}, {{{3, 1}, 1}}, {{{0, 1}, -1}}}) {
+    for (const std::vector<Expiry>& bad : std::vector<std::vector<Expiry>>{{{{0, 4}, 1}, {{0, 3}, 1}},
+                                                                           {{{0, 3}, 1}, {{0, 3}, 2}},
+                                                                           {{{5, 5}, 1}},
+                                                                           {{{kNoNode, 5}, 1}},
+                                                                           {{feature_item(1), 1}, {{0, 3}, 1}},
+                                                                           {{{3, 1}, 1}},
+                                                                           {{{0, 1}, -1}},
+                                                                           {{{0, 1}, 1, "a\tb"}},
+                                                                           {{{0, 1}, 1, "a\nb"}},
+                                                                           {{{0, 1}, 1, std::string(129, 'x')}}}) {
       const FileEntry wrong = write_expiries(dir.path(), bad);
       CHECK_THROWS_AS(static_cast<void>(read_expiries(dir.path(), wrong, 5)), FormatError);
+    }
+  }
+
+  TEST_CASE("nodes and features have notes as edges have, and the ids of those that set them") {
+    const testing::TempDir dir;
+    const std::vector<Expiry> notes{{{0, 3}, 1, "T1"}, {node_item(2), 2}, {{2, 4}, 3}, {feature_item(1), 4, "T4"}};
+    CHECK(read_expiries(dir.path(), write_expiries(dir.path(), notes), 5) == notes);
+    CHECK(text_of(note_request(notes[1])) == "node 2 expires 1970-01-01T00:00:00.002Z");
+    CHECK(text_of(removal_request(notes[3])) == "feature 1 expired 1970-01-01T00:00:00.004Z id=T4");
+    CHECK(text_of(removal_request(notes[0])) == "edge 0 3 expired 1970-01-01T00:00:00.001Z id=T1");
+    for (const Expiry& one : notes) {
+      CHECK(is_expired(removal_request(one)));
+      CHECK_FALSE(is_expired(note_request(one)));
     }
   }
 

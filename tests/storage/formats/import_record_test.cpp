@@ -4,9 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
+#include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/hex.h"
 #include "storage/io/store_folders.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
@@ -70,9 +74,25 @@ TEST_SUITE("unit") {
     for (const std::size_t length : {std::size_t{0}, std::size_t{1}, text.size() / 2, text.size() - 2})
       CHECK_THROWS_AS((void)parse_import_record(text.substr(0, length), "record"), FormatError);
     std::string other = text;
-    other.replace(other.find("\"version\": 1"), 12, "\"version\": 9");
+    other.replace(other.find("\"version\": 2"), 12, "\"version\": 9");
     testing::check_message(testing::message_of<FormatError>([&] { (void)parse_import_record(other, "record"); }),
                            {"record", "version"});
+  }
+
+  TEST_CASE("a record whose checksum is right is refused where a number of it is none, and nothing is freed twice") {
+    const auto text = nlohmann::ordered_json::parse(import_record_text(full_record()));
+    const auto with = [&](const char* pointer, const nlohmann::ordered_json& value) {
+      nlohmann::ordered_json json = text;
+      json["contents"][nlohmann::ordered_json::json_pointer(pointer)] = value;
+      const std::string contents = json["contents"].dump();
+      json["checksum"] = to_hex(checksum128(std::as_bytes(std::span(contents)), {}));
+      return json.dump();
+    };
+    CHECK(parse_import_record(with("/names/2", 8), "record").names->nodes == 8);
+    for (const char* const number : {"/names/2", "/names/3", "/given/arcs/whole", "/rows/above", "/features/0/1"}) {
+      CAPTURE(number);
+      CHECK_THROWS_AS((void)parse_import_record(with(number, "x"), "record"), FormatError);
+    }
   }
 
   TEST_CASE("a record that names a file outside the store is refused") {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
+#include "support/old_journal.h"
 #include "support/temp_dir.h"
 
 namespace unweave {
@@ -62,11 +64,49 @@ struct Sample {
   /// Reads the journal; `batches` counts whole records.
   JournalEnd read(std::size_t& batches) const {
     batches = 0;
-    return read_journal(folder.path(), entry, 5, [&](const JournalBatch&) { ++batches; });
+    return read_journal_parts(folder.path(), entry, 5,
+                              [&](const JournalBatch&, const RecordPart& part) { batches += part.last ? 1 : 0; });
   }
 };
 
 TEST_SUITE("unit") {
+  TEST_CASE("words that are no plain text are not taken, and read where an older program took them") {
+    const testing::TempDir folder;
+    Journal journal = Journal::create(folder.path(), kName, 5);
+    const FileEntry entry = journal.entry();
+    const auto batch = [](const std::string& id, const std::string& value) {
+      return JournalBatch{0, ThresholdScale::absolute, {{RequestKind::set_label, 1, 0, id, value}}, kTime};
+    };
+    for (const char* id : {"\xFF", "\xC2\x9B", "\xE2\x80\xAE", "a b", "a,b", "a\n"})
+      CHECK_THROWS_AS(journal.append(batch(id, "1")), UsageError);
+    CHECK_THROWS_AS(journal.append(batch("a", "\xFF")), UsageError);
+    const std::uint64_t record = journal.bytes();
+    CHECK(record == kHeader);
+    journal.append(batch("WORDS1", "VALUE"));
+    const std::filesystem::path file = folder.path() / "journal" / kName;
+    const std::string whole = testing::read_all(file);
+    for (const std::string id : {"a\xFF\x80",
+                                 "\xC2\x9B"
+                                 "2J",
+                                 "\xE2\x80\xAE"
+                                 "b"}) {
+      const std::string padded = id + std::string(6 - id.size(), '-');
+      testing::write_file(file, testing::with_words(whole, record, "WORDS1", padded));
+      std::string read;
+      const JournalEnd end =
+          read_journal(folder.path(), entry, 5, [&](const JournalBatch& found) { read += found.requests.at(0).id; });
+      CHECK(read == padded);
+      CHECK_FALSE(end.damaged);
+      CHECK(Journal::open(folder.path(), entry, 5).sequence() == 6);
+    }
+    // A clock before 1970, of a program that did not mind.
+    testing::write_file(
+        file, testing::with_words(whole, record, std::to_string(kTime), "-" + std::to_string(kTime).substr(1)));
+    std::int64_t time = 0;
+    static_cast<void>(read_journal(folder.path(), entry, 5, [&](const JournalBatch& found) { time = found.time; }));
+    CHECK(time == -790'000'000'123);
+  }
+
   TEST_CASE("whole records come back as they were appended") {
     const Sample sample;
     std::size_t batches = 0;
@@ -87,6 +127,7 @@ TEST_SUITE("unit") {
     JournalBatch named{0.5, ThresholdScale::code, {{RequestKind::remove_edge, 2, 3}, {RequestKind::remove_node, 4}}, 1};
     named.requests[0].id = "ticket-7";
     named.requests[1].value = "a value, with blanks";
+    named.requests[0].v_by_name = named.requests[1].u_by_name = true;
     journal.append(timed);
     const std::size_t second = journal.bytes();
     journal.append(named);
@@ -119,6 +160,58 @@ TEST_SUITE("unit") {
     Journal other = Journal::create(folder.path(), "other.log", 5);
     CHECK_THROWS_AS(other.append(named), UsageError);
     CHECK(other.sequence() == 5);
+  }
+
+  TEST_CASE(
+      "a record that is larger than what is read at a time comes in parts; damage of any of it is damage of all") {
+    const testing::TempDir folder;
+    Journal journal = Journal::create(folder.path(), kName, 5);
+    const FileEntry entry = journal.entry();
+    std::vector<Request> many(10'000, {RequestKind::remove_node, 1, 0}), long_ones;
+    for (std::size_t i = 0; i < many.size(); ++i) many[i].id = "T" + std::to_string(i);
+    for (std::uint64_t i = 0; i < 5; ++i)
+      long_ones.push_back({RequestKind::set_feature, i, 0, "", std::string(700'000, static_cast<char>('1' + i))});
+    journal.append(0, ThresholdScale::absolute, many, kTime);
+    const std::uint64_t second = journal.bytes();
+    journal.append(0.5, ThresholdScale::code, long_ones, kTime + 1);
+    std::vector<Request> found;
+    std::vector<RecordPart> parts;
+    std::size_t most = 0;
+    const auto take = [&](const JournalBatch& batch, const RecordPart& part) {
+      CHECK(batch.time == (part.sequence == 10'005 ? kTime : kTime + 1));
+      CHECK(batch.r_max == (part.sequence == 10'005 ? 0 : 0.5));
+      most = std::max(most, batch.requests.size());
+      found.insert(found.end(), batch.requests.begin(), batch.requests.end());
+      parts.push_back(part);
+    };
+    CHECK(read_journal_parts(folder.path(), entry, 5, take).bytes == journal.bytes());
+    many.insert(many.end(), long_ones.begin(), long_ones.end());
+    CHECK(found == many);
+    CHECK(most < 5000);
+    CHECK(parts.size() == 6);  // 4,096 and 4,096 and the rest; two and two and one
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      CHECK(parts[i].requests == (i < 3 ? 10'000 : 5));
+      CHECK(parts[i].end == (i < 3 ? second : journal.bytes()));
+      CHECK(parts[i].last == (i % 3 == 2));
+    }
+    CHECK(Journal::open(folder.path(), entry, 5).sequence() == 10'010);
+
+    const std::filesystem::path file = folder.path() / "journal" / kName;
+    const std::string bytes = testing::read_all(file);
+    for (const std::size_t at : {second + 30, second + 2'000'000, bytes.size() - 9}) {
+      CAPTURE(at);
+      std::string bad = bytes;
+      bad[at] = static_cast<char>(bad[at] ^ 1);
+      std::ofstream(file, std::ios::binary) << bad;
+      found.clear();
+      const JournalEnd end = read_journal_parts(folder.path(), entry, 5, take);
+      CHECK(found.size() == 10'000);  // nothing of a damaged one
+      CHECK(end.damaged);
+      const auto damage = find_journal_damage(folder.path(), entry, 5);
+      REQUIRE(damage);
+      CHECK(damage->bytes == second);
+      CHECK(damage->last == 10'005);
+    }
   }
 
   TEST_CASE("a last record that is cut short or unwritten was never acknowledged, and the next writer cuts it off") {

@@ -98,16 +98,52 @@ TEST_SUITE("unit") {
     for (const std::string& good :
          {std::string("a"), std::string("x_1-2:3@example.org"), std::string("\xc3\xbc\xe2\x82\xac"),
           std::string("\xf0\x9f\x98\x80"), std::string("-1"), std::string(255, 'z'), std::string("\xc2\xa0"),
-          std::string("a#")})
+          std::string("a#"), std::string("\xe2\x80\x8d"), std::string("O'Brien, Pat"), std::string("\"a\" b")})
       CHECK(name_fault(good) == nullptr);
-    for (const std::string& bad :
-         {std::string(), std::string(256, 'z'), std::string("#1"), std::string("a b"), std::string("a\tb"),
-          std::string("a,b"), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f"), std::string("\xc2\x85"),
-          std::string("\x80"), std::string("\xc3"), std::string("\xc0\x80"), std::string("\xe0\x80\x80"),
-          std::string("\xed\xa0\x80"), std::string("\xf4\x90\x80\x80"), std::string("\xf5\x80\x80\x80"),
-          std::string("\xe2\x82"), std::string("\xff")}) {
+    for (const std::string& bad : {std::string(),
+                                   std::string(256, 'z'),
+                                   std::string("#1"),
+                                   std::string(" a"),
+                                   std::string("a "),
+                                   std::string("a\tb"),
+                                   std::string("a\nb"),
+                                   std::string("a\0b", 3),
+                                   std::string("\x7f"),
+                                   std::string("\xc2\x85"),
+                                   std::string("\x80"),
+                                   std::string("\xc3"),
+                                   std::string("\xc0\x80"),
+                                   std::string("\xe0\x80\x80"),
+                                   std::string("\xed\xa0\x80"),
+                                   std::string("\xf4\x90\x80\x80"),
+                                   std::string("\xf5\x80\x80\x80"),
+                                   std::string("\xe2\x82"),
+                                   std::string("\xff"),
+                                   std::string("\xe2\x80\xae"),
+                                   std::string("a\xe2\x81\xa6"),
+                                   std::string("\xe2\x80\xa8"),
+                                   std::string("\xef\xbb\xbf"),
+                                   std::string("\xd8\x9c")}) {
       CAPTURE(bad);
       CHECK(name_fault(bad) != nullptr);
+    }
+  }
+
+  TEST_CASE("names that older programs took are whole and found; what they did not take is damage") {
+    const std::string turn = "\xe2\x80\xae", mark = "\xef\xbb\xbf";
+    const std::vector<std::string> older{"ann", turn + "bob", "", mark + "cyd", "\xe2\x80\xa8"};
+    const TempDir dir;
+    const NameEntries entries = write_names(dir.path(), older);
+    const NameList list(dir.path(), entries.names, static_cast<NodeId>(older.size()));
+    list.verify();
+    const NameIndex index(dir.path(), entries.index, list);
+    index.verify();
+    for (std::size_t i = 0; i < older.size(); ++i)
+      if (!older[i].empty()) CHECK(index.find(older[i]) == i);
+    for (const std::string& bad : {std::string("\xe2\x80\xae\xff"), std::string("a\xc2\x9b"), std::string("\x1b[2J")}) {
+      const TempDir other;
+      const NameEntries damaged = write_names(other.path(), {"ann", bad});
+      CHECK_THROWS_AS(NameList(other.path(), damaged.names, 2).verify(), FormatError);
     }
   }
 

@@ -46,11 +46,25 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(OrderFile(dir.path(), write_words(dir.path(), {0, 1, 0, 1}, 3), 2), FormatError);
     CHECK_THROWS_AS(OrderFile(dir.path(), write_words(dir.path(), {0, 1, 0}, 2), 2), FormatError);
     const OrderFile high(dir.path(), write_words(dir.path(), {2, 0, 0, 1}, 2), 2);
-    CHECK(high.position(1) == 0);
     CHECK_THROWS_AS(static_cast<void>(high.position(0)), FormatError);
+    CHECK_THROWS_AS(static_cast<void>(high.position(1)), FormatError);  // where node 0 stands
     CHECK_THROWS_AS(high.verify(), FormatError);
-    CHECK_THROWS_AS(OrderFile(dir.path(), write_words(dir.path(), {0, 0, 0, 1}, 2), 2).verify(), FormatError);
-    CHECK_THROWS_AS(OrderFile(dir.path(), write_words(dir.path(), {1, 0, 0, 1}, 2), 2).verify(), FormatError);
+  }
+
+  TEST_CASE("two ids at one position, or two positions of one id, are refused where they are asked for") {
+    const TempDir dir;
+    for (const std::vector<NodeId>& words :
+         {std::vector<NodeId>{0, 0, 2, 0, 1, 2}, {0, 1, 2, 0, 0, 2}, {1, 0, 2, 0, 1, 2}}) {
+      const OrderFile twice(dir.path(), write_words(dir.path(), words, 3), 3);
+      CHECK(twice.position(2) == 2);
+      CHECK(twice.user(2) == 2);
+      CHECK_THROWS_AS(twice.verify(), FormatError);
+      const auto all = [&](NodeId (OrderFile::*of)(NodeId) const) {
+        for (NodeId id = 0; id < 3; ++id) static_cast<void>((twice.*of)(id));
+      };
+      CHECK_THROWS_AS(all(&OrderFile::position), FormatError);
+      CHECK_THROWS_AS(all(&OrderFile::user), FormatError);
+    }
   }
 }
 

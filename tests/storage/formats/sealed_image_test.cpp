@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -207,14 +208,18 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a full disk is one clear error, for whoever asks next and for drain") {
+    const testing::TempDir dir;
     const Memory memory(2);
     WriteBehind queue(memory.span(), kSegment);
-    const auto full = std::make_shared<const File>(File::open_write("/dev/full"));
+    const auto full = std::make_shared<const File>(File::create(dir / "file"));
+    const int device = ::open("/dev/full", O_WRONLY);
+    REQUIRE(::dup2(device, full->descriptor()) >= 0);
+    ::close(device);
     queue.write(nullptr, full, 0, queue.take(), kSegment);
-    CHECK_THROWS_WITH_AS(queue.drain(),
-                         "/dev/full: cannot write: No space left on device; free some space on this disk and run the "
-                         "command again",
-                         ResourceError);
+    const std::string message = (dir / "file").string() +
+                                ": cannot write: No space left on device; free some space on this disk and run the "
+                                "command again";
+    CHECK_THROWS_WITH_AS(queue.drain(), message.c_str(), ResourceError);
     CHECK_THROWS_AS((void)queue.take(), ResourceError);
   }
 

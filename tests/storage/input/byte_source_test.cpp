@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
   TEST_CASE("missing files, folders, wrong names and wrong members are named") {
     const TempDir dir;
     check_message(message_of<DataError>([&] { ByteSource({dir / "absent", ""}); }), {"absent", "No such file"});
-    check_message(message_of<DataError>([&] { ByteSource({dir.path(), ""}); }), {dir.path().string(), "directory"});
+    check_message(message_of<DataError>([&] { ByteSource({dir.path(), ""}); }), {dir.path().string(), "no files"});
     check_message(message_of<DataError>([&] { ByteSource({write_file(dir / "x.gz", "1 2\n"), ""}); }), {"x.gz"});
     const auto zip = write_zip(dir / "a.npz", {{"x.npy", "1"}}, false);
     check_message(message_of<DataError>([&] { ByteSource({zip, "z"}); }), {"a.npz", "no member z", "x.npy"});

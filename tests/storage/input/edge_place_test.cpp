@@ -38,7 +38,7 @@ TakenEdges read_in_two(const InputFile& file, const EdgeOptions& options, std::s
         taken.weights.insert(taken.weights.end(), weights.begin(),
                              weights.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    taken.ignored = reader.ignored_weights();
+    taken.ignored = reader.left_out().ignored;
     place = reader.place();
   };
   read(*open_edges(file, options), some);
@@ -165,7 +165,7 @@ TEST_SUITE("unit") {
       std::vector<Edge> edges;
       EdgePlace place;
       for (const bool rest : {false, true}) {
-        NamedEdges reader(ByteSource(input), find, "names", false, 1);
+        NamedEdges reader(ByteSource(input), find, "names", 0, WeightRule(false, 1));
         if (rest) reader.go_on(place);
         NamedEdgeChunk chunk;
         for (int i = 0; (rest || i < pieces) && reader.next(chunk); ++i) {

@@ -72,12 +72,12 @@ TEST_SUITE("unit") {
     };
     wrong("0 1", {"no weight", "third number"});
     wrong("0 1 {}", {"no weight", "{'weight': W}"});
-    wrong("0 1 {'weight': 3, 'b': 1}", {"no weight"});
-    wrong("0 1 0", {"weight 0", "1 to 9", "leave out"});
+    wrong("0 1 {'weight': x, 'b': 1}", {"no weight"});
     wrong("0 1 10", {"weight 10", "declare a larger"});
-    wrong("0 1 -3", {"weight -3", "ignore-weights"});
+    wrong("0 1 -3", {"weight -3", "negative", "w.txt[0,1]"});
     wrong("0 1 2.5", {"weight 2.5", "ignore-weights"});
-    wrong("0 1 nan", {"weight nan"});
+    wrong("0 1 nan", {"weight nan", "finite"});
+    wrong("0 1 inf", {"weight inf", "finite"});
     wrong("0 1 99999999999", {"weight 99999999999"});
     wrong("0 1 x", {"0 1 x"});
     wrong("0 1 2 3", {"wrong column count", "instead of 3"});
@@ -95,13 +95,71 @@ TEST_SUITE("unit") {
       check_message(message_of<InputError>([&] { read_weighted({dir / name, ""}); }), parts);
     };
     wrong("b.mtx", banner + "8 8 1\n1 2 10\n", {"line 3", "weight 10"});
-    wrong("b.mtx", banner + "8 8 1\n1 2 0\n", {"line 3", "weight 0"});
     wrong("p.mtx", "%%MatrixMarket matrix coordinate pattern general\n8 8 1\n1 2\n", {"no weight"});
     const Weighted path{{{0, 1}, {1, 0}, {1, 2}, {2, 1}}, {9, 9, 4, 4}};
     CHECK(read_weighted({write_file(dir / "w.metis", "3 2 1\n2 9\n1 9 3 4\n2 4\n"), ""}) == path);
     wrong("w.metis", "3 2\n2\n1 3\n2\n", {"line 1", "no weight"});
     wrong("w.metis", "3 2 11\n1 2 9\n1 1 9 3 4\n1 2 4\n", {"line 1", "weights of nodes"});
     wrong("w.metis", "3 2 1\n2 10\n1 10 3 4\n2 4\n", {"line 2", "weight 10"});
+  }
+
+  TEST_CASE(
+      "a weight of 0 is no edge, whatever the format and the option; NaN, infinities and negative ones are errors") {
+    const TempDir dir;
+    using Ids = std::vector<std::int64_t>;
+    const auto weights = [&](double value) {
+      return InputFile{write_file(dir / "w.npy", npy("<f8", "(3,)", std::vector<double>{1, value, 1})), {}};
+    };
+    const auto file = [&](const char* name, const std::string& text) {
+      return InputFile{write_file(dir / name, text), {}};
+    };
+    const auto inputs = [&](const std::string& value) {
+      return std::vector<InputFile>{
+          file("e.txt", "5 1 1\n7 2 " + value + "\n1 5 1\n"),
+          file("a.txt", "5 1 {'weight': 1}\n7 2 {'since': 2, 'weight': " + value + "}\n1 5 {'weight': 1}\n"),
+          file("m.mtx", "%%MatrixMarket matrix coordinate real general\n8 8 3\n6 2 1\n8 3 " + value + "\n2 6 1\n"),
+          file("p.npy", npy("<i8", "(3, 2)", Ids{5, 1, 7, 2, 1, 5}))};
+    };
+    const auto read = [&](const InputFile& input, double value, bool ignore, std::uint32_t most, std::size_t piece) {
+      EdgeOptions options;
+      options.ignore_weights = ignore;
+      options.max_weight = most;
+      if (input.path.extension() == ".npy") options.weights = weights(value);
+      const auto reader = open_edges(input, options);
+      std::vector<Edge> edges(piece), all;
+      std::vector<std::uint32_t> some(most > 1 ? piece : 0);
+      while (const std::size_t count = reader->read(edges, some))
+        all.insert(all.end(), edges.begin(), edges.begin() + static_cast<std::ptrdiff_t>(count));
+      CHECK(reader->left_out().zeros == 1);
+      CHECK(reader->left_out().ignored == 0);
+      return all;
+    };
+    const std::vector<Edge> two{{5, 1}, {1, 5}};
+    for (const InputFile& input : inputs("0"))
+      for (const std::size_t piece : {1, 9}) {
+        CAPTURE(input.path);
+        CHECK(read(input, 0, true, 1, piece) == two);
+        CHECK(read(input, 0, false, 9, piece) == two);
+      }
+    CHECK(read(inputs("0.0")[2], 0, false, 1, 1) == two);  // a matrix whose other values are 1 has no weights
+    for (const double value : {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+      for (const InputFile& input : inputs(value < 0 ? "-1" : value > 1 ? "inf" : "nan"))
+        for (const bool ignore : {true, false}) {
+          CAPTURE(input.path);
+          check_message(message_of<InputError>([&] { read(input, value, ignore, ignore ? 1 : 9, 9); }), {"weight"});
+        }
+    const InputFile metis{write_file(dir / "z.metis", "3 2 1\n2 0\n1 0 3 4\n2 4\n"), {}};
+    for (const bool ignore : {true, false}) {
+      EdgeOptions options;
+      options.ignore_weights = ignore;
+      options.max_weight = ignore ? 1 : 9;
+      const auto reader = open_edges(metis, options);
+      std::vector<Edge> edges(9);
+      std::vector<std::uint32_t> some(ignore ? 0 : 9);
+      CHECK(reader->read(edges, some) == 2);
+      CHECK(reader->left_out().zeros == 2);
+      CHECK(reader->read(edges, some) == 0);
+    }
   }
 
   TEST_CASE("weights of arrays and archives") {

@@ -48,6 +48,48 @@ TEST_SUITE("unit") {
     CHECK(read_labels({zip, "labels"}) == std::vector<std::int32_t>{7});
   }
 
+  TEST_CASE("labels by the names of classes, as text") {
+    const TempDir dir;
+    const auto path = dir / "y";
+    const std::vector<std::string> names{"cat", "dog", "O'Brien, Pat", "#1", "solid state"};
+    std::vector<std::string> remarks;
+    const auto read = [&](const std::string& text) {
+      const InputFile file{
+          write_file(path, text), "", {}, [&](const std::string& sentence) { remarks.push_back(sentence); }};
+      const auto reader = open_labels(file, names.size(), EmptyLine::kMistake, names);
+      std::vector<std::int32_t> labels(16);
+      labels.resize(reader->read(labels));
+      return labels;
+    };
+    const std::vector<std::int32_t> all{0, 1, 2, 2, 3, 4, -1, -1};
+    CHECK(read("cat\n dog \r\nO'Brien, Pat\n\"O'Brien, Pat\"\n#1\n# a comment\nsolid state\n-1\nnan\n") == all);
+    CHECK(read("species\ncat\ndog\n") == std::vector<std::int32_t>{0, 1});  // no class, and nearly none
+    CHECK(remarks.size() == 1);
+    check_message(message_of<InputError>([&] { read("Cat\ndog\n"); }),
+                  {"line 1", "'Cat' is none of the classes 'cat', 'dog'", "did you mean 'cat'?"});
+    check_message(message_of<InputError>([&] { read("cat\nhorse\n"); }), {"line 2", "'horse'", "classes"});
+    check_message(message_of<InputError>([&] { read("cat\n0\n"); }), {"line 2", "'0' is none of the classes"});
+    const auto without = [&](const std::string& text) {
+      return message_of<InputError>([&] {
+        std::vector<std::int32_t> labels(16);
+        const InputFile file{
+            write_file(path, text), "", {}, [&](const std::string& sentence) { remarks.push_back(sentence); }};
+        (void)open_labels(file)->read(labels);
+      });
+    };
+    check_message(without("species\ncat\n\"a, b\"\n-1\ncat\n"),
+                  {"line 2", "'cat' is not a label", "declare them by classes='\"a, b\",cat'",
+                   "'species', was taken for a header"});
+    check_message(without("0\ncat\n"), {"line 2", "-1 for none"});
+    CHECK(without("0\ncat\n").find("classes=") == std::string::npos);  // where numbers are labels, words are no classes
+    const std::string array = npy<std::int64_t>("<i8", "(2,)", {0, 1});
+    CHECK(open_labels({write_file(path, array), ""}, 2, EmptyLine::kMistake, names)->count() == 2U);
+    check_message(message_of<InputError>([&] {
+                    (void)open_labels({path, ""}, 2, EmptyLine::kMistake, {"1", "2"});
+                  }),
+                  {"a class has the number 1 as its name", "as text"});
+  }
+
   TEST_CASE("labels as text: whole numbers with a point, and empty lines where they are nodes without a label") {
     const TempDir dir;
     const auto path = dir / "y";
@@ -111,7 +153,7 @@ TEST_SUITE("unit") {
     CHECK(read_node_ids({write_file(path, ""), ""}).empty());
     // Where nodes have names, # and a number is one that has none; other lines with # are remarks.
     const ReadId by_name = [](std::string_view word) {
-      return word == "ann" ? std::uint64_t{0} : word == "#4" ? std::uint64_t{4} : std::uint64_t{9};
+      return NodeWord{word == "ann" ? 0U : word == "#4" ? 4U : 9U, !word.starts_with('#')};
     };
     write_file(path, "# ids\n#4\nann\n#4 is new\n#\n#4x\n");
     CHECK(read_node_ids({path, ""}, 9, by_name) == std::vector<NodeId>{4, 0});
@@ -133,8 +175,8 @@ TEST_SUITE("unit") {
     CHECK(open_labels(headed)->read(labels) == 2);
     CHECK(remarks.size() == 2);
     write_file(path, "PAR1\x15\x04");
-    check_message(message_of<InputError>([&] { (void)open_labels({path, ""}); }), {"Parquet", "t['label']"});
-    check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}); }), {"Parquet", "ids.npy"});
+    check_message(message_of<InputError>([&] { (void)open_labels({path, ""}); }), {"Parquet", "labels.csv[COLUMN]"});
+    check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}); }), {"Parquet", "ids.csv"});
     const auto wrong = [&](const std::string& bytes, const std::vector<std::string>& parts) {
       write_file(path, bytes);
       check_message(message_of<InputError>([&] { (void)read_node_ids({path, ""}, 10); }), parts);

@@ -190,14 +190,13 @@ TEST_SUITE("unit") {
     CHECK(one.missing == std::vector<std::uint64_t>{1});
   }
 
-  TEST_CASE("tensors are read by names, in any order and beside others") {
+  TEST_CASE("tensors are read by names, in any order and of two types") {
     const WeightFiles files;
     const std::string bias = raw_bytes_of(kThreeIntercepts), weights = raw_bytes_of(coefficients({0, 1, 2}));
     const LinearModel read = files.read(
         tensor_file(R"({"__metadata__":{"format":"pt"},"bias":{"dtype":"F64","shape":[3],"data_offsets":[0,24]},)"
-                    R"("other":{"dtype":"BF16","shape":[4],"data_offsets":[24,32]},)"
-                    R"("weight":{"dtype":"F64","shape":[3,4],"data_offsets":[32,128]}}   )",
-                    bias + "8 bytes." + weights),
+                    R"("weight":{"dtype":"F64","shape":[3,4],"data_offsets":[24,120]}}   )",
+                    bias + weights),
         "W.safetensors");
     CHECK(read.coefficients == coefficients({0, 1, 2}));
     CHECK(read.intercepts == kThreeIntercepts);
@@ -278,7 +277,15 @@ TEST_SUITE("unit") {
     zip({{"coef.npy", weight_array(2, 4)}, classes({0}, "(1,)")}, {"shape (2, 4)", "1 x 4"});
     zip({{"coef.npy", weight_array(2, 4)}, classes({0, 1, 2, 3}, "(4,)")}, {"at most 3 classes"});
     zip({{"coef.npy", weight_array(2, 4)}, {"classes.npy", array_of({0, 1})}}, {"classes must be integers"});
+    zip({{"coef.npy", weight_array(2, 4)}, {"classes.npy", npy("<U1", "(2,)", std::vector<std::uint32_t>{'a', 'b'})}},
+        {"names of classes", "names.index(name) for name in clf.classes_", "in the order"});
     zip({{"coef.npy", "text"}}, {"W.npz[coef]"});
+    // What another program may read in the place of what was checked here.
+    zip({{"coef_.npy", weight_array(3, 4)}, {"coef_.npy", weight_array(3, 4)}}, {"two entries of the name coef_"});
+    zip({{"coef_.npy", weight_array(3, 4)}, {"coef_", weight_array(3, 4)}}, {"two entries of the name coef_"});
+    zip({{"coef_.npy", weight_array(3, 4)}, {"coef.npy", weight_array(3, 4)}}, {"array coef", "with coef_ alone"});
+    zip({{"coef_.npy", weight_array(3, 4)}, {"bias.npy", array_of(kThreeIntercepts)}, {"n_iter_.npy", array_of({1})}},
+        {"array n_iter_", "with coef_, bias alone"});
     const std::string whole =
         testing::read_all(write_zip(files.dir / "W.npz", {{"coef.npy", weight_array(3, 4)}}, false));
     for (const std::size_t length : {5, 60, 200})
@@ -300,7 +307,8 @@ TEST_SUITE("unit") {
     for (std::size_t length = 0; length < whole.size(); ++length)
       CHECK_THROWS_AS(static_cast<void>(files.read(whole.substr(0, length), "W.safetensors")), DataError);
     refused(std::string(8, '\xff') + whole, {"byte 0", "64 KiB"});
-    refused(tensor_file(std::string(60000, '['), ""), {"header", "JSON"});
+    refused(tensor_file(std::string(60000, '['), ""), {"header", "too deeply"});
+    refused(tensor_file("{", ""), {"header", "JSON"});
     refused(tensor_file("[1]", ""), {"header"});
     refused(tensor_file("{}", ""), {"no tensor weight"});
     refused(weight_of("3"), {"tensor weight"});
@@ -311,11 +319,21 @@ TEST_SUITE("unit") {
     refused(weight_of(R"({"dtype":"F64","shape":[3,4],"data_offsets":[96,0]})"), {"data_offsets"});
     refused(weight_of(R"({"dtype":"F64","shape":[3,4],"data_offsets":[4611686018427387904,4611686018427388000]})"),
             {"data_offsets"});
-    refused(weight_of(R"({"dtype":"F64","shape":[3,4],"data_offsets":[1000000,1000096]})"), {"cut short"});
+    refused(weight_of(R"({"dtype":"F64","shape":[3,4],"data_offsets":[1000000,1000096]})"), {"data_offsets"});
+    refused(whole.substr(0, whole.size() - 1), {"cut short"});
     refused(tensor_file(R"({"bias":{"dtype":"F64","shape":[3],"data_offsets":[0,24]},)"
                         R"("weight":{"dtype":"F64","shape":[3,4],"data_offsets":[16,112]}})",
                         data + data),
-            {"overlap"});
+            {"tensor weight", "data_offsets"});
+    // What another program may read in the place of what was checked here.
+    const std::string weight = R"("weight":{"dtype":"F64","shape":[3,4],"data_offsets":[0,96]})";
+    refused(
+        tensor_file("{" + weight + R"(,"weight":{"dtype":"F64","shape":[3,4],"data_offsets":[96,192]}})", data + data),
+        {"header", "stands there twice"});
+    refused(
+        tensor_file("{" + weight + R"(,"coef":{"dtype":"F64","shape":[3,4],"data_offsets":[96,192]}})", data + data),
+        {"tensor coef", "another program"});
+    refused(whole + "x", {"byte 96", "no tensor"});
     refused(tensor_file(R"({"bias":{"dtype":"F64","shape":[4],"data_offsets":[96,128]},)"
                         R"("weight":{"dtype":"F64","shape":[3,4],"data_offsets":[0,96]}})",
                         data + data),

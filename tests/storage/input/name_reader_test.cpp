@@ -39,8 +39,10 @@ void find(std::span<const std::string_view> names, NodeId* nodes) {
   }
 }
 
-std::vector<Edge> edges_of(const InputFile& file, bool ignore_weights = false) {
+std::vector<Edge> edges_of(const InputFile& file, bool ignore_weights = false,
+                           std::optional<IdsAre> ids_are = std::nullopt) {
   EdgeOptions options;
+  options.ids_are = ids_are;
   options.num_nodes = 4;
   options.ignore_weights = ignore_weights;
   const OpenedEdges opened = open_named_edges(file, options, find, "people.txt");
@@ -87,21 +89,43 @@ TEST_SUITE("unit") {
   TEST_CASE("what is no name is named with its place and a remedy") {
     const TempDir dir;
     const auto path = dir / "ids";
-    for (const auto& one : std::vector<std::pair<std::string, std::string>>{{"a b", "a blank"},
-                                                                            {"a,b", "a comma"},
-                                                                            {"#x", "begins with #"},
-                                                                            {std::string(256, 'x'), "longer than 255"},
-                                                                            {"\xff", "not UTF-8"},
-                                                                            {"a\x01", "control character"}})
+    for (const auto& one : std::vector<std::pair<std::string, std::string>>{
+             {"a ", "ends with a blank"},
+             {" a", "begins with a blank"},
+             {"#x", "begins with #"},
+             {std::string(256, 'x'), "longer than 255"},
+             {"\xff", "'\\xFF' is no name of a node: it is not UTF-8, at byte 0"},
+             {"a\xc2\x9b", "'a\\xC2\\x9B' is no name of a node: it has a control character, at byte 1"},
+             {"a\xe2\x80\xae"
+              "b",
+              "changes the direction of writing, at byte 1"},
+             {"\xe2\x80\xa8", "a separator of lines, at byte 0"},
+             {"a\x01", "control character"}})
       check_message(message_of<InputError>([&] {
                       names_of({write_file(path, "ok\n" + one.first + "\n"), {}});
                     }),
                     {path.string(), "line 2", one.second, "an empty line is a node without a name"});
     check_message(message_of<InputError>([&] {
-                    names_of({write_file(path, "a\n\"b\"\n"), {}});
+                    names_of({write_file(path, "a\n\"b\n"), {}});
                   }),
-                  {path.string(), "line 2", "'\"b\"' is in quotes", "write names without them"});
-    CHECK(names_of({write_file(path, "\"\nb\"\n"), {}}).size() == 2);
+                  {path.string(), "line 2", "quotes", "not closed"});
+    check_message(message_of<InputError>([&] {
+                    names_of({write_file(path, "a\nb,c\n"), {}});
+                  }),
+                  {path.string(), "line 2", "'b,c' may be one name, or several columns", path.string() + "[0]"});
+    for (const char* const first : {"id", "Name", "user_id", "0"}) {
+      CAPTURE(first);
+      InputFile file{write_file(path, std::string(first) + "\nann\n"), {}};
+      file.remark = [](const std::string&) {};
+      file.header_key = "ids";
+      check_message(message_of<InputError>([&] { names_of(file); }), {"line 1", first, "ids=no", "ids=yes"});
+      file.header = Header::no;
+      CHECK(names_of(file).size() == 2);
+      file.header = Header::yes;
+      CHECK(names_of(file) == std::vector<std::string>{"ann"});
+    }
+    CHECK(names_of({write_file(path, "\"O'Brien, Pat\"\nPat O'Brien\n\"the \"\"one\"\"\"\n\"\"\n"), {}}) ==
+          std::vector<std::string>{"O'Brien, Pat", "Pat O'Brien", "the \"one\"", ""});
     check_message(message_of<InputError>([&] {
                     names_of({write_file(path, testing::npy<char>("|S2", "(2,)", {'a', 0, 'a', ' '})), {}});
                   }),
@@ -136,10 +160,38 @@ TEST_SUITE("unit") {
       file.remark = [](const std::string&) {};
       CHECK(edges_of(file, true) == two);
     }
-    // Where the words of a header are names, it is an edge.
+    // Where the words of a line are names, it is an edge, unless columns are called so.
     CHECK(edges_of({write_file(path, "head bob\n"), {}}) == Edges{{3, 1}});
+    for (const char* const text : {"head head\nann bob\n", "head tail\nann bob\n"}) {
+      InputFile file{write_file(path, text), {}};
+      check_message(message_of<InputError>([&] { edges_of(file); }),
+                    {"line 1", "an edge, or the names of the columns"});
+      file.header = Header::yes;
+      CHECK(edges_of(file) == Edges{{0, 1}});
+    }
+    InputFile words{write_file(path, "user_a,user_b\nann,bob\n"), {}};
+    words.remark = [](const std::string&) {};
+    CHECK(edges_of(words) == Edges{{0, 1}});
+    CHECK(edges_of({write_file(path, "\"ann\",\"bob\"\nbob, \"17\"\n"), {}}) == two);
+    // What numbers are has to be said: names in every format, or positions in every format.
+    const auto numbers = testing::npy<std::int64_t>("<i8", "(1, 2)", {17, 17});
+    CHECK(edges_of({write_file(path, numbers), {}}, false, IdsAre::names) == Edges{{2, 2}});
+    const auto columns = testing::npy<std::int64_t>("<i8", "(2, 3)", {17, 17, 17, 17, 17, 17});
+    CHECK(edges_of({write_file(path, columns), {}}, false, IdsAre::names) == Edges{{2, 2}, {2, 2}, {2, 2}});
+    CHECK(edges_of({write_file(path, "2,ann\n1 \"17\"\n"), {}}, false, IdsAre::positions) == Edges{{2, 0}, {1, 2}});
+    check_message(message_of<InputError>([&] {
+                    edges_of({write_file(path, "ann bob\n4 ann\n"), {}}, false, IdsAre::positions);
+                  }),
+                  {"line 2", "outside the graph of 4 nodes"});
+    check_message(message_of<InputError>([&] {
+                    edges_of(
+                        {write_file(dir / "m.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 0\n"), {}},
+                        false, IdsAre::names);
+                  }),
+                  {"m.mtx", "rows and columns of a matrix are positions"});
     // Numbers in other formats are numbers of lines, and a text of numbers is one of names.
-    CHECK(edges_of({write_file(path, testing::npy<std::int64_t>("<i8", "(2, 2)", {0, 1, 1, 2})), {}}) == two);
+    CHECK(edges_of({write_file(path, testing::npy<std::int64_t>("<i8", "(2, 3)", {0, 1, 1, 1, 2, 2})), {}}) ==
+          Edges{{0, 1}, {1, 2}, {1, 2}});
     CHECK(edges_of({write_file(path, "17 17\n"), {}}) == Edges{{2, 2}});
     std::string many;
     for (int i = 0; i < 300'000; ++i) many += i % 2 == 0 ? "ann bob\n" : "bob 17\n";
@@ -155,7 +207,8 @@ TEST_SUITE("unit") {
     check_message(message("ann bob\nann zoe\n"), {"line 2", "'zoe'", "people.txt"});
     check_message(message("ann bob\n\n# x\nzoe bob\n"), {"line 4", "'zoe'"});
     check_message(message("zoe zac\nann bob\n"), {"line 1", "'zoe'"});  // no words that columns have
-    check_message(message("ann,\"bob\"\n"), {"line 1", "'\"bob\"'", "without quotes"});
+    check_message(message("ann,\"bob\n"), {"line 1", "quotes", "close them"});
+    check_message(message("ann,\"bo\"b\n"), {"line 1", "quotes"});
     check_message(message("ann\n"), {"line 1", "1 instead of 2"});
     check_message(message("ann bob 17 17\n"), {"line 1", "4 instead of 2"});
     check_message(message("ann bob 0.5\n"), {"line 1", "ignore-weights"});
@@ -171,7 +224,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     const ReadId read_id = [](std::string_view word) {
       const auto node = kNodes.find(word);
-      return node == kNodes.end() ? std::uint64_t{99} : node->second;
+      return NodeWord{node == kNodes.end() ? 99 : std::uint64_t{node->second}, true};
     };
     CHECK(read_node_ids({write_file(dir / "l", "bob\n# x\n17\n"), {}}, 4, read_id) == std::vector<NodeId>{1, 2});
     check_message(message_of<InputError>([&] {
@@ -181,7 +234,9 @@ TEST_SUITE("unit") {
     RequestReader reader(write_file(dir / "r", "edge ann,\tbob\nnode zoe\nnode\n"), read_id);
     Request request;
     CHECK(reader.next(request));
-    CHECK(request == Request{RequestKind::remove_edge, 0, 1});
+    Request by_names{RequestKind::remove_edge, 0, 1};
+    by_names.u_by_name = by_names.v_by_name = true;
+    CHECK(request == by_names);
     CHECK(reader.text() == "edge ann bob");
     CHECK(reader.next(request));
     CHECK(request.u == 99);

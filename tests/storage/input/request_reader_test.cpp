@@ -6,6 +6,7 @@
 #include <string>
 
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 
@@ -96,7 +97,10 @@ TEST_SUITE("unit") {
         {"nodee 1", "there is no request 'nodee' (did you mean 'node'?)", "begins with edge, node, feature"},
         {"NODE 1", "there is no request 'NODE' (did you mean 'node'?)", "lower case"},
         {"1 2", "there is no request '1'", "begins with edge"},
-        {"node", "the node is missing", "write `node U`, where U is a whole number"},
+        {"node", "the node is missing", "or never), where U is a whole number"},
+        {"node 1 expire 2030-01-01", "'expire' is a word too many (did you mean 'expires'?)", "`node U expires T`"},
+        {"feature 1 expires soon", "'soon' is no moment", "`feature U expires T`"},
+        {"node 1 expired 2030-01-01", "'expired' is a word too many (did you mean 'expires'?)", "`node U`"},
         {"node 1.5", "'1.5' is no node id", "write `node U`"},
         {"node -1", "'-1' is no node id", "write `node U`"},
         {"node 1 2", "'2' is a word too many", "write `node U`"},
@@ -106,6 +110,12 @@ TEST_SUITE("unit") {
         {"edge 1 2 expires", "the moment is missing", "or never"},
         {"edge 1 2 expires soon", "'soon' is no moment", "2027-01-31"},
         {"edge 1 2 id=", "'id=' is no id: 1 to 128 bytes behind `id=`", "`edge U V`"},
+        {"edge 1 2 id=a\xFF", "'id=a\\xFF' is no id: it is not UTF-8, at byte 1", "`edge U V`"},
+        {"node 1 id=\xC2\x9B"
+         "2J",
+         "'id=\\xC2\\x9B2J' is no id: it has a control character, at byte 0", "`node U`"},
+        {"node 1 id=\xE2\x80\xAE", "'id=\\xE2\\x80\\xAE' is no id: it has a character that changes", "`node U`"},
+        {"set-label 1 0 id=\xEF\xBB\xBF", "'id=\\xEF\\xBB\\xBF' is no id: it has a byte order mark", "`set-label U C`"},
         {"edge 1 2 id=a b", "'b' stands behind the id, which ends a line", "`id=`"},
         {"set-feature 3", "the values are missing", "`set-feature U V1 .. VF`"},
         {"set-feature 3 1 x", "'x' is no finite number, nor a pair column:value", "`set-feature U C:V ..`"},
@@ -123,11 +133,11 @@ TEST_SUITE("unit") {
       CHECK_FALSE(parse_request(one.line, {}, &fault).has_value());
       CHECK(fault.what.starts_with(one.what));
       CHECK(fault.remedy.find(one.remedy) != std::string::npos);
-      CHECK(text_of(fault, one.line) == "not a request: '" + std::string(one.line) + "': " + fault.what);
+      CHECK(text_of(fault, one.line) == "not a request: '" + printable(one.line) + "': " + fault.what);
     }
     RequestFault fault;
     CHECK_FALSE(parse_request(
-                    "node", [](std::string_view) { return std::uint64_t{0}; }, &fault)
+                    "node", [](std::string_view) { return NodeWord(); }, &fault)
                     .has_value());
     CHECK(fault.what == "the node is missing");
   }

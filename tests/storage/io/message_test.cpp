@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/io/error.h"
+#include "storage/io/plain_text.h"
 
 namespace unweave {
 namespace {
@@ -53,15 +54,20 @@ TEST_SUITE("unit") {
           Keys{"requests", "name", "set"});
   }
 
-  TEST_CASE("texts without whole marks are shown as they are, whatever characters they hold") {
+  TEST_CASE("texts without whole marks are shown as they are, as far as terminals do not obey them") {
     for (const std::string text : {"", "--memory", "a\nb", "\x01", "\x01memory", "\x01\x03", "\x01two words\x03",
                                    "\x02\x03", "\x04", "\x05 \x04", "\x04verify", "a\x01/c\x02.npy", "\xff\xfe"}) {
       CAPTURE(text);
-      CHECK(plain(text) == text);
-      CHECK(shown(text, kTags) == text);
+      CHECK(plain(text) == printable(text));
+      CHECK(shown(text, kTags) == printable(text));
       CHECK(options_in(text).empty());
     }
-    CHECK(plain("/tmp/\x01/\x04: raise " + option("memory")) == "/tmp/\x01/\x04: raise memory");
+    CHECK(plain("/tmp/\x01/\x04: raise " + option("memory")) == "/tmp/\\x01/\\x04: raise memory");
+    const std::string path = "/tmp/\x1B[2J\xC2\x9B\xE2\x80\xAE\xFF";
+    const DataError error(path + ": cannot be read; run " + operation("verify " + path));
+    const std::string shown_path = "/tmp/\\x1B[2J\\xC2\\x9B\\xE2\\x80\\xAE\\xFF";
+    CHECK(std::string(error.what()) == shown_path + ": cannot be read; run `verify " + shown_path + "`");
+    CHECK(error.message().starts_with(path));
   }
 
   TEST_CASE("an error says its message in plain words, and keeps the marks and the keys") {

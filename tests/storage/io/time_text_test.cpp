@@ -5,6 +5,7 @@
 
 #include <array>
 #include <ctime>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -34,6 +35,21 @@ TEST_SUITE("unit") {
       CHECK(read_time(printed_by_c(time, "%Y-%m-%dT%H:%M:%SZ")) == time - time % 1000);
       CHECK(read_time(printed_by_c(time, "%Y-%m-%d")) == time - time % 86'400'000);
     }
+  }
+
+  TEST_CASE("what a wrong clock leaves is printed as a moment that can be read") {
+    const std::string last = "9999-12-31T23:59:59.999Z";
+    CHECK(read_time(last) == kLastMoment);
+    for (const Millis time : {kLastMoment, kLastMoment + 1, std::numeric_limits<Millis>::max()}) {
+      CHECK(time_text(time) == last);
+      CHECK(minute_text(time) == "9999-12-31T23:59Z");
+    }
+    for (const Millis time : {Millis{0}, Millis{-1}, std::numeric_limits<Millis>::min()}) {
+      CHECK(time_text(time) == "1970-01-01T00:00:00.000Z");
+      CHECK(minute_text(time) == "1970-01-01T00:00Z");
+    }
+    CHECK(present_time() > Millis{1'700'000'000'000});
+    CHECK(present_time() <= kLastMoment);
   }
 
   TEST_CASE("other texts are no moments") {

@@ -37,7 +37,7 @@ std::mutex mutex;  // order of the log = order of the calls
 
 /// A path below the watched folder, relative to it.
 struct Place {
-  char whole[PATH_MAX + 16];
+  char whole[PATH_MAX + 16] = "";
   const char* path = nullptr;  ///< null: not below the folder
   bool nameless = false;       ///< removed, but open
 
@@ -75,8 +75,9 @@ void place_of(int folder, const char* path, Place& place) {
     std::strncpy(place.whole, path, sizeof place.whole - 1);
     place.set_relative();
   } else if (folder != AT_FDCWD) {
-    place_of(folder, place);
-    if (place.path == nullptr) return;
+    place_of(folder, place);  // which may be the one that holds the watched folder
+    if (place.whole[0] == '\0') return;
+    place.path = nullptr;
     const std::size_t length = std::strlen(place.whole);
     place.whole[length] = '/';
     std::strncpy(place.whole + length + 1, path, sizeof place.whole - length - 2);
@@ -151,7 +152,8 @@ int resize(int file, off_t length) {
 
 int open_at(int folder, const char* path, int flags, mode_t mode) {
   Place place;
-  place_of(folder, path, place);
+  if ((flags & O_PATH) == 0)
+    place_of(folder, path, place);  // what is opened on the way to a file is no call of its own
   if (place.path == nullptr) return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
   const std::scoped_lock lock(mutex);
   if (fails(kOpen)) return -1;
@@ -272,17 +274,20 @@ int fallocate(int file, int mode, off_t offset, off_t length) {
   if (place.path != nullptr && fails(kResize)) return -1;
   return static_cast<int>(::syscall(SYS_fallocate, file, mode, offset, length));
 }
-int rename(const char* from, const char* to) noexcept {
+int renameat(int old_folder, const char* from, int new_folder, const char* to) noexcept {
   Place old_place, new_place;
-  place_of(AT_FDCWD, from, old_place);
-  place_of(AT_FDCWD, to, new_place);
-  const auto rename = [&] { return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)); };
+  place_of(old_folder, from, old_place);
+  place_of(new_folder, to, new_place);
+  const auto rename = [&] { return static_cast<int>(::syscall(SYS_renameat2, old_folder, from, new_folder, to, 0)); };
   if (old_place.path == nullptr || new_place.path == nullptr) return rename();
   const std::scoped_lock lock(mutex);
   if (fails(kRename)) return -1;
   const int result = rename();
   if (result == 0) log(Operation::Kind::rename, old_place.path, new_place.path);
   return result;
+}
+int rename(const char* from, const char* to) noexcept {
+  return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 int unlink(const char* path) noexcept {
   return remove_at(AT_FDCWD, path, 0);
@@ -298,15 +303,18 @@ int remove(const char* path) noexcept {
   const bool is_folder = ::lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
   return remove_at(AT_FDCWD, path, is_folder ? AT_REMOVEDIR : 0);
 }
-int mkdir(const char* path, mode_t mode) noexcept {
+int mkdirat(int folder, const char* path, mode_t mode) noexcept {
   Place place;
-  place_of(AT_FDCWD, path, place);
-  if (place.path == nullptr) return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+  place_of(folder, path, place);
+  if (place.path == nullptr) return static_cast<int>(::syscall(SYS_mkdirat, folder, path, mode));
   const std::scoped_lock lock(mutex);
   if (fails(kFolder)) return -1;
-  const auto result = static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+  const auto result = static_cast<int>(::syscall(SYS_mkdirat, folder, path, mode));
   if (result == 0) log(Operation::Kind::folder, place.path);
   return result;
+}
+int mkdir(const char* path, mode_t mode) noexcept {
+  return mkdirat(AT_FDCWD, path, mode);
 }
 int open(const char* path, int flags, ...) {
   va_list rest;

@@ -182,7 +182,21 @@ Corruption forge_sealed(const FullStore& store, const std::string& path, Random&
   std::string bytes = store.files.at(path);
   std::string what;
   const auto payload = get<std::uint64_t>(bytes, kPayloadLengthAt);
-  switch (random() % 6) {
+  switch (random() % 9) {
+    case 6:
+    case 7:
+    case 8:  // every number in range, and one of them there twice, or two of them exchanged
+      if (payload >= 2 * sizeof(std::uint32_t)) {
+        const std::size_t numbers = payload / sizeof(std::uint32_t);
+        const auto place = [&] { return kSealedHeaderBytes + sizeof(std::uint32_t) * (random() % numbers); };
+        const std::size_t from = place(), to = place();
+        const auto one = get<std::uint32_t>(bytes, from), other = get<std::uint32_t>(bytes, to);
+        what = "number at " + std::to_string(to) + " is that at " + std::to_string(from);
+        put(bytes, to, one);
+        if (random() % 3 == 0) put(bytes, from, other);
+        break;
+      }
+      [[fallthrough]];
     case 0:
       what = "kind, version or payload length ";
       change_bytes(bytes, 8, kParametersAt, random, what);
@@ -344,10 +358,18 @@ Corruption forge_certificate(const FullStore& store, const std::string& path, Ra
   return one;
 }
 
+/// Kinds of files have equal chances, however many files there are of one.
+const Files::value_type& any_kind(const Files& files, Random& random) {
+  std::map<std::string, std::vector<const Files::value_type*>> kinds;
+  for (const auto& one : files)
+    kinds[fs::path(one.first).parent_path() / fs::path(one.first).extension()].push_back(&one);
+  const auto& all = std::next(kinds.begin(), static_cast<std::ptrdiff_t>(random() % kinds.size()))->second;
+  return *all[random() % all.size()];
+}
+
 Corruption forge_any(const FullStore& store, Random& random) {
   while (true) {
-    const auto& [path, bytes] =
-        *std::next(store.files.begin(), static_cast<std::ptrdiff_t>(random() % store.files.size()));
+    const auto& [path, bytes] = any_kind(store.files, random);
     if (path == "manifest.json") return forge_manifest(store, random);
     if (bytes.starts_with(std::string("UNWEAVE\0j", 9))) return forge_journal(store, path, random);
     if (bytes.starts_with(std::string("UNWEAVE\0", 8))) return forge_sealed(store, path, random);

@@ -93,7 +93,7 @@ Files build_models(std::uint64_t seed) {
 Files build_kept(std::uint64_t seed) {
   const TempDir dir;
   const fs::path store = dir / "s";
-  import_sample(store, sparse_labels(seed), {"bfs", FeatureType::f32, false, {}});
+  import_sample(store, sparse_labels(seed), {"community", FeatureType::f32, false, {}});
   PropagationSpec spec = tiny_spec(2, false);
   spec.kept = {Keep::hops, FeatureType::f16, 2};
   propagate_store(store, spec);

@@ -90,7 +90,7 @@ TEST_SUITE("unit") {
     CHECK(run_words({"fail", "nothing"}).code == 0);
     check_failure({"fail", "usage"}, 1, "usage");
     check_failure({"fail", "boost"}, 1, "boost");
-    check_failure({"fail", "data"}, 2, "two lines");
+    check_failure({"fail", "data"}, 2, "two\\x0Alines");
     check_failure({"fail", "format"}, 2, "s/manifest.json: byte 8: is wrong");
     check_failure({"fail", "resource"}, 3, "resource");
     check_failure({"fail", "memory"}, 3, "out of memory");
@@ -181,6 +181,8 @@ TEST_SUITE("unit") {
     check_failure({"echo", "s", "--thread", "1"}, 1, "'--thread'");
     check_failure({"echo", "s", "--Batch", "7"}, 1, "'--Batch'");
     check_failure({"echo", "s", "--batch", "7", "--batch", "7"}, 1, "'--batch' is given more than once");
+    check_failure({"echo", "s", "--requests", "a=1", "--requests", "b=2"}, 1,
+                  "give it once, with commas: --requests a=1,b=2");
     check_failure({"echo", "s", "--json", "--json"}, 1, "'--json' is given more than once");
     check_failure({"echo", "s", "--nothing"}, 1, hint);
     check_failure({"echo", "s", "-b", "7"}, 1, "'-b'");

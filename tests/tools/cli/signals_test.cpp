@@ -59,7 +59,7 @@ TEST_SUITE("slow") {
     std::vector<float> features(std::size_t{20'000} * 32);
     std::vector<std::int32_t> labels(20'000);
     for (std::size_t i = 0; i < features.size(); ++i) features[i] = static_cast<float>(random() % 7) / 100;
-    std::string ids;
+    std::string ids = "# nodes\n";
     for (std::size_t i = 0; i < labels.size(); ++i) {
       labels[i] = static_cast<std::int32_t>(random() % 3);
       ids += std::to_string(i) + "\n";

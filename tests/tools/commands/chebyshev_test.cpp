@@ -56,7 +56,7 @@ TEST_SUITE("unit") {
     ok({"evaluate", store, "--retrain"});
     ok({"plan", store, "--solver", "langevin"});
     const std::string nodes = (dir / "nodes.txt").string(), z = (dir / "z.npy").string();
-    std::ofstream(nodes) << contents.test[0] << "\n";
+    std::ofstream(nodes) << "# nodes\n" << contents.test[0] << "\n";
     ok({"export", store, "--embeddings", z, "--nodes", nodes});
     std::ifstream file(z, std::ios::binary);
     CHECK(std::string(std::istreambuf_iterator<char>(file), {}).find("(1, 20)") != std::string::npos);

@@ -322,7 +322,7 @@ TEST_SUITE("slow") {
     const Clone clone;
     // A store like quickstart's, but of few columns: the examples take it as it comes.
     write_file(clone.dir / "e", "0 1\n1 2\n2 3\n3 4\n12 34\n4 5\n5 0\n");
-    std::string features, labels, train, test;
+    std::string features, labels, train = "# nodes\n", test;
     for (int u = 0; u < 200; ++u) {
       features += u % 2 == 0 ? "1 0.25\n" : "0.25 1\n";
       labels += std::to_string(u % 2) + "\n";

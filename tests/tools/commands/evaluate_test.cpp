@@ -38,8 +38,11 @@ struct Files {
         edges += std::to_string(u) + " " + std::to_string((u + kClasses * (random() % 40 + 1)) % kNodes) + "\n";
       (u < 150 ? train : test) += std::to_string(u) + "\n";
     }
-    for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
-             {"e.txt", edges}, {"y.txt", labels}, {"x.txt", features}, {"train.txt", train}, {"test.txt", test}})
+    for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{{"e.txt", edges},
+                                                                                     {"y.txt", labels},
+                                                                                     {"x.txt", features},
+                                                                                     {"train.txt", "# nodes\n" + train},
+                                                                                     {"test.txt", test}})
       write_file(dir / name, text);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return (dir / name).string(); }

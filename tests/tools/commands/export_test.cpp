@@ -100,7 +100,7 @@ TEST_SUITE("unit") {
       write_file(dir / "e", "0 1\n1 2\n2 3\n3 4\n2 4\n2 5\n");
       write_file(dir / "x", "1\n.5\n.25\n.125\n1\n1\n");
       write_file(dir / "y", "0\n-1\n1\n0\n-1\n1\n");
-      write_file(dir / "train", "0\n2\n3\n5\n");
+      write_file(dir / "train", "# nodes\n0\n2\n3\n5\n");
       REQUIRE(run({"import", path("s"), "--edges", path("e"), "--features", path("x"), "--nodes", "6", "--labels",
                    path("y"), "--split", "train=" + path("train"), "--order", order})
                   .code == 0);
@@ -165,6 +165,14 @@ TEST_SUITE("unit") {
     data.refused({"--model", data.file("w.npy")}, {"--solver", "newton, retrain"});
     data.refused({"--model", data.file("w.npy"), "--solver", "none"}, {"none"});
     data.refused({"--model", "-", "--solver", "newton"}, {"two files"});
+    for (const char* const mine : {"", "{\"mine\": 1}\n{\"of\": \"somebody who keeps it\"}\n"}) {
+      write_file(data.file("mine.jsonl"), mine);
+      data.refused({"--model", data.file("mine.npy"), "--solver", "newton"},
+                   {"mine.jsonl", "no certificate", "another name"});
+      CHECK(read_all(data.file("mine.jsonl")) == mine);
+      CHECK_FALSE(fs::exists(data.file("mine.npy")));
+    }
+    fs::remove(data.file("mine.jsonl"));
     data.refused({"--labels", data.file("y.npy"), "--solver", "newton"}, {"--solver needs --model"});
 
     // An outdated model is told of.

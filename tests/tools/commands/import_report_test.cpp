@@ -102,7 +102,7 @@ TEST_SUITE("unit") {
     CHECK(importer.import({"--edges", edges, "--nodes", "4"}).error.empty());
     CHECK(importer.import({"--edges", importer.file("f.txt", "0 2\n2 3\n")}).error.empty());
     CHECK(importer.import({"--edges", importer.file("g.txt", "0 0\n1 2\n")}).error.empty());
-    const std::string labels = importer.file("l.txt", "0\n1\n0\n1\n");
+    const std::string labels = importer.file("l.txt", "# labels\n0\n1\n0\n1\n");
     CHECK(importer.import({"--edges", edges, "--labels", labels}).error.empty());
   }
 
@@ -118,7 +118,7 @@ TEST_SUITE("unit") {
     CHECK(declared.json()["first_empty_classes"] == std::vector<int>{0, 3, 5});
     CHECK(has(importer.import({"--labels", ones, "--classes", "60"}, false).out,
               "57: 0, 3, 5, 6, 7, 8, 9, 10, 11, 12, ..."));
-    const Result good = importer.import({"--labels", importer.file("l.txt", "0\n1\n-1\n0\n")});
+    const Result good = importer.import({"--labels", importer.file("l.txt", "# labels\n0\n1\n-1\n0\n")});
     CHECK(good.json()["empty_classes"] == 0);
     CHECK(good.error.empty());
     CHECK(importer.import({"--nodes", "3"}).json()["empty_classes"].is_null());
@@ -127,12 +127,12 @@ TEST_SUITE("unit") {
 
   TEST_CASE("more than 1,000 classes are remarked upon, unless they were declared") {
     Importer importer;
-    const std::string labels = importer.file("l.txt", "0\n1000\n");
+    const std::string labels = importer.file("l.txt", "# labels\n0\n1000\n");
     const Result result = importer.import({"--labels", labels});
     CHECK(has(result.error, "the largest label, 1000, makes 1001 classes"));
     CHECK(result.json()["empty_classes"] == 999);
     CHECK(importer.import({"--labels", labels, "--classes", "1001"}).error.empty());
-    CHECK(importer.import({"--labels", importer.file("l.txt", "0\n999\n")}).error.empty());
+    CHECK(importer.import({"--labels", importer.file("l.txt", "# labels\n0\n999\n")}).error.empty());
   }
 
   TEST_CASE("weights are refused, or ignored and counted") {
@@ -175,7 +175,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a header whose first two columns are no ends is not taken for one of edges with weights") {
     Importer importer;
-    const std::string ids = importer.file("ids.txt", "0\n1\n2\n5\n");
+    const std::string ids = importer.file("ids.txt", "n0\nn1\nn2\nn5\n");
     for (const char* const lines :
          {"weight,source,target\n0,1,2\n5,2,0\n", "edge_id,src,dst\n0,1,2\n", "from,weight,to\n0,1,2\n"})
       for (const bool named : {false, true}) {
@@ -196,22 +196,24 @@ TEST_SUITE("unit") {
               .code == 2);
   }
 
-  TEST_CASE("a first line of names that looks like a header is told, where no edge speaks of it") {
+  TEST_CASE("a first line of names that looks like a header is asked about, and the answer holds") {
     Importer importer;
     const std::string ids = importer.file("ids.csv", "Node_ID\nann\nbob\n");
     const std::string edges = importer.file("e.csv", "ann,bob\n");
-    const Result told = importer.import({"--ids", ids, "--edges", edges});
-    CHECK(told.json()["nodes"] == 3);
-    CHECK(has(told.error,
-              "note: " + ids + ": the first line, 'Node_ID', is the name of node 0, of which no edge speaks"));
-    CHECK(has(importer.import({"--ids", ids}).error, "take the line out"));
-    CHECK(has(testing::run({"import", (importer.dir / "none").string(), "--ids", ids, "--labels",
-                            importer.file("y.csv", "label\n0\n1\n")})
-                  .error,
-              ids + " (lines, the first of which is 'Node_ID') says 3"));
-    CHECK(importer.import({"--ids", ids, "--edges", importer.file("f.csv", "Node_ID,bob\n")}).error.empty());
-    CHECK(importer.import({"--ids", importer.file("i", "ann\nid\n"), "--edges", importer.file("g", "id id\n")})
+    const Result asked = testing::run({"import", (importer.dir / "none").string(), "--ids", ids, "--edges", edges});
+    CHECK(asked.code == 2);
+    for (const char* const part : {"line 1", "'Node_ID'", "--header ids=no", "--header ids=yes"})
+      CHECK(has(asked.error, part));
+    CHECK(importer.import({"--ids", ids, "--edges", edges, "--header", "ids=no"}).json()["nodes"] == 3);
+    const Result told = importer.import({"--ids", ids, "--edges", edges, "--header", "ids=yes"});
+    CHECK(told.json()["nodes"] == 2);
+    CHECK(has(told.error, "skipped as a header line: 'Node_ID'"));
+    CHECK(importer.import({"--ids", importer.file("i", "ann\nid\n"), "--edges", importer.file("g", "ann ann\n")})
               .error.empty());
+    for (const std::string bad : {"maybe", "edges", "edges=maybe", "splits=yes", "valid=yes", "edges=yes,"}) {
+      CAPTURE(bad);
+      CHECK(testing::run({"import", (importer.dir / "none").string(), "--edges", edges, "--header", bad}).code == 1);
+    }
   }
 
   TEST_CASE("an import that fails leaves no folder behind that it made") {
@@ -229,8 +231,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("splits are printed with their sizes, without the ids that have no label") {
     Importer importer;
-    const std::string labels = importer.file("l.txt", "0\n1\n-1\n0\n");
-    const std::string train = importer.file("t.txt", "0\n1\n2\n"), test = importer.file("u.txt", "3\n");
+    const std::string labels = importer.file("l.txt", "# labels\n0\n1\n-1\n0\n");
+    const std::string train = importer.file("t.txt", "# nodes\n0\n1\n2\n"), test = importer.file("u.txt", "3\n");
     const std::vector<std::string> words{"--labels", labels, "--split", "train=" + train + ",test=" + test};
     const auto json = importer.import(words).json();
     CHECK(json["splits"]["train"] == 2);

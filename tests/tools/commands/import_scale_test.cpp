@@ -96,7 +96,7 @@ TEST_SUITE("unit") {
     for (const Words& input : inputs) {
       const Result refused = run(joined({"import", none, "--scale", "none"}, input));
       CHECK(refused.code == 2);
-      for (const char* part : {"row 0: norm 5 is above 1", "2 rows", "--scale 10", "--scale rows"})
+      for (const char* part : {"row 0: norm 5 is above 1", "2 rows", "--scale 16", "--scale rows"})
         CHECK(refused.error.find(part) != std::string::npos);
       CHECK(!std::filesystem::exists(none));
     }

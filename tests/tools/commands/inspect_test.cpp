@@ -216,7 +216,7 @@ TEST_SUITE("unit") {
     const std::string store = make_path_store(folder, false);
     const std::string file = (folder / "z.npy").string();
     std::ofstream(folder / "targets.txt") << "2\n0\n";
-    std::ofstream(folder / "other.txt") << "0\n1\n";
+    std::ofstream(folder / "other.txt") << "# nodes\n0\n1\n";
     std::ofstream(folder / "absent.txt") << "3\n";
     const auto failure = [&](std::vector<std::string> words) {
       words.insert(words.begin(), {"export", store});

@@ -121,8 +121,11 @@ TEST_SUITE("unit") {
     CHECK(nothing.out.starts_with("nothing to forget: no request was made since the import or the last purge"));
     CHECK_FALSE(says(nothing, "note"));
     CHECK(folder_bytes(store) == before);
-    CHECK(run({"purge", store, "--json"}).json() ==
-          nlohmann::json{{"purged", false}, {"requests", 0}, {"models_certified", nlohmann::json::array()}});
+    CHECK(run({"purge", store, "--json"}).json() == nlohmann::json{{"purged", false},
+                                                                   {"requests", 0},
+                                                                   {"models_certified", nlohmann::json::array()},
+                                                                   {"models_lost", nlohmann::json::array()},
+                                                                   {"models_uncertified", nlohmann::json::array()}});
 
     // A request that could not be applied has left its text in the journal.
     write_file(world.requests, "edge 5 5\n");

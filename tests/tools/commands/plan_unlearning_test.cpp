@@ -23,6 +23,7 @@ constexpr const char* kSolvers[] = {"langevin", "langevin-full", "descent-to-del
 /// A store of 90 isolated training rows: a removal moves no other row.
 std::string flat_store(const testing::TempDir& dir) {
   std::ofstream labels(dir / "y.txt"), split(dir / "t.txt"), edges(dir / "e.tsv");
+  split << "# nodes\n";
   std::string store = (dir / "s").string();
   edges << "98\t99\n";
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (100, 3), }";

@@ -50,7 +50,7 @@ struct ScoredWorld {
     write_file(dir / "e", edges);
     write_file(dir / "x", features);
     write_file(dir / "y", labels);
-    for (int i = 0; i < 3; ++i) write_file(dir / ("split" + std::to_string(i)), splits[i]);
+    for (int i = 0; i < 3; ++i) write_file(dir / ("split" + std::to_string(i)), "# nodes\n" + splits[i]);
     must({"import", store, "--edges", path("e"), "--features", path("x"), "--nodes", std::to_string(kNodes), "--labels",
           path("y"), "--classes", std::to_string(classes), "--order", order, "--split",
           "train=" + path("split0") + ",valid=" + path("split1") + ",test=" + path("split2")});
@@ -275,7 +275,7 @@ TEST_SUITE("unit") {
             list += std::to_string(u) + "\n";
             truth.push_back(labels[static_cast<std::size_t>(u)]);
           }
-        write_file(world.dir / "list", list);
+        write_file(world.dir / "list", "# nodes\n" + list);
         world.predict({"--nodes", world.path("list"), "--out", world.path("c.npy"),
                        head == "softmax" ? "--probabilities" : "--scores", world.path("s.npy")});
         check_split(metrics[names[split]], Npy<double>(world.path("s.npy")).values,
@@ -291,7 +291,7 @@ TEST_SUITE("unit") {
     write_file(dir / "e", "0 1\n2 3\n4 5\n6 7\n");
     write_file(dir / "x", "1\n1\n1\n1\n1\n1\n.5\n.5\n");
     write_file(dir / "y", "0\n1\n0\n1\n1\n0\n0\n1\n");
-    write_file(dir / "t", "0\n1\n2\n3\n4\n5\n");
+    write_file(dir / "t", "# nodes\n0\n1\n2\n3\n4\n5\n");
     ScoredWorld::must({"import", path("s"), "--edges", path("e"), "--features", path("x"), "--nodes", "8", "--labels",
                        path("y"), "--split", "train=" + path("t")});
     ScoredWorld::must({"propagate", path("s")});

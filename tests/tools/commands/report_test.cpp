@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/input_files.h"
@@ -133,6 +134,79 @@ TEST_SUITE("unit") {
     CHECK(summary["requests"] == 700);
     CHECK(summary["bytes"] == page.size());
     CHECK_FALSE(summary.contains("certificates"));
+  }
+
+  TEST_CASE("every model that follows a stream has its series, not only the first one") {
+    const TempDir dir;
+    std::string lines;
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      Json line = batch_line(i);
+      line["models"] = Json::array();
+      for (const auto& [name, share] : {std::pair("exact", 0.5), {"newton", 0.25}, {"<third>", 0.125}})
+        line["models"].push_back({{"name", name},
+                                  {"solver", name},
+                                  {"seconds_unlearn", share * static_cast<double>(i)},
+                                  {"certified", name != std::string("newton")},
+                                  {"claim", "T1"},
+                                  {"residual_bound", share / 1024},
+                                  {"budget", 1.0},
+                                  {"accuracy_test", share + static_cast<double>(i) / 1024}});
+      lines += line.dump() + "\n";
+    }
+    const std::string run_file = write_file(dir / "run.jsonl", lines).string();
+    const std::string page = report(dir, {run_file});
+    check_page(page);
+    for (const char* const part :
+         {"Accuracy by batch: exact", "Accuracy by batch: newton", "Accuracy by batch: &lt;third&gt;",
+          "Unlearning of the models", "batches of the streams: newton", "Test accuracy, last: newton",
+          "Unlearning a batch, mean: &lt;third&gt;", "Releases of every batch, model by model"})
+      CHECK_MESSAGE(shows(page, part), part);
+    CHECK(times_of(page, "<svg class=\"chart\"") == 5);  // three of accuracy, propagation, unlearning
+    for (const double share : {0.5, 0.25, 0.125})
+      CHECK(shows(page, "<data value=\"" + Json(share + 3.0 / 1024).dump() + "\">"));
+    CHECK(shows(page, "<small>0 certified</small>"));
+    CHECK(run({"report", run_file, "--out", (dir / "page.html").string(), "--json"}).json()["batches_certified"] == 0);
+    CHECK(run({"report", write_file(dir / "wrong.jsonl", R"({"batch":1,"last_request":1,"models":[3]})").string(),
+               "--out", (dir / "page.html").string()})
+              .code == 2);
+  }
+
+  TEST_CASE("requests of a store with their ids, and a headline until they are purged") {
+    const TempDir dir;
+    const std::string store = (dir / "s").string();
+    REQUIRE(run({"generate", store, "--model", "sbm", "--scale", "8", "--features", "4", "--classes", "2"}).code == 0);
+    REQUIRE(run({"propagate", store}).code == 0);
+    CHECK_FALSE(shows(report(dir, {store}), "Not purged yet"));
+    const auto stream = [&](const std::string& requests) {
+      REQUIRE(run({"stream", store, "--requests", write_file(dir / "requests", requests).string()}).code == 0);
+    };
+    stream("insert-edge 1 200 id=I\n");
+    std::string page = report(dir, {store});
+    CHECK_FALSE(shows(page, "Not purged yet"));  // nothing was removed
+    CHECK(shows(page, "<code>I</code>"));
+    std::string many;
+    for (int i = 0; i < 201; ++i) many += "node " + std::to_string(i) + " id=T" + std::to_string(i) + "\n";
+    stream(many + "node 3 id=<b>\n");
+    page = report(dir, {store});
+    check_page(page);
+    CHECK(shows(page, "Not purged yet: 201 requests have removed or replaced"));
+    CHECK(shows(page, "<h2 id=\"requests\">Requests</h2>"));
+    CHECK(times_of(page, "<tr><th scope=\"row\" class=\"text\"><code>") >= 200);
+    CHECK(shows(page, "<code>&lt;b&gt;</code>"));
+    CHECK(shows(page, "asked for the same and was applied"));
+    CHECK(shows(page, "<code>T200</code>"));
+    CHECK_FALSE(shows(page, "<code>T1</code>"));
+    CHECK(shows(page, "3 older requests are not shown"));
+    CHECK_FALSE(shows(page, "node 200"));
+    CHECK(report(dir, {store}) == page);
+    stream("node 210\n");
+    CHECK(shows(report(dir, {store}), "1 further request without an id of its own may have done so, too."));
+    REQUIRE(run({"purge", store}).code == 0);
+    page = report(dir, {store});
+    CHECK_FALSE(shows(page, "Not purged yet"));
+    CHECK(shows(page, ">purged</span>"));
+    stream("node 220\n");
+    CHECK(shows(report(dir, {store}), "Not purged yet: 1 request without an id may have removed"));
   }
 
   TEST_CASE("lines with few members, of several streams and of other commands") {

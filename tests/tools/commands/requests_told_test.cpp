@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -84,11 +85,92 @@ TEST_SUITE("unit") {
     REQUIRE(world.stream("edge 0 2 id=A\nedge 0 1 id=B\n").code == 0);
     const std::string told = run({"requests", world.store}).out;
     CHECK(has(told, "A: edge, rejected (absent-edge) at "));
-    CHECK(has(told, "nothing is left to do; send it again, mended, with another id\n"));
+    CHECK(has(told,
+              "there is no such edge: it was removed before, or never there; where an earlier request has removed it, "
+              "files hold it until a purge (`unweave purge " +
+                  world.store + "`)\n"));
     CHECK(has(told, "files still hold what it removed (`unweave purge " + world.store + "`)\n"));
     CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 2 requests\n");
     REQUIRE(world.stream("edge 1 2 id=C\n").code == 0);
     CHECK(run({"requests", world.store, "--forget-before", "2999-01-01"}).out == "forgotten: 1 request\n");
+  }
+
+  TEST_CASE("requests: a duplicate under another id tells what became of the one that did it") {
+    const PathStore world;
+    REQUIRE(world.stream("node 0 id=A\nnode 0 id=B\nmove-split 1 train id=C\n").code == 0);
+    REQUIRE(world.stream("node 0 id=D\n").code == 0);
+    const auto told = [&](const std::string& id) { return run({"requests", world.store, "--id", id}); };
+    for (const char* const id : {"B", "D"}) {
+      CHECK(has(told(id).out, "; request 1 (A) asked for the same and was applied at 2"));
+      CHECK(has(told(id).out, "; files still hold what it removed (`unweave purge " + world.store + "`)\n"));
+      CHECK_FALSE(has(told(id).out, "send it"));
+    }
+    CHECK(has(told("C").out, "; if more was meant, send it, mended, with another id\n"));
+    CHECK(run({"requests", world.store, "--pending", "--json"}).lines().size() == 3);
+    const Json before = run({"requests", world.store, "--id", "B", "--json"}).json();
+    CHECK(before.at("earlier").at("sequence") == 1);
+    CHECK(before.at("earlier").at("id") == "A");
+    CHECK(before.at("purged") == false);
+    CHECK(before.at("settled") == false);
+    REQUIRE(run({"purge", world.store}).code == 0);
+    CHECK(has(told("D").out, "; the store was purged since; nothing is left to do\n"));
+    CHECK(run({"requests", world.store, "--id", "D", "--json"}).json().at("settled") == true);
+    CHECK(run({"requests", world.store, "--pending"}).out.empty());
+  }
+
+  TEST_CASE("a line whose id stands for another request ends the stream; those before it are applied, none behind it") {
+    const PathStore world;
+    REQUIRE(world.stream("node 0 id=A\n").code == 0);
+    for (const char* const batch : {"1", "100"}) {
+      const std::string number = batch;
+      const Result told = world.stream(
+          "# a remark\nnode 0 id=A\nedge 1 2 id=B" + number + "\nnode 1 id=A\nnode 2 id=C\n", {"--batch", batch});
+      CHECK(told.code == 2);
+      CHECK(has(told.error, world.requests + ": line 4: the id A stands for another request already: request 1 (node), "
+                                             "acknowledged at 2"));
+      CHECK(has(told.error, "give this request an id of its own; `unweave requests " + world.store + " --id A` says"));
+      CHECK(has(told.error, "requests 1 to 2 of " + world.requests + " are acknowledged"));
+      CHECK(told.error.find("unweave: ") == told.error.rfind("unweave: "));  // one error, beside notes
+    }
+    CHECK(world.acknowledged() == 5);
+    const Result strict = world.stream("edge 0 1 id=S\nnode 1 id=A\n", {"--strict"});
+    CHECK(strict.code == 2);
+    CHECK(has(strict.error, "no request of " + world.requests + " is acknowledged"));
+    CHECK(has(world.stream("edge 0 1 id=T\nedge 1 0 id=T\nnode 2 id=T\n").error,
+              "line 3: the id T stands for line 1, which asks for something else"));
+    CHECK(world.acknowledged() == 7);
+    // What is read as it comes goes on without it.
+    const std::string bad = (world.dir / "bad").string();
+    const Result goes_on = world.stream("node 1 id=A\nedge 1 2 id=U\nnode 2 id=A\nnode 2 id=V\n",
+                                        {"--every", "1min", "--quarantine", bad, "--json"});
+    CHECK(goes_on.code == 0);
+    CHECK(goes_on.json().at("requests") == 2);
+    const std::string quarantined = read_all(bad);
+    CHECK(std::count(quarantined.begin(), quarantined.end(), '\n') == 2);
+    CHECK(has(quarantined, "\tnode 1 id=A\tthe id A stands for another request already: request 1 (node)"));
+    CHECK(has(quarantined, "\tnode 2 id=A\t"));
+    CHECK(run({"requests", world.store, "--id", "V"}).code == 0);
+  }
+
+  TEST_CASE("nodes and features expire as edges do, and are listed under the id of the note") {
+    const PathStore world;
+    REQUIRE(
+        world
+            .stream(
+                "node 0 expires 2001-01-01 id=N\nfeature 2 expires 2001-01-02T00:00Z id=F\nnode 1 expires 2999-01-01\n",
+                {"--quiet"})
+            .code == 0);
+    CHECK(run({"info", world.store, "--json"}).json().at("expiries") == 3);
+    const Result told = run({"stream", world.store, "--expired", "--json"});
+    CHECK(told.code == 0);
+    CHECK(told.json().at("nodes_removed") == 1);
+    CHECK(told.json().at("features_removed") == 1);
+    CHECK(run({"info", world.store, "--json"}).json().at("next_expiry") == "2999-01-01T00:00:00.000Z");
+    const std::string listed = run({"requests", world.store}).out;
+    CHECK(has(listed, "N: expires, applied at "));
+    CHECK(has(listed, "N: node that was to expire, applied at "));
+    CHECK(has(listed, "F: feature that was to expire, applied at "));
+    CHECK(run({"requests", world.store, "--id", "N", "--json"}).lines().at(1).at("expired") == true);
   }
 
   TEST_CASE("info tells the requests since the last purge") {
@@ -246,9 +328,9 @@ TEST_SUITE("unit") {
     const Result told = run({"stream", alone.store, "--expired"});
     CHECK(told.code == 0);
     CHECK(has(told.out, "all requests: 2 applied, 0 rejected"));
-    CHECK(has(run({"stream", alone.store, "--expired"}).error, "no edge's time has come"));
+    CHECK(has(run({"stream", alone.store, "--expired"}).error, "nothing has expired"));
     CHECK(Acknowledged("").text(false) ==
-          "edges of the batches that were printed are removed; the same command removes the others");
+          "what the batches that were printed speak of is removed; the same command removes the rest");
   }
 
   TEST_CASE("an input without requests says so on standard error") {

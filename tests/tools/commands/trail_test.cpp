@@ -81,7 +81,17 @@ TEST_SUITE("unit") {
     CHECK_FALSE(says(known, "note: "));
     CHECK(says(known, unchecked_words));
     for (const char* const label : {"arcs", "rows", "reader counts", "models"}) CHECK_FALSE(says(known, label));
-    CHECK(says(run({"verify", log("newton")}), unsigned_words));
+    CHECK_FALSE(says(known, "whose key signed it"));
+    const Result unkeyed = run({"verify", log("newton")});
+    CHECK(says(unkeyed, unsigned_words));
+    CHECK(says(unkeyed, "nor was whose key signed it"));
+    const std::string whole = testing::read_all(log("newton"));
+    write_file(log("newton"), whole.substr(0, whole.size() - 20));
+    const Result cut = run({"verify", log("newton"), "--public-key", key});
+    CHECK(cut.code == 2);
+    CHECK(cut.error.find("cut inside its last line") != std::string::npos);
+    CHECK_FALSE(says(cut, "all checks hold"));
+    write_file(log("newton"), whole);
 
     const Result unproved = run({"verify", log("finetune"), "--public-key", key});
     CHECK(unproved.code == 0);

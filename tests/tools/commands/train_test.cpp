@@ -42,7 +42,7 @@ struct Flat {
     }
     write_file(dir / "x.npy", npy("<f4", "(300, 2)", rows));
     write_file(dir / "y.txt", labels);
-    write_file(dir / "train.txt", lines(0, 200, 1));
+    write_file(dir / "train.txt", "# nodes\n" + lines(0, 200, 1));
     write_file(dir / "valid.txt", lines(200, 250, 1));
     write_file(dir / "test.txt", lines(250, 300, 1));
     std::string split = "train=" + (dir / "train.txt").string() + ",test=" + (dir / "test.txt").string();
@@ -95,6 +95,74 @@ TEST_SUITE("unit") {
     CHECK(after["training_rows"] == 100);
     CHECK(after["lambda"] == before["lambda"]);
     CHECK(contains(Flat::must({"plan", world.store, "--solver", "langevin"}).out, "langevin"));
+  }
+
+  TEST_CASE("train --weights auto: the levels that tell the classes are found, and the certificate says so") {
+    // One node of each pair has a class, the other one the feature that tells it.
+    const testing::TempDir dir;
+    const std::string store = (dir / "s").string();
+    constexpr int kPairs = 150;
+    std::vector<float> rows;
+    std::string edges, labels;
+    for (int u = 0; u < 2 * kPairs; ++u) {
+      const bool second = u % 3 == 2, tells = u >= kPairs;
+      rows.insert(rows.end(), {tells ? (second ? 0.6F : -0.6F) : 0.2F, static_cast<float>(u * 37 % 101) / 101});
+      labels += tells ? "-1\n" : second ? "1\n" : "0\n";
+      if (!tells) edges += std::to_string(u) + ' ' + std::to_string(u + kPairs) + '\n';
+    }
+    write_file(dir / "x.npy", npy("<f4", "(300, 2)", rows));
+    write_file(dir / "e.txt", edges);
+    write_file(dir / "y.txt", "# labels\n" + labels);
+    std::string split;
+    for (const auto& [name, first, last] : {std::tuple("train", 0, 90), {"valid", 90, 120}, {"test", 120, 150}}) {
+      write_file(dir / name, "# nodes\n" + lines(first, last, 1));
+      split += (split.empty() ? "" : ",") + std::string(name) + "=" + (dir / name).string();
+    }
+    Flat::must({"import", store, "--edges", (dir / "e.txt").string(), "--features", (dir / "x.npy").string(),
+                "--labels", (dir / "y.txt").string(), "--split", split});
+    Flat::must({"propagate", store, "--hops", "2", "--weights", "1,0,0"});
+    const Json own = Flat::must({"train", store, "--json", "--name", "own"}).json();
+    CHECK(own["level_weights"] == Json{1.0, 0.0, 0.0});
+    CHECK(own["level_weights_chosen"] == "propagation");
+    const Json tuned = Flat::must({"train", store, "--json", "--weights", "auto"}).json();
+    REQUIRE(tuned["level_weights_trials"].size() == 5);
+    Json best = tuned["level_weights_trials"][0];
+    CHECK(best["weights"] == own["level_weights"]);
+    CHECK(best["accuracy_valid"] == own["accuracy_valid"]);
+    for (const Json& trial : tuned["level_weights_trials"])
+      if (trial["accuracy_valid"] > best["accuracy_valid"]) best = trial;
+    CHECK(tuned["level_weights"] == best["weights"]);
+    CHECK(tuned["accuracy_valid"] == best["accuracy_valid"]);
+    CHECK(tuned["accuracy_test"] > own["accuracy_test"]);
+    const auto public_lines = [&] { return testing::lines_of(dir / "s" / "certificates" / "exact.jsonl"); };
+    CHECK(contains(public_lines().back(),
+                   "the choice of weights: it was tuned on data (validation at version 0), and stays"));
+
+    // Constants from then on, also after a purge; and the model is the one of these weights.
+    write_file(dir / "r.txt", "node 3\n");
+    Flat::must({"stream", store, "--requests", (dir / "r.txt").string(), "--solver", "exact"});
+    Flat::must({"purge", store});
+    write_file(dir / "r.txt", "node 4\n");
+    Flat::must({"stream", store, "--requests", (dir / "r.txt").string(), "--solver", "exact"});
+    const Json constants = Json::parse(public_lines().back())["constants"];
+    CHECK(constants["weights"]["chosen"] == "validation at version 0");
+    CHECK(constants["weights"]["value"] == best["weights"]);
+    CHECK(Flat::must({"verify", store}).code == 0);
+    std::string given;
+    for (const Json& weight : best["weights"]) given += (given.empty() ? "" : ",") + weight.dump();
+    CHECK(
+        Flat::must({"train", store, "--json", "--name", "given", "--weights", given}).json()["level_weights_chosen"] ==
+        "given");
+    CHECK(testing::read_all(dir / "s" / "models" / "given.model").size() > 0);
+    for (const char* name : {"exact", "given"})
+      Flat::must({"export", store, "--solver", "exact", "--name", name, "--model",
+                  (dir / (std::string(name) + ".npy")).string()});
+    CHECK(testing::read_all(dir / "exact.npy") == testing::read_all(dir / "given.npy"));
+
+    const Result blind = Flat(false).train({"--weights", "auto"});
+    CHECK(blind.code == 2);
+    CHECK(contains(blind.error, "--weights auto needs labelled nodes in the validation split"));
+    CHECK(run({"train", store, "--weights", "often"}).code == 1);
   }
 
   TEST_CASE("train --lambda auto: trials on the validation split, the best is taken, and the certificate says so") {

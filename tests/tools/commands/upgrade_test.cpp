@@ -29,7 +29,7 @@ TEST_SUITE("unit") {
     const testing::Result before = run({"info", store});
     CHECK(before.code == 2);
     CHECK(before.error.find(
-              "the store has version 4, this program reads version 5 to 9; bring it there by `unweave upgrade " +
+              "the store has version 4, this program reads version 5 to 11; bring it there by `unweave upgrade " +
               store + "`") != std::string::npos);
     const testing::Result upgraded = run({"upgrade", store, "--json"});
     CHECK(upgraded.code == 0);

@@ -7,6 +7,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,6 +42,18 @@ std::optional<std::vector<NodeId>> node_ids(const Ids& ids, std::uint64_t nodes)
   return out;
 }
 
+/// How long a call takes, from its construction on.
+class Stopwatch {
+ public:
+  [[nodiscard]] py::dict added_to(py::dict report) const {
+    report["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return report;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 template <class T>
 std::span<char> bytes_of(py::array_t<T>& array) {
   return {reinterpret_cast<char*>(array.mutable_data()), static_cast<std::size_t>(array.nbytes())};
@@ -48,16 +61,18 @@ std::span<char> bytes_of(py::array_t<T>& array) {
 
 py::dict import_arrays(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
   const ImportOptions how = import_options(options);
+  const Stopwatch watch;
   ImportReport report;
   run(machine, progress, [&] { report = import_store(store, how, machine.resources()); });
-  return dict_of(report);
+  return watch.added_to(dict_of(report));
 }
 
 py::dict generate(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
   const GenerateOptions how = generate_options(options);
+  const Stopwatch watch;
   BuildReport report;
   run(machine, progress, [&] { report = generate_store(store, how, machine.resources()); });
-  return dict_of(report);
+  return watch.added_to(dict_of(report));
 }
 
 py::dict info(Machine& machine, const py::object& progress, const Path& store, bool digest) {
@@ -67,6 +82,7 @@ py::dict info(Machine& machine, const py::object& progress, const Path& store, b
 }
 
 py::dict propagate(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
+  const Stopwatch watch;
   if (const std::optional<TileChoice> choice = tile_choice(options)) {
     std::optional<Reader> reader;
     run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
@@ -76,36 +92,40 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
       report = propagate_tiles(*reader, spec, *choice);
       reader.reset();
     });
-    return dict_of(report);
+    return watch.added_to(dict_of(report));
   }
   std::optional<Writer> writer;
   run_whole(machine, [&] { writer.emplace(store, machine.resources()); });
   const PropagationSpec spec = propagation_spec(options, writer->has_labels());
   const PropagateHow how = propagate_how(options);
   PropagateReport report;
+  std::uint64_t nodes = 0;
   run(machine, progress, [&] {
     report = writer->propagate(spec, {}, how);
+    nodes = writer->nodes();
     writer.reset();
   });
-  return dict_of(report);
+  return watch.added_to(dict_of(report, nodes));
 }
 
 py::dict train(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
   const TrainOptions how = train_options(options);
+  const Stopwatch watch;
   TrainedModel model;
   run(machine, progress, [&] { model = Writer(store, machine.resources()).train(how); });
-  return dict_of(model);
+  return watch.added_to(dict_of(model));
 }
 
 py::dict certify(Machine& machine, const py::object& progress, const Path& store, const Path& weights,
                  const std::optional<Path>& intercepts, const py::dict& options) {
   const TrainOptions how = train_options(options);
+  const Stopwatch watch;
   CertifiedModel model;
   run(machine, progress, [&] {
     Writer writer(store, machine.resources());
     model = certify_model(writer, {weights, intercepts}, how);
   });
-  return dict_of(model);
+  return watch.added_to(dict_of(model));
 }
 
 py::list audit(Machine& machine, const py::object& progress, const Path& store, const py::dict& options,
@@ -244,7 +264,7 @@ py::object names(Machine& machine, const py::object& progress, const Path& store
   py::list out;
   std::istringstream lines(text.str());
   for (std::string line; std::getline(lines, line);)
-    out.append(line.empty() ? py::object(py::none()) : py::object(py::str(line)));
+    out.append(line.empty() ? py::object(py::none()) : py::object(py::str(is_quoted(line) ? unquoted(line) : line)));
   return out;
 }
 
@@ -254,11 +274,34 @@ std::vector<std::uint64_t> numbers(Machine& machine, const Path& store, const st
     const Reader reader(store, machine.resources());
     if (!reader.names().given()) throw UsageError(store.string() + ": its nodes have numbers alone");
     for (const std::string& word : words) {
-      found.push_back(reader.names().number(word));
+      found.push_back(word.starts_with('#') ? reader.names().read(word).id : reader.names().find(word));
       if (found.back() >= reader.nodes()) throw UsageError("no node has the name '" + word + "'");
     }
   });
   return found;
+}
+
+/// Names of the classes; none where they have numbers alone.
+std::vector<std::string> class_names(Machine& machine, const Path& store) {
+  std::vector<std::string> names;
+  run_whole(machine, [&] { names = Reader(store, machine.resources()).class_names(); });
+  return names;
+}
+
+/// The nodes of a split, ascending; None where the store has no such split.
+py::object split(Machine& machine, const Path& store, const std::string& name) {
+  std::vector<NodeId> nodes;
+  bool given = false;
+  run_whole(machine, [&] {
+    const Reader reader(store, machine.resources());
+    const Manifest& manifest = reader.manifest();
+    nodes = nodes_of_split(reader, name);
+    given = !nodes.empty() || (name == "train" ? manifest.train : name == "valid" ? manifest.valid : manifest.test);
+  });
+  if (!given) return py::none();
+  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(nodes.size()));
+  std::copy(nodes.begin(), nodes.end(), out.mutable_data());
+  return std::move(out);
 }
 
 py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, const Path& store) {
@@ -324,13 +367,37 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   return out;
 }
 
+/// Margins or probabilities of rows in a file that are not in the store.
+py::array_t<double> predict_rows(Machine& machine, const py::object& progress, const Path& store,
+                                 const py::dict& selection, const Path& file, const std::string& what) {
+  const StoredModel model = read_model(store, model_selection(selection));
+  const std::size_t classes = model.facts().classes;
+  const Head head = model.facts().head;
+  std::optional<RowFile> rows;
+  run_whole(machine, [&] { rows.emplace(file.string(), model, machine.resources()); });
+  py::array_t<double> scores({static_cast<std::size_t>(rows->rows()), classes});
+  double* to_scores = scores.mutable_data();
+  run(machine, progress, [&] {
+    rows->score([&](std::span<const std::int64_t> some, std::span<double> margins) {
+      for (std::size_t i = 0; i < some.size(); ++i)
+        if (what == "probabilities") probabilities_in_place(head, margins.data() + i * classes, classes);
+      to_scores =
+          std::copy(margins.begin(), margins.begin() + static_cast<std::ptrdiff_t>(some.size() * classes), to_scores);
+    });
+    rows.reset();
+  });
+  return scores;
+}
+
 py::list evaluate(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                   bool retrain) {
   const ModelSelection wanted = model_selection(selection);
   std::vector<ModelEvaluation> found;
+  std::vector<std::string> class_names;
   run(machine, progress, [&] {
     const std::vector<StoredModel> models = read_models(store, wanted);
     const Reader reader(store, machine.resources());
+    class_names = reader.class_names();
     EvaluateOptions options;
     options.retrain = retrain;
     Evaluator evaluator(reader, nullptr, options);
@@ -338,7 +405,7 @@ py::list evaluate(Machine& machine, const py::object& progress, const Path& stor
       for (ModelEvaluation& one : evaluator.evaluate(model)) found.push_back(std::move(one));
   });
   py::list out;
-  for (const ModelEvaluation& one : found) out.append(dict_of(one));
+  for (const ModelEvaluation& one : found) out.append(dict_of(one, class_names));
   return out;
 }
 
@@ -362,19 +429,24 @@ py::dict purge(Machine& machine, const py::object& progress, const Path& store, 
   options.without_feeds = without_feeds;
   options.keep_order = keep_order;
   options.key = key.value_or(Path());
+  const Stopwatch watch;
   PurgeReport report;
   run(machine, progress, [&] { report = purge_store(store, options, machine.resources()); });
-  return dict_of(report);
+  const py::dict out = dict_of(report, keep_order);
+  return report.nothing ? out : watch.added_to(out);
 }
 
-py::list repair(Machine& machine, const py::object& progress, const Path& store, bool cut_journal) {
+py::dict repair(Machine& machine, const py::object& progress, const Path& store, bool cut_journal) {
   std::vector<RepairedFile> files;
   run(machine, progress, [&] { files = repair_store(store, {cut_journal}, machine.resources()); });
-  py::list out;
-  for (const RepairedFile& file : files)
-    out.append(py::dict(py::arg("file") = file.file, py::arg("damage") = text_of(file.damage),
+  py::list all;
+  bool ok = true;
+  for (const RepairedFile& file : files) {
+    ok = ok && !file.lost;
+    all.append(py::dict(py::arg("file") = file.file, py::arg("damage") = text_of(file.damage),
                         py::arg("remedy") = text_of(file.remedy), py::arg("lost") = file.lost));
-  return out;
+  }
+  return py::dict(py::arg("ok") = ok, py::arg("files") = all);
 }
 
 void export_model_file(const Path& store, const py::dict& selection, const Path& file) {
@@ -409,6 +481,10 @@ py::list requests(Machine& machine, const Path& store, const std::optional<std::
     fields["purged"] = record.purged;
     fields["settled"] = record.settled();
     if (!applied) fields["reason"] = record.status;
+    if (record.expired) fields["expired"] = true;
+    if (record.earlier > 0)
+      fields["earlier"] = py::dict(py::arg("sequence") = record.earlier, py::arg("id") = record.earlier_id,
+                                   py::arg("time") = time_text(record.earlier_time));
     all.append(fields);
   }
   return all;
@@ -460,7 +536,10 @@ PYBIND11_MODULE(_native, module) {
   module.def("labels", &labels);
   module.def("names", &names);
   module.def("numbers", &numbers);
+  module.def("class_names", &class_names);
+  module.def("split", &split);
   module.def("predict", &predict);
+  module.def("predict_rows", &predict_rows);
   module.def("evaluate", &evaluate);
   module.def("verify", &verify);
   module.def("purge", &purge);
@@ -469,4 +548,6 @@ PYBIND11_MODULE(_native, module) {
   module.def("certificates", &certificates);
   module.def("requests", &requests);
   module.def("solvers", &solvers);
+  module.def("name_two_kinds", &unweave::name_two_kinds);
+  module.def("names_ids", &unweave::names_ids);
 }

@@ -8,7 +8,8 @@ namespace unweave::python {
 namespace {
 
 /// A scale as `import --scale` names it: "rows", "none" or a number.
-FeatureScale feature_scale(const py::object& given) {
+FeatureScale feature_scale(const py::dict& options) {
+  const py::object given = options["scale"];
   FeatureScale scale;
   if (py::isinstance<py::str>(given)) {
     const auto text = given.cast<std::string>();
@@ -16,7 +17,7 @@ FeatureScale feature_scale(const py::object& given) {
     scale.as_given = text == "none";
     return scale;
   }
-  scale.divisor = given.cast<double>();
+  scale.divisor = taken_or(options, "scale", 1.0);
   if (!(scale.divisor >= FeatureScale::kLeastDivisor && scale.divisor <= FeatureScale::kMostDivisor))
     throw UsageError(option("scale") + " must lie between 1e-100 and 1e100");
   return scale;
@@ -57,21 +58,26 @@ ImportOptions import_options(const py::dict& options) {
   out.edge_weights = file_at(options, "edge_weights");
   if (options.contains("csr") && !options["csr"].is_none()) {
     const auto csr = options["csr"].cast<py::dict>();
-    out.features = CsrInput{{input_file(csr["indptr"]), input_file(csr["indices"]), file_at(csr, "values")},
+    out.features = CsrInput{CsrFiles{input_file(csr["indptr"]), input_file(csr["indices"]), file_at(csr, "values")},
                             csr["columns"].cast<std::uint64_t>()};
   } else if (const auto features = file_at(options, "features")) {
     out.features = *features;
   }
   out.nodes = taken<std::uint64_t>(options, "nodes");
   out.ids = file_at(options, "ids");
+  if (const auto ids_are = taken<std::string>(options, "ids_are")) {
+    out.ids_are = ids_are_of(*ids_are);
+    if (!out.ids_are) throw UsageError(option("ids-are") + ": '" + *ids_are + "' is neither names nor positions");
+  }
   out.labels = file_at(options, "labels");
   out.classes = taken<std::uint64_t>(options, "classes");
+  out.class_names = taken_or(options, "class_names", std::vector<std::string>());
   out.train = file_at(options, "train");
   out.valid = file_at(options, "valid");
   out.test = file_at(options, "test");
   out.standardize = taken_or(options, "standardize", false);
   out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
-  if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options["scale"]);
+  if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options);
   out.order = taken_or<std::string>(options, "order", "none");
   out.restart = taken_or(options, "restart", false);
   return out;
@@ -101,7 +107,7 @@ GenerateOptions generate_options(const py::dict& options) {
 
 PropagationSpec propagation_spec(const py::dict& options, bool has_labels) {
   PropagationSpec spec;
-  spec.levels = taken_or(options, "hops", std::uint32_t{2});
+  spec.levels = taken_or(options, "hops", kDefaultHops);
   const auto weights = taken_or(options, "weights", std::vector<double>());
   const auto scheme = taken_or<std::string>(options, "scheme", "");
   spec.weights = scheme_weights(scheme, spec.levels, weights);
@@ -169,22 +175,28 @@ TrainOptions train_options(const py::dict& options) {
   solver.tau = taken_or(options, "tau", solver.tau);
   solver.alpha = taken_or(options, "alpha", solver.alpha);
   if (const auto bound = taken<std::string>(options, "bound")) solver.bound = parse_bound(*bound);
-  if (options.contains("parameters"))
-    for (const auto& [name, value] : options["parameters"].cast<std::map<std::string, double>>())
-      solver.parameters[name] = value;
+  for (const auto& [name, value] : taken_or(options, "parameters", std::map<std::string, double>()))
+    solver.parameters[name] = value;
   solver.seed = taken<std::uint64_t>(options, "seed");
-  if (options.contains("lam") && !options["lam"].is_none()) {
-    if (py::isinstance<py::str>(options["lam"])) {
-      if (options["lam"].cast<std::string>() != "auto") throw UsageError("lam must be a number or auto");
+  if (options.contains("lambda") && !options["lambda"].is_none()) {
+    if (py::isinstance<py::str>(options["lambda"])) {
+      const auto text = options["lambda"].cast<std::string>();
+      if (text != "auto") throw UsageError(option("lambda") + ": '" + text + "' is neither a number nor 'auto'");
       out.lambda = LambdaChoice::by_validation;
     } else {
       out.lambda = LambdaChoice::given;
-      solver.lambda = options["lam"].cast<double>();
+      solver.lambda = taken_or(options, "lambda", solver.lambda);
     }
   }
   out.intercept = taken<bool>(options, "intercept");
   solver.intercept = solver.hidden.empty() && out.intercept.value_or(solver_info(out.solver).intercept);
-  out.weights = taken_or(options, "weights", std::vector<double>());
+  if (options.contains("weights") && py::isinstance<py::str>(options["weights"])) {
+    const auto text = options["weights"].cast<std::string>();
+    if (text != "auto") throw UsageError(option("weights") + ": '" + text + "' is neither numbers nor 'auto'");
+    out.choose_weights = true;
+  } else {
+    out.weights = taken_or(options, "weights", std::vector<double>());
+  }
   out.key = taken_or(options, "key", std::filesystem::path());
   return out;
 }

@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "unweave/unweave.h"
@@ -17,6 +21,36 @@
 namespace unweave::python {
 
 namespace py = pybind11;
+
+inline constexpr std::uint32_t kDefaultHops = 2;  ///< what propagate() takes by default
+
+/// What a message says of a value that is none of T: "a whole number, 0 or more".
+template <class T>
+[[nodiscard]] std::string wanted() {
+  if constexpr (std::is_same_v<T, bool>)
+    return "True or False";
+  else if constexpr (std::is_unsigned_v<T>)
+    return "a whole number from 0 to " + std::to_string(std::numeric_limits<T>::max());
+  else if constexpr (std::is_integral_v<T>)
+    return "a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+           std::to_string(std::numeric_limits<T>::max());
+  else if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else if constexpr (std::is_same_v<T, std::string>)
+    return "a text";
+  else if constexpr (std::is_same_v<T, std::filesystem::path>)
+    return "a path";
+  else if constexpr (std::is_same_v<T, std::vector<double>>)
+    return "a list of numbers";
+  else if constexpr (std::is_same_v<T, std::vector<std::size_t>>)
+    return "a list of whole numbers, 0 or more";
+  else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    return "a list of texts";
+  else if constexpr (std::is_same_v<T, std::map<std::string, double>>)
+    return "a dictionary of numbers by name";
+  else
+    return "a pair of whole numbers, 0 or more";
+}
 
 /// The value of a key; none where it is missing or None. Throws UsageError for another type.
 template <class T>
@@ -27,8 +61,8 @@ template <class T>
   } catch (const py::cast_error&) {
     std::string name(key);
     std::replace(name.begin(), name.end(), '_', '-');
-    throw UsageError(option(name) + ": " + py::repr(options[key]).template cast<std::string>() +
-                     " is not of the type that is wanted");
+    throw UsageError(option(name) + ": " + py::repr(options[key]).template cast<std::string>() + " is not " +
+                     wanted<T>());
   }
 }
 template <class T>
@@ -36,7 +70,7 @@ template <class T>
   return taken<T>(options, key).value_or(std::move(otherwise));
 }
 
-/// An input: a path, or the dictionary that unweave/arrays.py makes of arrays, which keeps them alive.
+/// An input: a path, or the dictionary that unweave/arrays.py (input_of) makes of an array, which keeps them alive.
 [[nodiscard]] InputFile input_file(const py::object& source);
 [[nodiscard]] ImportOptions import_options(const py::dict& options);
 [[nodiscard]] GenerateOptions generate_options(const py::dict& options);

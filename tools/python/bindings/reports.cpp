@@ -2,24 +2,79 @@
 #include "bindings/reports.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "bindings/options.h"
 
 namespace unweave::python {
 namespace {
 
-py::object value_of(const std::optional<double>& value) {
-  return value ? py::object(py::float_(*value)) : py::object(py::none());
+template <class T>
+py::object value_of(const std::optional<T>& value) {
+  return value ? py::cast(*value) : py::object(py::none());
 }
 
-py::dict dict_of(const Metrics& metrics) {
+/// The list, or None for an empty one, as JSON has null.
+py::object names_of(const std::vector<std::string>& names) {
+  return names.empty() ? py::object(py::none()) : py::object(py::cast(names));
+}
+
+/// As `import --scale` takes it.
+std::string scale_text(const FeatureScale& scale) {
+  if (scale.as_given) return "none";
+  if (scale.divisor == 1) return "rows";
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), scale.divisor).ptr;
+  return {text.data(), static_cast<std::size_t>(end - text.data())};
+}
+
+/// A number, or None where it is not finite, as JSON has null.
+py::object finite(double value) {
+  return std::isfinite(value) ? py::object(py::float_(value)) : py::object(py::none());
+}
+
+void add_accuracies(py::dict& out, const Accuracies& accuracies) {
+  out["accuracy_train"] = value_of(accuracies.train);
+  out["accuracy_valid"] = value_of(accuracies.valid);
+  out["accuracy_test"] = value_of(accuracies.test);
+}
+
+py::dict dict_of(const Metrics& metrics, bool by_class, const std::vector<std::string>& class_names) {
   py::dict out;
   out["rows"] = metrics.rows;
-  out["accuracy"] = value_of(metrics.accuracy());
   out["majority"] = value_of(metrics.majority());
+  out["micro_f1"] = value_of(metrics.micro_f1());
   out["macro_f1"] = value_of(metrics.macro_f1());
   out["macro_auc"] = value_of(metrics.macro_auc());
+  out["classes_without_auc"] = metrics.classes_without_auc();
+  if (!by_class) return out;
+  const std::size_t classes = metrics.classes.size();
+  py::list each, confusion;
+  for (std::size_t c = 0; c < classes; ++c) {
+    const ClassMetrics& one = metrics.classes[c];
+    py::dict figures;
+    figures["class"] = class_names.empty() ? py::object(py::int_(c)) : py::object(py::str(class_names.at(c)));
+    figures["rows"] = one.support;
+    figures["predicted"] = one.predicted;
+    figures["right"] = one.right;
+    figures["precision"] = value_of(one.precision());
+    figures["recall"] = value_of(one.recall());
+    figures["f1"] = value_of(one.f1());
+    figures["auc"] = value_of(one.auc);
+    each.append(figures);
+    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * classes);
+    confusion.append(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
+  }
+  out["classes"] = each;
+  out["confusion"] = confusion;
   return out;
+}
+
+py::dict dict_of(const PropagationSeconds& parts) {
+  return py::dict(py::arg("cone") = parts.cone, py::arg("fill") = parts.fill, py::arg("sweep") = parts.sweep,
+                  py::arg("write") = parts.write);
 }
 
 py::list texts_of(const std::vector<std::string>& messages) {
@@ -38,39 +93,69 @@ py::list faults_of(const std::vector<ModelFault>& faults) {
 }  // namespace
 
 std::string text_of(const std::string& message) {
-  const std::string marked = shown(message, {"\x01", "\x02", "\x03", "\x04", "\x05"});
-  return py::module_::import("unweave.errors").attr("text_of")(marked).cast<std::string>();
+  // Python keeps bytes that are not UTF-8 as surrogates, which text_of() there shows by their bytes.
+  const auto text = py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
+  if (!text) throw py::error_already_set();
+  return py::module_::import("unweave.errors").attr("text_of")(text).cast<std::string>();
 }
 
 py::dict dict_of(const BuildReport& report) {
   py::dict out;
   out["nodes"] = report.nodes;
   out["edges"] = report.edges;
-  out["features"] = report.features;
-  out["classes"] = report.classes;
-  out["max_weight"] = report.max_weight > 1 ? py::object(py::int_(report.max_weight)) : py::object(py::none());
-  out["weight_sum"] = report.max_weight > 1 ? py::object(py::int_(report.weight_sum)) : py::object(py::none());
+  out["arcs"] = 2 * (report.max_weight > 1 ? report.weight_sum : report.edges);
+  out["max_weight"] = py::none();
+  if (report.max_weight > 1) {
+    out["max_weight"] = report.max_weight;
+    out["weight_sum"] = report.weight_sum;
+  }
   out["edges_read"] = report.edges_read;
   out["self_loops"] = report.self_loops;
   out["duplicates"] = report.duplicates;
+  out["features"] = report.features;
+  out["classes"] = report.classes;
+  out["spooled_bytes"] = report.spooled_bytes;
   out["unlabelled_split_ids"] = report.unlabelled_split_ids;
+  out["bits_per_arc"] = report.edges > 0 ? py::object(py::float_(report.bits_per_arc)) : py::object(py::none());
   out["order"] = report.order;
-  out["bits_per_arc"] = report.bits_per_arc;
+  out["seconds_order"] = report.seconds_order;
   return out;
 }
 
 py::dict dict_of(const ImportReport& report) {
   py::dict out = dict_of(static_cast<const BuildReport&>(report));
-  out["one_way_edges"] = report.one_way_edges;
-  out["ignored_weights"] = report.ignored_weights;
-  out["named"] = report.named ? py::object(py::int_(*report.named)) : py::object(py::none());
-  out["rows_scaled"] = report.rows_scaled ? py::object(py::int_(*report.rows_scaled)) : py::object(py::none());
-  out["largest_norm"] = report.largest_norm;
-  constexpr std::array kSplits{"train", "valid", "test"};
-  for (std::size_t i = 0; i < kSplits.size(); ++i)
-    out[kSplits[i]] = report.splits[i] ? py::object(py::int_(*report.splits[i])) : py::object(py::none());
+  const KeptWork kept = report.resumed.value_or(KeptWork());
   out["resumed"] = report.resumed.has_value();
+  out["kept_edges"] = kept.edges;
+  out["kept_shards"] = kept.shards;
+  out["kept_feature_files"] = kept.feature_files;
+  out["named"] = value_of(report.named);
+  out["one_way_edges"] = report.one_way_edges;
+  out["one_way_edges_exact"] = report.one_way_exact;
+  out["ignored_weights"] = report.left_out.ignored;
+  out["zero_weights"] = report.left_out.zeros;
+  out["scale"] = py::none();
+  out["rows_scaled"] = value_of(report.rows_scaled);
+  out["largest_norm"] = py::none();
+  if (report.rows_scaled) {
+    out["scale"] = scale_text(report.scale);
+    out["largest_norm"] = report.largest_norm;
+  }
+  out["empty_classes"] = value_of(report.empty_classes);
+  out["first_empty_classes"] = report.first_empty_classes;
+  out["class_names"] = names_of(report.class_names);
+  out["order_reason"] = report.order_reason.empty() ? py::object(py::none()) : py::object(py::str(report.order_reason));
+  constexpr std::array kSplits{"train", "valid", "test"};
+  py::dict splits;
+  for (std::size_t i = 0; i < kSplits.size(); ++i) splits[kSplits[i]] = value_of(report.splits[i]);
+  out["splits"] = splits;
+  out["feature_bytes"] = report.feature_bytes;
+  out["default_sum_bytes"] =
+      std::uint64_t{kDefaultHops} * report.nodes * std::uint64_t{report.features} * sizeof(std::int32_t);
   out["remarks"] = texts_of(report.remarks);
+  out["seconds_predicted"] = py::none();  // what arrays will take is not foretold
+  out["predicted"] = py::none();
   return out;
 }
 
@@ -79,12 +164,14 @@ py::dict dict_of(const StoreInfo& info) {
   out["nodes"] = info.nodes;
   out["edges"] = info.edges;
   out["arcs"] = info.arcs;
-  out["weight_sum"] = info.max_weight > 1 ? py::object(py::int_(info.weight_sum)) : py::object(py::none());
   out["max_weight"] = info.max_weight > 1 ? py::object(py::int_(info.max_weight)) : py::object(py::none());
+  out["weight_sum"] = info.max_weight > 1 ? py::object(py::int_(info.weight_sum)) : py::object(py::none());
   out["features"] = info.features;
   out["classes"] = info.classes;
+  out["class_names"] = names_of(info.class_names);
   out["targets"] = info.targets;
   out["named"] = info.named ? py::object(py::int_(*info.named)) : py::object(py::none());
+  out["ids_are"] = info.ids_are ? py::object(py::str(std::string(text_of(*info.ids_are)))) : py::object(py::none());
   out["bits_per_arc"] = value_of(info.bits_per_arc);
   out["order"] = info.order;
   out["stale_rows"] = info.stale_rows;
@@ -99,6 +186,7 @@ py::dict dict_of(const StoreInfo& info) {
   out["valid"] = info.valid;
   out["test"] = info.test;
   out["standardized"] = info.standardized;
+  out["scale"] = info.features > 0 ? py::object(py::str(scale_text(info.scale))) : py::object(py::none());
   out["sparse_features"] = info.feature_layout.sparse;
   out["feature_type"] = feature_type_name(info.feature_layout.type);
   py::dict bytes;
@@ -118,18 +206,26 @@ py::dict dict_of(const StoreInfo& info) {
       out["keep_type"] = feature_type_name(spec.kept.type);
       out["keep_exponent"] = spec.kept.exponent;
     }
+    py::list levels;
+    for (const LevelInfo& one : info.levels)
+      levels.append(
+          py::dict(py::arg("level") = one.level, py::arg("rows") = one.rows, py::arg("stale_rows") = one.stale_rows));
+    out["levels"] = levels;
   }
   py::list models;
   for (const ModelInfo& model : info.models) {
     py::dict one;
     one["name"] = model.name;
     one["solver"] = model.solver;
-    one["id"] = model.id;
-    one["digest"] = model.digest;
-    one["sequence"] = model.sequence;
-    one["outdated"] = model.outdated;
-    one["other_propagation"] = model.other_propagation;
-    one["damage"] = model.damage.empty() ? py::object(py::none()) : py::object(py::str(text_of(model.damage)));
+    if (model.damage.empty()) {
+      one["id"] = model.id;
+      one["digest"] = model.digest;
+      one["sequence"] = model.sequence;
+      one["outdated"] = model.outdated;
+      one["other_propagation"] = model.other_propagation;
+    } else {
+      one["damage"] = text_of(model.damage);
+    }
     models.append(one);
   }
   out["models"] = models;
@@ -137,14 +233,25 @@ py::dict dict_of(const StoreInfo& info) {
   return out;
 }
 
-py::dict dict_of(const PropagateReport& report) {
+py::dict dict_of(const PropagateReport& report, std::uint64_t nodes) {
   py::dict out;
+  out["nodes_without_row"] = nodes - report.targets;
   out["rows"] = report.rows;
   out["tiles"] = report.tiles;
-  out["tile_width"] = report.tile_width;
   out["sweep_seconds"] = report.sweep_seconds;
   out["sync_seconds"] = report.sync_seconds;
-  out["arc_features_per_second"] = report.arc_features_per_second;
+  out["cone_seconds"] = report.cone_seconds;
+  out["fill_seconds"] = report.fill_seconds;
+  out["seconds_predicted"] = py::none();
+  out["predicted"] = py::none();
+  if (report.predicted) {
+    out["seconds_predicted"] = report.predicted->total();
+    out["predicted"] = dict_of(*report.predicted);
+  }
+  // Where parts were there already nobody knows it.
+  const bool known = report.arc_features_per_second > 0 || report.rows == 0;
+  out["arc_features_per_second"] =
+      known ? py::object(py::float_(report.arc_features_per_second)) : py::object(py::none());
   return out;
 }
 
@@ -163,6 +270,8 @@ py::dict dict_of(const TileReport& report) {
   out["rows"] = report.rows;
   out["missing"] = columns_of(report.missing);
   out["sweep_seconds"] = report.sweep_seconds;
+  out["cone_seconds"] = report.cone_seconds;
+  out["fill_seconds"] = report.fill_seconds;
   return out;
 }
 
@@ -174,32 +283,57 @@ py::dict dict_of(const Accuracies& accuracies) {
   return out;
 }
 
-py::dict dict_of(const StepReport& report) {
-  py::dict out;
-  out["certified"] = report.certified;
-  out["claim"] = report.claim ? py::object(py::str(*report.claim)) : py::object(py::none());
-  out["epsilon"] = report.epsilon;
-  out["delta"] = report.delta;
-  out["residual_bound"] = report.residual_bound;
-  out["budget"] = report.budget;
+namespace {
+
+/// What a release of a model is. Solvers that claim nothing have no bound.
+void add_step(py::dict& out, const StepReport& report) {
+  const auto bound = [&](double x) { return report.budget > 0 ? finite(x) : py::object(py::none()); };
   out["retrained"] = report.retrained;
+  out["residual_bound"] = bound(report.residual_bound);
+  out["budget"] = bound(report.budget);
+  out["certified"] = report.certified;
+  out["claim"] = value_of(report.claim);
   out["for_tests"] = report.for_tests;
-  out["steps"] = report.steps;
   out["passes"] = report.passes;
+  py::dict terms;
+  for (const auto& [name, value] : report.terms.values()) terms[py::str(name)] = finite(value);
+  out["terms"] = terms;
+}
+
+/// What was tried on the validation split, and what each value reached.
+template <class Trial, class Value>
+py::list list_of(const std::vector<Trial>& trials, const char* name, Value Trial::*value) {
+  py::list out;
+  for (const Trial& trial : trials)
+    out.append(py::dict(py::arg(name) = trial.*value, py::arg("accuracy_valid") = value_of(trial.accuracy)));
   return out;
 }
 
+}  // namespace
+
 py::dict dict_of(const TrainedModel& model) {
-  py::dict out = dict_of(model.report);
+  const StepReport& report = model.report;
+  py::dict out;
   out["solver"] = model.facts.solver;
   out["name"] = model.facts.name;
   out["head"] = head_name(model.facts.options);
   out["lambda"] = model.facts.options.lambda;
   out["lambda_chosen"] = model.facts.options.lambda_chosen;
+  if (!model.lambda_trials.empty()) out["lambda_trials"] = list_of(model.lambda_trials, "lambda", &LambdaTrial::lambda);
+  out["level_weights"] = model.facts.weights;
+  out["level_weights_chosen"] = model.facts.options.weights_chosen;
+  if (!model.weights_trials.empty())
+    out["level_weights_trials"] = list_of(model.weights_trials, "weights", &WeightsTrial::weights);
   out["intercept"] = model.facts.options.intercept;
+  out["epsilon"] = finite(report.epsilon);
+  out["delta"] = report.delta;
+  add_step(out, report);
+  add_accuracies(out, model.accuracies);
+  out["majority_train"] = value_of(model.majority.train);
+  out["majority_valid"] = value_of(model.majority.valid);
+  out["majority_test"] = value_of(model.majority.test);
   out["training_rows"] = model.rows;
-  out["accuracy"] = dict_of(model.accuracies);
-  out["majority"] = dict_of(model.majority);
+  out["steps"] = report.steps;
   out["public_key"] = model.public_key;
   return out;
 }
@@ -209,11 +343,11 @@ py::dict dict_of(const CertifiedModel& model) {
   py::dict given;
   given["form"] = figures.form;
   given["missing_classes"] = figures.missing;
-  given["gradient_bound"] = figures.gradient_bound;
-  given["distance_bound"] = figures.distance_bound;
+  given["gradient_bound"] = finite(figures.gradient_bound);
+  given["distance_bound"] = finite(figures.distance_bound);
   given["certified"] = false;
-  if (solver_info(model.trained.facts.solver).noisy) given["releasing_tau"] = figures.releasing_tau();
-  given["accuracy"] = dict_of(figures.accuracies);
+  if (solver_info(model.trained.facts.solver).noisy) given["releasing_tau"] = finite(figures.releasing_tau());
+  add_accuracies(given, figures.accuracies);
   py::dict out = dict_of(model.trained);
   out["given"] = given;
   out["as_given"] = model.as_given;
@@ -238,10 +372,10 @@ py::dict dict_of(const Attack& attack, const AttackOptions& options, const Audit
   out["confidence"] = options.confidence;
   out["certified"] = result.certified;
   out["claim"] = result.claim ? py::object(py::str(*result.claim)) : py::object(py::none());
-  out["epsilon"] = result.epsilon;
+  out["epsilon"] = finite(result.epsilon);
   out["delta"] = result.delta;
-  out["epsilon_lower_bound"] = evidence.epsilon;
-  out["epsilon_provable"] = result.most;
+  out["epsilon_lower_bound"] = finite(evidence.epsilon);
+  out["epsilon_provable"] = finite(result.most);
   out["refuted"] = result.refuted();
   if (result.guesses) {
     out["guesses"] = result.guesses->made;
@@ -280,13 +414,7 @@ py::dict dict_of(const PropagationForecast& forecast) {
     out["sweep_arc_features_per_second"] = value_of(forecast.pace->sweep_arc_features_per_second);
     out["disk_bytes_per_second"] = forecast.pace->disk_bytes_per_second;
     out["seconds_predicted"] = forecast.pace->seconds;
-    const PropagationSeconds& parts = forecast.pace->parts;
-    py::dict predicted;
-    predicted["cone"] = parts.cone;
-    predicted["fill"] = parts.fill;
-    predicted["sweep"] = parts.sweep;
-    predicted["write"] = parts.write;
-    out["predicted"] = predicted;
+    out["predicted"] = dict_of(forecast.pace->parts);
     out["graph_resident"] = forecast.pace->graph_resident;
     out["features_resident"] = forecast.pace->features_resident;
     out["limit"] = forecast.pace->waits_for_disk ? "disk" : "gather";
@@ -341,86 +469,149 @@ py::dict dict_of(const PurgeForecast& forecast) {
   return out;
 }
 
-py::dict dict_of(const BatchOutcome& outcome) {
+py::dict dict_of(const BatchOutcome& outcome, std::uint64_t batch_number, const std::optional<double>& lazy_error) {
   const BatchReport& batch = outcome.batch;
+  const BatchChanges& changes = batch.changes;
   py::dict out;
-  out["refused"] = outcome.refused;
-  out["requests"] = batch.changes.requests;
-  out["applied"] = batch.changes.applied;
-  out["rejected"] = batch.changes.rejected;
-  out["edges_removed"] = batch.changes.edges_removed;
-  out["nodes_removed"] = batch.changes.nodes_removed;
-  out["features_removed"] = batch.changes.features_removed;
-  out["edges_inserted"] = batch.changes.edges_inserted;
-  out["features_set"] = batch.changes.features_set;
-  out["labels_set"] = batch.changes.labels_set;
-  out["splits_moved"] = batch.changes.splits_moved;
-  out["nodes_inserted"] = batch.changes.nodes_inserted;
-  out["weights_set"] = batch.changes.weights_set;
-  out["expiries_set"] = batch.changes.expiries_set;
+  out["batch"] = batch_number;
+  out["requests"] = changes.requests;
   out["last_request"] = batch.last_request;
-  py::list statuses;
-  for (const RequestStatus status : batch.changes.statuses) statuses.append(name_of(status));
-  out["statuses"] = statuses;
-  out["rows_touched"] = batch.update.rows_touched;
+  out["time"] = time_text(batch.time);
+  out["applied"] = changes.applied;
+  out["rejected"] = changes.rejected;
+  out["edges_removed"] = changes.edges_removed;
+  out["nodes_removed"] = changes.nodes_removed;
+  out["features_removed"] = changes.features_removed;
+  out["edges_inserted"] = changes.edges_inserted;
+  out["features_set"] = changes.features_set;
+  out["labels_set"] = changes.labels_set;
+  out["splits_moved"] = changes.splits_moved;
+  out["nodes_inserted"] = changes.nodes_inserted;
+  out["weights_set"] = changes.weights_set;
+  out["expiries_set"] = changes.expiries_set;
   out["seconds_journal"] = batch.seconds_journal;
   out["seconds_propagate"] = batch.seconds_propagate;
+  out["rows_touched"] = batch.update.rows_touched;
+  out["arcs_visited"] = batch.update.arcs_visited;
+  out["pushes"] = batch.update.pushes;
+  out["plan"] = batch.update.plan;
   out["seconds"] = outcome.seconds;
-  out["seconds_unlearn"] = outcome.seconds_unlearn;
-  out["changes_entry"] = outcome.changes_entry ? py::object(py::int_(*outcome.changes_entry)) : py::object(py::none());
-  out["model"] = outcome.step ? py::object(dict_of(*outcome.step)) : py::object(py::none());
+  out["seconds_predicted"] = finite(outcome.seconds_predicted);
+  out["lazy_error_bound"] = value_of(lazy_error);
+  const auto add = [&](py::dict& to, const ModelStep& step) {
+    to["seconds_unlearn"] = step.seconds_unlearn;
+    if (step.seconds_catch_up) to["seconds_catch_up"] = *step.seconds_catch_up;
+    add_step(to, step.report);
+  };
+  if (!outcome.steps.empty()) add(out, outcome.steps.front());
+  if (outcome.steps.size() > 1) {
+    py::list models;
+    for (const ModelStep& step : outcome.steps) {
+      py::dict one(py::arg("name") = step.name, py::arg("solver") = step.solver);
+      add(one, step);
+      models.append(one);
+    }
+    out["models"] = models;
+  }
+  if (outcome.changes_entry) out["changes_entry"] = *outcome.changes_entry;
+  // What the command says by its exit code, and by a line for each rejected request.
+  out["refused"] = outcome.refused;
+  py::list statuses;
+  for (const RequestStatus status : changes.statuses) statuses.append(name_of(status));
+  out["statuses"] = statuses;
   return out;
 }
 
 py::dict dict_of(const VerifyReport& report) {
   py::dict out;
   out["ok"] = report.ok();
-  py::list findings;
-  for (const Finding& finding : report.findings)
-    findings.append(py::dict(py::arg("text") = text_of(finding.text), py::arg("file") = finding.file,
-                             py::arg("unreadable") = finding.unreadable));
-  out["findings"] = findings;
-  out["remarks"] = texts_of(report.remarks);
   out["checked"] = report.checked();
+  py::list errors;
+  for (const Finding& finding : report.findings) errors.append(text_of(finding.text));
+  out["errors"] = errors;
+  out["remarks"] = texts_of(report.remarks);
   out["files"] = report.files;
   out["bytes"] = report.bytes;
-  out["proved_rows"] = report.proved;
-  out["rebuilt_rows"] = report.rebuilt;
+  const auto counted = [&](const char* name, std::uint64_t value) {
+    if (value > 0) out[name] = value;
+  };
+  counted("unfinished_parts", report.unfinished_parts);
+  out["arcs"] = report.arcs;
+  out["rows"] = report.rows;
+  counted("proved_rows", report.proved);
+  if (report.rebuilt > 0) {
+    out["rebuilt_rows"] = report.rebuilt;
+    out["rebuild_tiles"] = report.rebuild_tiles;
+    out["rebuild_memory_bytes"] = report.rebuild_bytes;
+  }
+  out["counts"] = report.counts;
   out["models"] = report.models;
+  counted("models_outdated", report.outdated);
   out["certificates"] = report.certificates;
   out["receipts"] = report.receipts;
+  if (report.receipts > 0) {
+    out["receipts_applied"] = report.applied;
+    out["receipts_rejected"] = report.rejected;
+  }
   return out;
 }
 
-py::dict dict_of(const PurgeReport& report) {
+py::dict dict_of(const PurgeReport& report, bool keep_order) {
   py::dict out;
-  out["nothing"] = report.nothing;
-  out["digest"] = report.nothing ? py::object(py::none()) : py::object(py::str(digest_text(report.digest)));
+  out["purged"] = !report.nothing;
   out["requests"] = report.requests;
-  out["bytes_written"] = report.bytes_written;
+  out["models_lost"] = faults_of(report.lost_models);
+  out["models_uncertified"] = faults_of(report.uncertified_models);
+  if (report.nothing) {
+    out["models_certified"] = report.certified_models;
+    return out;
+  }
+  if (report.nodes_added > 0) out["nodes_added"] = report.nodes_added;
+  if (report.stale_rows > 0) out["stale_rows"] = report.stale_rows;
+  out["bytes_rewritten"] = report.bytes_written;
   out["bytes_kept"] = report.bytes_kept;
   out["bytes_removed"] = report.bytes_removed;
-  out["kept_models"] = report.kept_models;
-  out["nodes_added"] = report.nodes_added;
-  out["lost_models"] = faults_of(report.lost_models);
-  out["uncertified_models"] = faults_of(report.uncertified_models);
+  out["models_kept"] = report.kept_models;
+  if (!report.new_lambdas.empty()) {
+    py::list lambdas;
+    for (const NewLambda& one : report.new_lambdas)
+      lambdas.append(
+          py::dict(py::arg("name") = one.name, py::arg("before") = one.before, py::arg("after") = one.after));
+    out["lambdas"] = lambdas;
+  }
+  out["order_recomputed"] = report.has_order && !keep_order;
+  out["order_changed"] = report.order_changed;
+  if (!report.order_reason.empty()) out["order_reason"] = report.order_reason;
+  out["proof"] = report.has_order && keep_order ? "digest" : "bytes";
+  out["standardized"] = report.standardized;
+  if (report.times_left > 0) out["times_left"] = report.times_left;
+  out["digest"] = digest_text(report.digest);
+  out["next"] = report.propagated ? "store.verify(rebuild=True)" : "store.verify()";
   return out;
 }
 
-py::dict dict_of(const ModelEvaluation& evaluation) {
+py::dict dict_of(const ModelEvaluation& evaluation, const std::vector<std::string>& class_names) {
   py::dict out;
-  out["name"] = evaluation.name;
   out["solver"] = evaluation.solver;
+  out["name"] = evaluation.name;
   out["sequence"] = evaluation.sequence;
   out["outdated"] = evaluation.outdated;
-  out["present"] = evaluation.present;
-  out["classes"] = evaluation.classes;
-  out["train"] = dict_of(evaluation.metrics.train);
-  out["valid"] = dict_of(evaluation.metrics.valid);
-  out["test"] = dict_of(evaluation.metrics.test);
-  if (evaluation.comparison) {
-    out["retrained_distance"] = value_of(evaluation.comparison->retrained_distance);
-    out["retrained_cosine"] = value_of(evaluation.comparison->retrained_cosine);
+  if (evaluation.seconds) out["seconds"] = *evaluation.seconds;
+  add_accuracies(out, evaluation.metrics.accuracies());
+  const bool by_class = evaluation.metrics.by_class;
+  py::dict metrics;
+  metrics["train"] = dict_of(evaluation.metrics.train, by_class, class_names);
+  metrics["valid"] = dict_of(evaluation.metrics.valid, by_class, class_names);
+  metrics["test"] = dict_of(evaluation.metrics.test, by_class, class_names);
+  out["metrics"] = metrics;
+  if (!evaluation.comparison) return out;
+  const Comparison& of = *evaluation.comparison;
+  out["retrained_distance"] = value_of(of.retrained_distance);
+  out["retrained_cosine"] = value_of(of.retrained_cosine);
+  for (const auto& [rows, found] : {std::pair("train", &of.train), std::pair("test", &of.test)}) {
+    const std::string name(rows);
+    out[py::str("kl_" + name)] = *found ? finite((*found)->divergence) : py::object(py::none());
+    out[py::str("agreement_" + name)] = *found ? finite((*found)->agreement) : py::object(py::none());
   }
   return out;
 }

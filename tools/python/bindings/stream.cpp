@@ -61,6 +61,8 @@ class Stream {
     how.plan = plan_named(taken_or<std::string>(options, "plan", "auto"));
     how.strict = taken_or(options, "strict", false);
     how.model = model_selection(options);
+    for (const py::handle one : taken_or(options, "more_models", py::list()))
+      how.more_models.push_back(model_selection(one.cast<py::dict>()));
     how.adaptive = taken_or(options, "adaptive", true);
     how.key = taken_or(options, "key", Path());
     how.receipts = taken_or(options, "receipts", Path());
@@ -95,11 +97,20 @@ class Stream {
   /// As send(), with words as users write them.
   py::dict send_names(const std::vector<std::string>& kinds, const std::vector<std::string>& u,
                       const std::vector<std::string>& v) {
-    std::vector<std::uint64_t> first, second;
+    if (kinds.size() != u.size() || kinds.size() != v.size()) throw UsageError("kinds, u and v must be as long");
     static_cast<void>(open());
-    for (const std::string& word : u) first.push_back(writer_->names().number(word));
-    for (const std::string& word : v) second.push_back(writer_->names().number(word));
-    return send(kinds, first, second);
+    const NodeNames& names = writer_->names();
+    std::vector<Request> requests;
+    requests.reserve(kinds.size());
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      // A text is a name, whatever it looks like, but for # and a number.
+      const auto read = [&](const std::string& word) {
+        return word.starts_with('#') ? names.read(word) : NodeWord{names.find(word), true};
+      };
+      const NodeWord one = read(u[i]), other = read(v[i]);
+      requests.push_back({kind_named(kinds[i]), one.id, other.id, {}, {}, one.by_name, other.by_name});
+    }
+    return send(requests);
   }
   /// Requests as lines of a file of requests.
   py::dict send_lines(const std::vector<std::string>& lines) {
@@ -155,13 +166,18 @@ class Stream {
   }
   py::dict send(const std::vector<Request>& requests) {
     BatchOutcome outcome;
-    run_whole(*machine_, [&] { outcome = open().send(requests); });
-    return dict_of(outcome);
+    std::optional<double> lazy_error;
+    run_whole(*machine_, [&] {
+      outcome = open().send(requests);
+      lazy_error = open().lazy_error_bound();
+    });
+    return dict_of(outcome, ++batches_, lazy_error);
   }
 
   std::shared_ptr<Machine> machine_;
   std::optional<Writer> writer_;
   std::optional<StreamSession> session_;
+  std::uint64_t batches_ = 0;
 };
 
 }  // namespace

@@ -56,6 +56,20 @@ def store(sample, tmp_path):
     return made
 
 
+@pytest.fixture
+def pandas():
+    return pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def four(tmp_path):
+    """A path of four nodes that have names."""
+    import unweave
+    from meaning import NAMES, PATH
+
+    return unweave.import_store(tmp_path / "four", PATH, ids=NAMES)
+
+
 @pytest.fixture(scope="session")
 def program():
     """The command line of the same build; tests that compare with it are left out where there is none."""

@@ -1,5 +1,6 @@
 # tools/python/tests/test_arrays.py - graphs, features, labels and splits of every kind make the same store.
 import ctypes
+import re
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import unweave
-from unweave import _arrow, arrays
+from unweave import _arrow, arrays, graphs
 
 
 def digest(tmp_path, *args, **kwargs):
@@ -24,9 +25,14 @@ def test_edge_index_of_any_type_and_order(sample, tmp_path, kind, shape):
     assert digest(tmp_path, form, nodes=400) == digest(tmp_path, sample.edge_index, nodes=400)
 
 
-def test_two_edges_are_two_rows(tmp_path):
-    store = unweave.import_store(tmp_path / "s", np.array([[0, 1], [5, 6]]))
-    assert store.edges().tolist() == [[0, 5], [1, 6]]
+def test_an_array_of_two_edges_may_have_them_in_rows_or_in_columns(tmp_path):
+    square = np.array([[0, 1], [5, 6]])
+    for one in (square, square.tolist(), np.array([["a", "b"], ["c", "d"]])):
+        with pytest.raises(unweave.UsageError, match=r"in rows or in columns; give a list of tuples \(u, v\), or the pair"):
+            unweave.import_store(tmp_path / "s", one, ids=list("abcd") if one is not square and not isinstance(one, list) else None)
+    assert unweave.import_store(tmp_path / "p", [tuple(edge) for edge in square.tolist()]).edges().tolist() == [[0, 1], [5, 6]]
+    assert unweave.import_store(tmp_path / "q", (square[0], square[1])).edges().tolist() == [[0, 5], [1, 6]]
+    assert unweave.import_store(tmp_path / "r", np.array([[0, 1], [1, 0]])).edges().tolist() == [[0, 1]]
     assert unweave.import_store(tmp_path / "t", [[0, 5], [1, 6], [2, 7]]).edges().tolist() == [[0, 5], [1, 6], [2, 7]]
 
 
@@ -133,7 +139,7 @@ class ArrowTable:
 def test_arrow_streams_are_read_where_they_lie(sample, tmp_path):
     u, v = (np.ascontiguousarray(end) for end in sample.edge_index.astype("i4"))
     table = ArrowTable({"u": u, "v": v}, [1000, 0, len(u) - 1000])
-    found = arrays.edges_of(table)["edges"]
+    found = graphs.edges_of(table)["edges"]
     filled = [piece for piece in found["pieces"] if piece.size]
     assert [piece.ctypes.data for piece in filled] == [u.ctypes.data, u.ctypes.data + 4000, v.ctypes.data, v.ctypes.data + 4000]
     assert digest(tmp_path, table, nodes=400) == digest(tmp_path, sample.edge_index, nodes=400)
@@ -143,7 +149,7 @@ def test_arrow_streams_are_read_where_they_lie(sample, tmp_path):
     labels = ArrowTable({"y": sample.y}, [100, 300])
     assert digest(tmp_path, sample.edge_index, features, labels) == digest(tmp_path, sample.edge_index, sample.x, sample.y)
     with pytest.raises(unweave.UsageError, match="missing values"):
-        arrays.edges_of(ArrowTable({"u": u, "v": v}, [len(u)], nulls=1))
+        graphs.edges_of(ArrowTable({"u": u, "v": v}, [len(u)], nulls=1))
 
 
 def test_tensors_by_dlpack(sample, tmp_path):
@@ -164,23 +170,73 @@ def test_tensors_by_dlpack(sample, tmp_path):
 
 
 def test_nothing_is_copied_that_lies_in_order(sample):
-    piece = arrays.edges_of(sample.edge_index)["edges"]["pieces"][0]
+    piece = graphs.edges_of(sample.edge_index)["edges"]["pieces"][0]
     assert np.shares_memory(piece, sample.edge_index)
     assert np.shares_memory(arrays.features_of(sample.x)["features"]["pieces"][0], sample.x)
 
 
 def test_what_cannot_be_meant_is_refused(sample, tmp_path):
     for graph, text in ((np.zeros((2, 3)), "integers"), (np.zeros((3, 3), int), r"\(3, 3\)"), ("absent.txt", "absent.txt"),
-                        (np.array([["a", "b"]]), "numbers"), ((np.arange(3), np.arange(4)), "3 sources and 4 targets")):
+                        (np.array([["a", "b", "c"]]), "names where all"), ((np.arange(3), np.arange(4)), "3 sources and 4 targets")):
         with pytest.raises(unweave.Error, match=text):
             unweave.import_store(tmp_path / "bad", graph)
         assert not (tmp_path / "bad").exists()
     with pytest.raises(unweave.DataError, match="graph.*-1"):
-        unweave.import_store(tmp_path / "bad", np.array([[0, -1], [1, 2]]))
+        unweave.import_store(tmp_path / "bad", np.array([[0, -1, 1], [1, 2, 2]]))
     with pytest.raises(unweave.DataError, match="features.*NaN"):
         unweave.import_store(tmp_path / "bad", sample.edge_index, np.full((400, 2), np.nan))
-    with pytest.raises(unweave.UsageError, match=r"labels.*number the classes: numpy\.unique"):
-        unweave.import_store(tmp_path / "bad", sample.edge_index, sample.x, np.full(400, "cs.LG"))
+    with pytest.raises(unweave.UsageError, match=r"labels: element 3 is 7 among texts"):
+        unweave.import_store(tmp_path / "bad", sample.edge_index, sample.x, np.array(["a", "b", "c", 7] * 100, dtype=object))
+
+
+def advised(error, pattern, **given):
+    return eval(re.search(pattern, str(error.value))[1], {"numpy": np, **given})  # noqa: S307  what the error advises
+
+
+def test_what_is_no_list_is_told_how_to_become_one(tmp_path):
+    edges, y = [(0, 1), (1, 2), (2, 3), (3, 4)], [0, 1, 0, 1, 1]
+    want = {"graph": digest(tmp_path, edges), "labels": digest(tmp_path, edges, labels=y),
+            "train": digest(tmp_path, edges, labels=y, train=[0, 3])}
+    halves = {0: 0.5, 3: 0.5}
+    for argument, wrong in (
+            ("graph", set(edges)), ("graph", iter(edges)), ("graph", zip([0, 1, 2, 3], [1, 2, 3, 4])), ("graph", dict.fromkeys(edges, 2)),
+            ("graph", {0: [1], 1: [2], 2: [3], 3: [4]}), ("graph", np.array(edges, object)), ("graph", np.array(edges, [("u", "i4"), ("v", "i4")])),
+            ("labels", (one for one in y)), ("labels", dict(enumerate(y)).values()), ("labels", np.array(y, object)), ("train", {0, 3}),
+            ("train", halves), ("train", halves.keys()), ("train", iter([0, 3])), ("train", np.array([0, 3], object)),
+            ("train", np.array([True, False, False, True, False], object)), ("train", np.array([(0,), (3,)], [("node", "i8")]))):
+        given = {"graph": edges, "labels": None if argument == "graph" else y, argument: wrong}
+        with pytest.raises(unweave.UsageError, match=f"^{argument}: .* wanted; give|^{argument}: a set") as caught:
+            unweave.import_store(tmp_path / "bad", **given)
+        pattern = r"(?:give|as in|list, as|field, as) ((?:list|sorted|numpy|\[|\(|graph|labels|train).*?)(?: for its keys.*)?$"
+        assert digest(tmp_path, **{**given, argument: advised(caught, pattern, **{argument: wrong})}) == want[argument]
+    for argument in ("features", "labels", "ids"):
+        with pytest.raises(unweave.UsageError, match=f"^{argument}: a set, which has no order; give a list, one for each node"):
+            unweave.import_store(tmp_path / "bad", edges, **{argument: {"a", "b"}})
+
+
+def test_numbers_of_pandas_that_may_be_missing(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    edges, y = [(0, 1), (1, 2), (2, 3), (3, 4)], [0, 1, 0, 1, 1]
+    x = pandas.DataFrame({"a": [0.5, 0.25, 0, 0, 1], "b": [1, 0, 1, 0, 0]})
+    boxed = x.astype({"a": "Float64", "b": "Int64"})
+    mask = pandas.Series([True, False, True, False, True])
+    given = pandas.DataFrame(edges, dtype="Int64"), boxed, pandas.Series(y, dtype="Int64")
+    assert digest(tmp_path, *given, train=mask.astype("boolean")) == digest(tmp_path, edges, x, y, train=mask)
+    with_gap = pandas.array([0, 1, None, 1, 1], dtype="Int64")
+    assert digest(tmp_path, edges, labels=with_gap) == digest(tmp_path, edges, labels=[0, 1, -1, 1, 1])
+    graph = pandas.DataFrame({"a": [0, 1, None], "b": [1, 2, 3]}, dtype="Int64")
+    with pytest.raises(unweave.UsageError, match="^graph: .*values are missing") as caught:
+        unweave.import_store(tmp_path / "bad", graph)
+    assert digest(tmp_path, advised(caught, r"give (graph\.dropna\(\))", graph=graph)) == digest(tmp_path, [(0, 1), (1, 2)])
+    with pytest.raises(unweave.UsageError, match=r"^train: .*give train.fillna\(VALUE\)"):
+        unweave.import_store(tmp_path / "bad", edges, labels=y, train=pandas.Series([True, None, True, True, True], dtype="boolean"))
+    with pytest.raises(unweave.UsageError, match=r"features.select_dtypes\('number'\) leaves out columns of texts") as caught:
+        unweave.import_store(tmp_path / "bad", edges, x.assign(kind=list("abcde")))
+    unweave.import_store(tmp_path / "numbers", edges, advised(caught, "; (.*?) leaves out", features=x.assign(kind=list("abcde"))))
+    frame = pandas.DataFrame({"class": list("abcab")})
+    with pytest.raises(unweave.UsageError, match="^labels: .* give one column") as caught:
+        unweave.import_store(tmp_path / "bad", edges, labels=frame)
+    unweave.import_store(tmp_path / "column", edges, labels=advised(caught, "as (.*)", labels=frame))
 
 
 def test_modules_of_others_are_not_needed():

@@ -33,13 +33,13 @@ def test_what_is_finished_is_what_training_from_nothing_gives(store, rows, tmp_p
     report = store.certify(coef, intercept, name="finished")
     assert report.certified and report.claim == "T0" and report.solver == "exact" and report.name == "finished"
     assert (report.given.form, report.given.missing_classes, report.given.certified) == ("coef, 3 x 12, and intercept", [], False)
-    assert report.given.gradient_bound > 0 and report.given.file is None and report.given.accuracy.train > 0.5
+    assert report.given.gradient_bound > 0 and report.given.file is None and report.given.accuracy_train > 0.5
     assert report.weights == 39 and report.weights_changed == 39 and report.distance >= report.largest_change > 0
     assert not report.as_given and "releasing_tau" not in report.given
     store.train("exact", name="trained")
     assert np.array_equal(published(store, "finished", tmp_path), published(store, "trained", tmp_path))
     with store.stream("exact", name="finished") as stream:
-        assert stream.send("node 12").model.certified
+        assert stream.send("node 12").certified
     assert store.verify(rebuild=True).ok
 
 
@@ -81,7 +81,7 @@ def test_models_of_scikit_learn(store, rows, sample):
     far = linear_model.RidgeClassifier(fit_intercept=False).fit(*rows)
     first, second = store.certify(near, name="near"), store.certify(far, name="far")
     assert first.given.distance_bound < 1e-2 < second.given.distance_bound
-    assert first.given.accuracy.train == near.score(*rows)
+    assert first.given.accuracy_train == near.score(*rows)
     with pytest.raises(unweave.UsageError, match="LogisticRegression is no fitted linear model"):
         store.certify(linear_model.LogisticRegression())
     words = linear_model.RidgeClassifier().fit(rows[0], np.array(["a", "b", "c"])[rows[1]])
@@ -111,8 +111,7 @@ def test_the_command_line_says_the_same(store, rows, program, tmp_path):
                     "largest_change", "distance", "training_rows", "steps", "passes"):
             assert report[key] == said[key], key
         for key in said["given"]:
-            assert (report.given.accuracy[key[9:]] if key.startswith("accuracy_") else report.given[key] if key != "file"
-                    else str(tmp_path / "W.npz")) == said["given"][key], key
+            assert (report.given[key] if key != "file" else str(tmp_path / "W.npz")) == said["given"][key], key
 
 
 def test_what_is_no_such_model_is_refused(store, rows, tmp_path):
@@ -133,3 +132,18 @@ def test_what_is_no_such_model_is_refused(store, rows, tmp_path):
     assert store.info().models == []
     with pytest.raises(unweave.UsageError, match="intercept=False away"):
         store.certify(coef, intercept, intercept=False)
+
+
+def test_one_row_speaks_for_the_second_class_of_its_model(tmp_path):
+    linear = pytest.importorskip("sklearn.linear_model")
+    random = np.random.default_rng(0)
+    groups = np.arange(60) % 3
+    x = (np.eye(3)[groups] + random.normal(size=(60, 3)) * 0.1) / 3
+    words = np.array(["pos", "neg"])[(groups > 0).astype(int)]
+    for number, classes in enumerate((["pos", "neg"], ["neg", "pos"])):
+        store = unweave.import_store(tmp_path / f"s{number}", random.integers(0, 60, (2, 100)), x, words, classes=classes, train=np.arange(40), test=np.arange(40, 60))
+        store.propagate(0)
+        rows = store.embeddings(np.arange(60), missing="nan")
+        model = linear.LogisticRegression(C=100).fit(rows[:40], words[:40])
+        assert model.score(rows[40:], words[40:]) > 0.9
+        assert store.certify(model, name="a").given.accuracy_test > 0.9, classes

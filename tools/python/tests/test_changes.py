@@ -162,7 +162,7 @@ def test_a_purge_asks_whether_readers_have_followed(store, tmp_path):
         stream.send([("node", 3)])
     with pytest.raises(unweave.DataError, match="the feed of changes ends at request 1, and the store at 2"):
         store.purge()
-    assert not store.purge(without_feeds=True).nothing
+    assert store.purge(without_feeds=True).purged
     with store.stream() as stream:
         stream.send([("node", 5)])
-    assert not store.purge().nothing  # nothing is known of feeds any more
+    assert store.purge().purged  # nothing is known of feeds any more

@@ -184,7 +184,7 @@ def test_other_inputs_that_cannot_be_meant(reader, sample, tmp_path):
     gaps = reader(tmp_path / "g.parquet", {"x": sample.x[:, 0]}, [400], {"x": np.arange(400) == 250})
     nan = reader(tmp_path / "nan.parquet", {"x": np.full(400, np.nan)}, [400])
     for kwargs, said in (({"features": texts}, "'t' of texts"), ({"features": gaps}, "row 250: column 'x'"), ({"features": nan}, r"nan\.parquet.*NaN"),
-                         ({"labels": texts}, "texts"), ({"train": gaps, "labels": sample.y}, "row 250"), ({"ids": Columns(gaps, ["x", "x"])}, "2 columns"),
+                         ({"labels": texts, "classes": 2}, "the labels are names"), ({"train": gaps, "labels": sample.y}, "row 250"), ({"ids": Columns(gaps, ["x", "x"])}, "2 columns"),
                          ({"features": gaps, "standardize": True}, "row 250")):
         with pytest.raises(unweave.Error, match=said):
             unweave.import_store(tmp_path / "s", sample.edge_index, **{"features": sample.x, **kwargs})

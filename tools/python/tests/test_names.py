@@ -30,9 +30,13 @@ def test_requests_by_name_and_by_number(named, store):
     made.train()
     with made.stream("exact") as stream:
         outcome = stream.send(["node person-4", ("feature", "person-9"), ("node", 7), ("node", "nobody"), "node person-4"])
-    assert list(outcome.statuses) == ["applied", "applied", "applied", "id-outside", "repeated"]
+    assert list(outcome.statuses) == ["applied", "applied", "applied", "id-outside", "id-outside"]
+    before = made.ids()
+    with pytest.raises(unweave.UsageError, match="person-4"):
+        made.numbers(["person-4"])  # before a purge as after it
     made.purge()
     left = made.ids()
+    assert left == before
     assert left[4] is None and left[9] == "person-9"
     with store.stream() as stream:
         assert list(stream.send(["node 4", ("feature", "9"), ("node", 7)]).statuses) == ["applied"] * 3
@@ -51,8 +55,62 @@ def test_integers_and_files_name_nodes(sample, tmp_path):
 
 
 @pytest.mark.parametrize("names, error", [(["a"] * 400, unweave.DataError), (["a", "b"], unweave.DataError),
-                                          ([1.5] * 400, unweave.UsageError), (["a b"] + [None] * 399, unweave.DataError)])
+                                          ([1.5] * 400, unweave.UsageError), (["a\nb"] + [None] * 399, unweave.DataError)])
 def test_names_that_do_not_fit_are_refused(sample, tmp_path, names, error):
     with pytest.raises(error):
         unweave.import_store(tmp_path / "x.store", sample.edge_index, sample.x, ids=names)
     assert not (tmp_path / "x.store").exists()
+
+
+def test_names_stand_wherever_numbers_do(named, store):
+    made, names = named
+    made.train()
+    store.train()
+    asked = ["person-5", "person-3"]
+    for kind in (list, np.array, lambda texts: np.array(texts, dtype=object), lambda texts: pytest.importorskip("pandas").Series(texts)):
+        assert np.array_equal(made.predict(kind(asked)), store.predict([5, 3]))
+        assert np.array_equal(made.embeddings(kind(asked)), store.embeddings([5, 3]))
+    assert np.array_equal(made.predict_proba(asked), store.predict_proba([5, 3])) and np.array_equal(made.scores(asked), store.scores([5, 3]))
+    assert np.array_equal(next(made.batches(asked))[1], store.embeddings([5, 3]))
+    with pytest.raises(unweave.UsageError, match="no node has the name 'nobody'"):
+        made.predict(["nobody"])
+    with pytest.raises(unweave.UsageError, match="element 1 is 4 among texts"):
+        made.predict(["person-3", 4])
+    with pytest.raises(unweave.UsageError, match="numbers alone"):
+        store.predict(["person-3"])
+    with made.stream("exact") as stream, store.stream("exact") as other:
+        stream.remove_nodes(["person-4"])
+        stream.remove_features(["person-6"])
+        stream.remove_edges([("person-0", names[int(made.edges()[0, 1])])])
+        stream.insert_edges([("person-1", "person-2")])
+        other.remove_nodes([4])
+        other.remove_features([6])
+        other.remove_edges([tuple(store.edges()[0])])
+        other.insert_edges([(1, 2)])
+    assert np.array_equal(made.embeddings(), store.embeddings())
+
+
+def test_edges_and_splits_of_names(sample, store, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    names = [f"person-{node}" for node in range(sample.nodes)]
+    words = np.array(names)[sample.edge_index]
+    graphs = [words, words.T, words.astype(object), (words[0], words[1].tolist()), list(map(tuple, words.T.tolist())), words.T.tolist(),
+              pandas.DataFrame({"follower": words[0], "followee": words[1], "since": 2020})]
+    for number, graph in enumerate(graphs):
+        made = unweave.import_store(tmp_path / f"{number}.store", graph, sample.x, sample.y, ids=names, ignore_weights=True,
+                                    train=[names[node] for node in np.flatnonzero(sample.train)], test=np.array(names)[sample.test])
+        assert np.array_equal(made.edges(), store.edges()), number
+        assert np.array_equal(made.splits.train, np.flatnonzero(sample.train)) and np.array_equal(made.splits.test, np.flatnonzero(sample.test))
+    for graph, ids, said in ((words, names[:-1], "no node has the name 'person-399'"), (np.array([["a", "b", "b"], ["c", "d", "a"]]), None, "ids names all nodes"),
+                             ((words[0], sample.edge_index[1]), names, "one column of names and one of numbers")):
+        with pytest.raises(unweave.UsageError, match=said):
+            unweave.import_store(tmp_path / "bad", graph, sample.x, ids=ids)
+        assert not (tmp_path / "bad").exists()
+    with pytest.raises(unweave.UsageError, match="the nodes have none"):
+        unweave.import_store(tmp_path / "bad", sample.edge_index, sample.x, sample.y, train=names[:5])
+
+
+def test_names_alone_are_the_nodes(tmp_path):
+    made = unweave.import_store(tmp_path / "f.store", np.array([["pat", "kim"], ["kim", "ann"], ["kim", "lee"]]))
+    assert made.ids() == ["ann", "kim", "lee", "pat"]
+    assert made.edges().tolist() == [[0, 1], [1, 2], [1, 3]]

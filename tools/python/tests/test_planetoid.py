@@ -6,6 +6,8 @@ import os
 import pathlib
 import pickle
 import struct
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -147,6 +149,59 @@ def test_a_hostile_pickle_runs_nothing(tiny, tmp_path, name, part):
     assert not mark.exists()
     if name in ("system", "eval", "open", "inside an array", "inside a graph"):
         assert "refused" in str(caught.value)
+
+
+def nested(times, first=b")"):
+    """A tuple of tuples, twice in each: as long to write down as 2 to the power of ``times``."""
+    return first + b"".join(b"q" + bytes([place]) + b"h" + bytes([place]) + b"\x86" for place in range(times))
+
+
+def a_dtype(state):
+    return b"cnumpy\ndtype\nX\x02\x00\x00\x00f4K\x00K\x01\x87R" + state + b"b"
+
+
+def an_array(shape, content=b"C\x00", kind=a_dtype(b"(K\x03X\x01\x00\x00\x00<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00t")):
+    made = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85C\x01b\x87R"
+    return made + b"(K\x01" + shape + kind + b"\x89" + content + b"tb"
+
+
+# Each takes a few hundred bytes, or a megabyte, and took seconds, gigabytes or a message of hundreds of megabytes, or would have.
+LARGE = {
+    "the state of a type": raw(a_dtype(nested(26))),
+    "the code of a type": raw(b"cnumpy\ndtype\n", nested(26), b"\x85R"),
+    "a shape": raw(an_array(nested(26))),
+    "a key of a dictionary": raw(b"}", nested(40), b"Ns"),
+    "a key of a dictionary at once": raw(b"(", nested(40), b"Nd"),
+    "a neighbour": raw(b"}K\x00]", nested(26), b"as"),
+    "a node": raw(b"}", nested(26), b"]s"),
+    "a number of many digits": raw(b"}K\x00]\x8b\xe8\x03\x00\x00" + b"\x7f" * 1000 + b"as"),
+    "a shape of long numbers": raw(an_array((b"\x8b\x40\x42\x0f\x00" + b"\xff" * 999_999 + b"\x7f") * 2 + b"\x86")),
+    "a number that is written out": raw(b"}K\x00]L" + b"9" * 1_000_000 + b"L\nas"),
+    "another one": raw(b"}K\x00]I" + b"9" * 1_000_000 + b"\nas"),
+    "a place that is written out": raw(b"Ng" + b"9" * 1_000_000 + b"\n"),
+    "a name of many letters": raw(b"c" + b"m" * 100_000 + b"\n" + b"n" * 100_000 + b"\n"),
+    "an array without elements": raw(an_array(b"J\x00\xca\x9a\x3bK\x00\x86")),
+    "a place in the memo": raw(b"Nr\xff\xff\xff\x0f"),
+    "bytes that are not there": raw(b"B\xff\xff\xff\x7f"),
+    "bytes made many times": raw(b"X\x00\x10\x00\x00" + b"a" * 4096 + b"q\x00](" + b"c_codecs\nencode\nh\x00\x85R" * 2000 + b"e"),
+    "neighbours of many nodes": raw(b"](" + b"K\x01" * 5000 + b"eq\x00}(" + b"".join(b"M" + struct.pack("<H", node) + b"h\x00" for node in range(5000)) + b"u"),
+    "copies of a list": raw(b"](" + b"K\x01" * 5000 + b"eq\x00](" + b"c__builtin__\nlist\nh\x00\x85R" * 2000 + b"e"),
+}
+
+
+@pytest.mark.parametrize("part", ["x", "y", "graph"])
+@pytest.mark.parametrize("name", LARGE)
+def test_a_small_pickle_takes_little_time_memory_and_room_for_its_message(tiny, tmp_path, name, part):
+    tracemalloc.start()
+    started = time.monotonic()
+    try:
+        with pytest.raises(unweave.DataError, match=rf"ind\.tiny\.{part}: ") as caught:
+            unweave.read_planetoid(tiny.write(tmp_path, **{part: LARGE[name]}), "tiny")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+    assert len(str(caught.value)) < 1000 + len(str(tmp_path))
+    assert time.monotonic() - started < 5
 
 
 def test_what_would_run_does_run_elsewhere(tmp_path):

@@ -81,7 +81,7 @@ def test_nodes_without_a_row_are_told(sample, tmp_path):
         assert len(whole) == 400 and np.isnan(whole[350:]).all() and not np.isnan(whole[:350]).any()
         assert np.array_equal(store.embeddings(store.embedded(), out=tmp_path / "Z.npy"), whole[:350])
         assert len(store.predict(store.embedded())) == 350 and sum(len(ids) for ids, _ in store.batches()) == 350
-        assert store.evaluate()[0].train.rows == 250  # a node with a label has a row
+        assert store.evaluate()[0].metrics.train.rows == 250  # a node with a label has a row
         store.propagate(hops=2, rows="all")
         assert len(store.embeddings()) == 400
 
@@ -109,13 +109,13 @@ def test_batches_cover_all_rows_once_and_hops_are_the_levels(store, sample):
 
 def test_unlearning_equals_training_anew(store, sample, tmp_path):
     trained = store.train("exact")
-    assert trained.certified and trained.claim == "T0" and trained.accuracy.test > 0.5
+    assert trained.certified and trained.claim == "T0" and trained.accuracy_test > 0.5
     removed = store.edges()[:40]
     with store.stream("exact") as stream:
         first = stream.remove_edges(removed)
         second = stream.send([("node", 12), "feature 3", ("edge", 5, 5), ("node", 12)])
         assert stream.accuracy().train > 0.5
-    assert first.applied == 40 and first.model.certified
+    assert first.applied == 40 and first.certified
     assert second.statuses == ["applied", "applied", "self-loop", "repeated"]
 
     kept = store.edges()
@@ -130,9 +130,59 @@ def test_unlearning_equals_training_anew(store, sample, tmp_path):
     assert np.array_equal(store.predict(np.arange(400)), anew.predict(np.arange(400)))
     assert store.verify(rebuild=True).ok
     purged = store.purge()
-    assert purged.kept_models == ["exact"] and not purged.uncertified_models
+    assert purged.models_kept == ["exact"] and not purged.models_uncertified
     assert store.info(digest=True).digest == anew.info(digest=True).digest
     assert store.certificates()[0].certified
+
+
+def test_several_models_follow_one_stream(store):
+    for name in ("one", "two"):
+        store.train("exact", name=name, lambda_=0.01 if name == "one" else 0.02)
+    store.train("newton")
+    with store.stream(name=["one", "two", "newton"]) as stream:
+        assert "one, two, newton" in repr(stream)
+        outcome = stream.send([("node", 3)])
+        assert [model["name"] for model in outcome.models] == ["one", "two", "newton"]
+        assert outcome.models[1]["certified"] and outcome.claim == outcome.models[0]["claim"]
+    assert [store.certificates(name=name)[0].release for name in ("one", "two", "newton")] == [2, 2, 2]
+    with store.stream(name="one") as stream:
+        assert "models" not in stream.send([("node", 4)])
+    for wrong in ({"solver": ["exact", "newton"], "name": "one"}, {"solver": ["exact"], "name": ["one"]}, {"name": []}):
+        with pytest.raises(unweave.UsageError, match="name"):
+            store.stream(**wrong)
+
+
+def test_a_mask_of_numbers_removes_nobody(store):
+    mask = np.zeros(400, int)
+    mask[[5, 6]] = 1
+    wrong = [mask, mask.astype(np.uint8), mask.tolist(), [True, False], True, np.zeros(401, bool), np.ma.array([5, 6], mask=[0, 1])]
+    with store.stream() as stream:
+        for nodes in wrong:
+            for call in (stream.remove_nodes, stream.remove_features, store.embeddings):
+                with pytest.raises(unweave.UsageError, match="mask"):
+                    call(nodes)
+        assert stream.remove_nodes(mask.astype(bool)).applied == 2
+    assert store.info().acknowledged == 2
+
+
+def test_a_graph_of_networkx_is_told(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_nodes_from(range(6))
+    graph.add_edge(0, 1)
+    with pytest.raises(unweave.UsageError, match="to_scipy_sparse_array"):
+        unweave.import_store(tmp_path / "n", graph)
+    assert unweave.import_store(tmp_path / "n", networkx.to_scipy_sparse_array(graph)).num_nodes == 6
+
+
+def test_weights_of_the_levels_are_chosen_on_the_validation_split(sample, tmp_path):
+    store = unweave.import_store(tmp_path / "v.store", sample.edge_index, sample.x, sample.y, train=sample.train, valid=sample.test)
+    store.propagate(hops=2)
+    report = store.train("exact", weights="auto")
+    best = max(trial["accuracy_valid"] for trial in report.level_weights_trials)
+    assert report.accuracy_valid == best and report.level_weights_chosen.startswith("validation at version")
+    with pytest.raises(unweave.UsageError, match="neither numbers nor 'auto'"):
+        store.train("exact", weights="often")
 
 
 def test_what_requests_set_is_what_an_import_of_the_changed_data_holds(store, sample, tmp_path):
@@ -165,7 +215,7 @@ def test_a_number_with_a_fraction_is_no_id(store):
         assert stream.send("node 7").applied == 1
         before = {tuple(edge) for edge in store.edges().tolist()}
         for change in (stream.remove_edges, stream.insert_edges):
-            with pytest.raises(unweave.UsageError, match="nobody can tell"):
+            with pytest.raises(unweave.UsageError, match="in rows or in columns"):
                 change([[8, 9], [10, 11]])
         assert {tuple(edge) for edge in store.edges().tolist()} == before
         some = sorted(before - {edge for edge in before if {7, 3, 4, 5} & set(edge)})[:2]
@@ -173,7 +223,7 @@ def test_a_number_with_a_fraction_is_no_id(store):
     assert {tuple(edge) for edge in store.edges().tolist()} == before - set(some)
     fitted = unweave.ForgettingClassifier()
     for bad in (dict(nodes=[12.9]), dict(features=[1.5]), dict(edges=[[1.5, 2]]), dict(edges=[[1, 2], [3, 4]])):
-        with pytest.raises(unweave.UsageError, match="where|nobody can tell"):
+        with pytest.raises(unweave.UsageError, match="where|in rows or in columns"):
             fitted.forget(**bad)
 
 
@@ -183,11 +233,11 @@ def test_edges_go_when_their_time_has_come(store):
     with store.stream() as stream:
         outcome = stream.send([("edge", *edges[0], "expires", "2001-01-01"),
                                ("edge", *edges[1], "expires", datetime.datetime(2002, 1, 1, 1, tzinfo=zone)),
-                               ("edge", *edges[2], "expires", datetime.datetime(2003, 1, 1)),
+                               ("edge", *edges[2], "expires", datetime.datetime(2003, 1, 1, tzinfo=datetime.timezone.utc)),
                                ("edge", *edges[3], "expires", datetime.date(2999, 1, 1)),
                                f"edge {edges[4][0]} {edges[4][1]} expires never"])
         assert outcome.statuses == ["applied"] * 4 + ["same-expiry"] and outcome.expiries_set == 4
-        gone = stream.remove_expired(datetime.datetime(2001, 12, 31, 23, 0))
+        gone = stream.remove_expired(datetime.datetime(2001, 12, 31, 23, 0, tzinfo=datetime.timezone.utc))
         assert [one.edges_removed for one in gone] == [2]
         assert stream.remove_expired("2002-12-31") == []
         assert [one.edges_removed for one in stream.remove_expired(batch=1)] == [1]
@@ -252,7 +302,8 @@ def test_models_are_evaluated_as_on_the_command_line(store, program):
     assert [one.name for one in found] == list(said)
     for one in found:
         for split in ("train", "valid", "test"):
-            assert one[split].accuracy == said[one.name][f"accuracy_{split}"] and one[split].rows == said[one.name]["metrics"][split]["rows"]
+            assert one[f"accuracy_{split}"] == said[one.name][f"accuracy_{split}"]
+            assert one.metrics[split] == said[one.name]["metrics"][split]
     assert [one.name for one in store.evaluate(name="noisy", solver="newton")] == ["noisy"] and len(store.evaluate(solver="exact")) == 1
     with pytest.raises(unweave.UsageError, match="absent"):
         store.evaluate(name="absent")
@@ -260,7 +311,7 @@ def test_models_are_evaluated_as_on_the_command_line(store, program):
 
 def test_messages_name_what_python_has(store, sample, tmp_path):
     for call, kind, message, options in (
-            (lambda: store.train(lam=-1.0), unweave.UsageError, r"\blam\b", ["lam"]),
+            (lambda: store.train(lambda_=-1.0), unweave.UsageError, r"\blambda_\b", ["lambda_"]),
             (lambda: store.propagate(hops=2, scheme="chebyshev", scale_bits=3), unweave.UsageError, r"\bscale_bits\b", ["scale_bits"]),
             (lambda: store.predict(), unweave.UsageError, r"`store\.train\(\)`", []),
             (lambda: store.predict("exact"), unweave.UsageError, "solver= or name= chooses a model", ["nodes"]),
@@ -285,7 +336,7 @@ def test_marks_become_arguments_and_calls():
 
     for message, text in (
             ("raise " + option("memory"), "raise memory"),
-            (option("lambda", "auto") + ", " + option("scale-bits", "40"), "lam='auto', scale_bits=40"),
+            (option("lambda", "auto") + ", " + option("scale-bits", "40"), "lambda_='auto', scale_bits=40"),
             (option("set", "sigma=0.5") + ", " + option("set", "sigma") + ", " + option("set"), "parameters={'sigma': 0.5}, parameters={'sigma': ...}, parameters"),
             ("leave " + option("no-intercept") + " away", "leave intercept=False away"),
             (operation("propagate a b.store " + option("rows", "all")), "`store.propagate(rows='all')`"),
@@ -294,9 +345,9 @@ def test_marks_become_arguments_and_calls():
             (operation("import x " + option("edges", "FILE")), "`unweave.import_store()`"),
             (operation("export STORE " + option("model", "F")), "`store.export_model()`"),
             (operation("export x " + option("all", "DIR")), "`unweave export x --all DIR`"),
-            (operation("upgrade x"), "`unweave upgrade x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", "\x01 \x04 --")):
+            (operation("upgrade x"), "`unweave upgrade x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", r"\x01 \x04 --")):
         assert unweave.errors.text_of(message) == text
-    assert [unweave.errors.argument_of(key) for key in ("lambda", "scale-bits", "non-adaptive", "rows")] == ["lam", "scale_bits", "adaptive", "rows"]
+    assert [unweave.errors.argument_of(key) for key in ("lambda", "scale-bits", "non-adaptive", "rows")] == ["lambda_", "scale_bits", "adaptive", "rows"]
 
 
 def test_errors_have_types_and_name_arguments(store, tmp_path):
@@ -406,6 +457,57 @@ def test_requests_with_an_id_are_applied_once_and_told(store):
     assert store.requests("T1")[0].settled and store.requests("T9") == []
 
 
+def test_an_id_stands_for_one_request(store):
+    (u, v), (x, y) = (tuple(int(end) for end in edge) for edge in store.edges()[:2])
+    with store.stream() as stream:
+        assert stream.send([("edge", u, v, "id=T1")]).applied == 1
+        for other in (("edge", x, y, "id=T1"), ("node", u, "id=T1"), f"insert-edge {u} {v} id=T1"):
+            with pytest.raises(unweave.UsageError, match=r"request 1 of the batch: the id T1 stands for another request already: request 1 \(edge\)"):
+                stream.send([("node", 9, "id=T9"), other])
+        with pytest.raises(unweave.UsageError, match="the id T2 stands for request 0 of the same batch"):
+            stream.send([("node", 9, "id=T2"), ("node", 10, "id=T2")])
+        assert stream.send([("edge", v, u, "id=T1"), ("edge", u, v, "id=again")]).statuses == ["known-id", "absent-edge"]
+    assert [one.id for one in store.requests()] == ["T1", "again"]
+    again = store.requests("again")[0]
+    assert (again.earlier.id, again.earlier.sequence, again.settled) == ("T1", 1, False)
+    store.purge()
+    assert store.requests("again")[0].settled
+    with store.stream() as stream:
+        assert stream.send([("edge", u, v, "id=T1")]).statuses == ["known-id"]
+        with pytest.raises(unweave.UsageError, match="of which a purge has left nothing"):
+            stream.send([("edge", x, y, "id=T1")])
+
+
+def test_nodes_and_features_expire_too(store):
+    with store.stream() as stream:
+        outcome = stream.send([("node", 3, "expires", "2001-01-01", "id=N"), ("feature", 4, "expires", datetime.date(2002, 1, 1)), "node 5 expires 2999-01-01"])
+        assert outcome.statuses == ["applied"] * 3 and outcome.expiries_set == 3
+        gone = stream.remove_expired()
+        assert [(one.nodes_removed, one.features_removed) for one in gone] == [(1, 1)]
+    assert [(one.id, one.kind, one.get("expired", False)) for one in store.requests()] == [("N", "expires", False), ("N", "node", True)]
+    assert store.info().expiries == 1
+
+
+def test_texts_that_a_terminal_obeys_are_not_taken_and_not_said(store, tmp_path):
+    assert str(unweave.DataError("a\x1b[2J\x85\u202e\udcff\ud800é😀")) == "a\\x1B[2J\\xC2\\x85\\xE2\\x80\\xAE\\xFF\\xED\\xA0\\x80é😀"
+    with store.stream() as stream:
+        for text, said in (("T\x9b2J", r"'id=T\\xC2\\x9B2J' is no id: it has a control character, at byte 1"), ("\u202eT", "changes the direction of writing, at byte 0"),
+                           ("\u2028", "a separator of lines"), ("\ufeffT", "a byte order mark"), ("T\x7f", "a control character")):
+            for request in (f"node 3 id={text}", ("node", 3, f"id={text}")):
+                with pytest.raises(unweave.UsageError, match=said) as caught:
+                    stream.send([request])
+                assert str(caught.value).isprintable()
+        for request in ("node 3 id=\udcff", ("node", 3, "id=\udcff")):
+            with pytest.raises(unweave.UsageError, match="a surrogate is no character"):
+                stream.send([request])
+        assert stream.send(["node 3 id=Tü\u200d😀\"\\"]).applied == 1
+    assert [one.id for one in store.requests()] == ["Tü\u200d😀\"\\"]
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/p\xff\x1b[2J\xe2\x80\xae")
+    with pytest.raises(unweave.DataError) as caught:
+        unweave.Store(odd).info()
+    assert r"p\xFF\x1B[2J\xE2\x80\xAE" in str(caught.value) and str(caught.value).isprintable()
+
+
 def test_what_an_import_that_was_ended_has_kept_is_looked_at_or_dropped(sample, tmp_path):
     np.save(tmp_path / "edges.npy", sample.edge_index.T)
     for restart in (False, True):
@@ -417,3 +519,17 @@ def test_what_an_import_that_was_ended_has_kept_is_looked_at_or_dropped(sample, 
         assert store.imported.resumed is False
         assert any("record of an import that was ended is damaged" in remark for remark in store.imported.remarks) is not restart
         assert not (left / "import").exists() and store.info().nodes == 400
+
+
+def test_no_link_in_a_store_is_followed(store, tmp_path):
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "thesis").write_text("years of work")
+    (store.path / "tiles").symlink_to(user)
+    for change in (lambda: store.propagate(hops=1), lambda: store.train("exact"), store.purge, lambda: store.stream("exact").__enter__()):
+        with pytest.raises(unweave.DataError, match="tiles: it is a link"):
+            change()
+    assert (user / "thesis").read_text() == "years of work"
+    (store.path / "tiles").unlink()
+    (tmp_path / "own").symlink_to(store.path)  # a link to a store is the user's own
+    assert unweave.Store(tmp_path / "own").info().nodes == 400

@@ -52,7 +52,7 @@ def test_weights_come_from_what_people_have(kind, tmp_path):
     assert weighted_edges(store) == wanted()
     assert store.imported.max_weight == 9 and store.info().max_weight == 9 and store.info().edges == 5
     if kind in ("sparse", "pyg", "dgl"):
-        with pytest.raises(unweave.UsageError, match="ignore_weights"):
+        with pytest.raises(unweave.DataError, match="ignore_weights"):
             unweave.import_store(tmp_path / "refused", graph, nodes=NODES)
     elif kind == "frame":
         with pytest.warns(UserWarning, match="third column, 'rating'"):
@@ -88,13 +88,86 @@ def test_entries_of_a_matrix_that_repeat_are_added(tmp_path):
         assert weighted_edges(unweave.import_store(tmp_path / str(number), matrix, max_weight=5)) == {(0, 1): 3, (1, 2): 1}
 
 
+@pytest.mark.parametrize("kind", ["csr", "coo", "bool", "frame", "named", "array", "pairs", "rows", "pyg", "networkx"])
+def test_a_weight_of_0_is_no_edge(kind, tmp_path):
+    ends, weights, options = np.array([[0, 1, 2, 0], [1, 2, 3, 4]]), np.array([2.5, 0, 1, 0]), {}
+    names, graph = None, ends
+    if kind in ("csr", "coo", "bool", "networkx"):
+        sparse = pytest.importorskip("scipy.sparse")
+        graph = sparse.coo_matrix((weights.astype(bool) if kind == "bool" else weights, ends), shape=(NODES, NODES))
+        graph = graph.tocsr() if kind == "csr" else graph
+    if kind == "networkx":
+        networkx = pytest.importorskip("networkx")
+        made = networkx.Graph()
+        made.add_nodes_from(range(NODES))
+        made.add_weighted_edges_from(zip(*ends.tolist(), weights.tolist()))
+        graph = networkx.to_scipy_sparse_array(made, nodelist=sorted(made))  # what the message for a graph advises
+    elif kind in ("frame", "named"):
+        frame = pytest.importorskip("pandas").DataFrame({"src": ends[0], "dst": ends[1], "w": weights})
+        names = list("abcde") if kind == "named" else None
+        graph = frame if names is None else frame.assign(src=[names[one] for one in ends[0]], dst=[names[one] for one in ends[1]])
+    elif kind == "pyg":
+        graph = types.SimpleNamespace(edge_index=ends, edge_weight=weights, x=None, y=None, num_nodes=NODES)
+    elif kind in ("array", "pairs", "rows"):
+        graph, options = {"array": ends, "pairs": (ends[0], ends[1]), "rows": ends.T}[kind], {"edge_weights": weights}
+    store = unweave.import_store(tmp_path / "s", graph, nodes=NODES, ids=names, ignore_weights=True, **options)
+    assert store.edges().tolist() == [[0, 1], [2, 3]] and store.edge_weights().tolist() == [1, 1]
+    both_ways = 2 if kind == "networkx" else 1
+    assert store.imported.zero_weights == 2 * both_ways and store.imported.ignored_weights == (0 if kind == "bool" else both_ways)
+    if kind in ("csr", "coo", "bool"):
+        graph.data[graph.data == 2.5] = 1
+        assert unweave.import_store(tmp_path / "t", graph).edges().tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize("bad, said", [(np.nan, "nan is not finite"), (np.inf, "inf is not finite"), (-1.0, "-1 is negative"),
+                                       (-np.inf, "-inf is not finite")])
+def test_what_no_edge_can_weigh_is_an_error_under_every_option(bad, said, tmp_path):
+    pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    weights = np.array([1, bad, 1, 1])
+    ends = np.array([[0, 1, 2, 0], [1, 2, 3, 4]])
+    frame = pandas.DataFrame({"src": ends[0], "dst": ends[1], "w": weights})
+    matrix = sparse.coo_matrix((weights, ends), shape=(NODES, NODES))
+    repeated = sparse.coo_matrix((np.array([1, bad, 1]), ([0, 0, 1], [1, 1, 2])), shape=(NODES, NODES))
+    data = types.SimpleNamespace(edge_index=ends, edge_weight=weights, x=None, y=None, num_nodes=NODES)
+    for options in ({"ignore_weights": True}, {"max_weight": 9}, {}):
+        for graph, more in ((matrix, {}), (matrix.tocsr(), {}), (repeated, {}), (data, {}), (frame, {}), (ends, {"edge_weights": weights})):
+            if options or not (graph is frame or more):
+                with pytest.raises(unweave.DataError, match=f"weight {said}") as caught:
+                    unweave.import_store(tmp_path / "bad", graph, **options, **more)
+                assert not (tmp_path / "bad").exists()
+            if graph is frame and options:
+                assert "graph: column 'w'" in str(caught.value)
+    matrix.data[1] = 0  # as the error advises
+    assert unweave.import_store(tmp_path / "s", matrix, ignore_weights=True).info().edges == 3
+
+
+def test_remedies_against_weights_that_nobody_asked_for(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    for number, (weights, said) in enumerate((([1, 2, 3], "2; declare the largest"), ([1, 0.5, 3], "0.5; multiply and round"),
+                                              ([1, 0, 1e9], "1e.*; multiply and round"))):
+        graph = sparse.csr_matrix((np.array(weights, float), ([0, 1, 2], [1, 2, 3])), shape=(4, 4))
+        with pytest.raises(unweave.DataError, match=f"a value other than 1, as of a weight, {said}.* or take the edges without them by ignore_weights"):
+            unweave.import_store(tmp_path / "bad", graph)
+        store = unweave.import_store(tmp_path / f"s{number}", graph, ignore_weights=True)
+        assert store.info().edges == sum(weight > 0 for weight in weights)
+    with pytest.raises(unweave.DataError, match="one weight for each of 5 edges"):
+        unweave.import_store(tmp_path / "bad", EDGES, edge_weights=[1, 2, 3], ignore_weights=True)
+
+
+def test_a_third_column_without_numbers_has_no_weights(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for number, third in enumerate((["x", "y"], pandas.to_datetime(["2020-01-01", "2021-01-01"]), [False, True])):
+        frame = pandas.DataFrame({"src": [0, 1], "dst": [1, 2], "since": third})
+        assert unweave.import_store(tmp_path / str(number), frame, ignore_weights=True).info().edges == 2
+
+
 def test_an_estimator_takes_weights(tmp_path):
     sparse = pytest.importorskip("scipy.sparse")
     graph = sparse.coo_matrix((WEIGHTS, EDGES.T), shape=(NODES, NODES)).tocsr()
     x, y = np.eye(NODES), [0, 1, 0, 1, 0]
     fitted = unweave.ForgettingClassifier(max_weight=9).fit(x, y, graph=graph)
     assert np.abs(fitted.store_.embeddings() - dense(wanted(), x)).max() < 1e-6
-    with pytest.raises(unweave.UsageError, match="max_weight"):
+    with pytest.raises(unweave.DataError, match="max_weight"):
         unweave.ForgettingClassifier().fit(x, y, graph=graph)
 
 

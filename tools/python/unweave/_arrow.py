@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator, Sequence, Union
 import numpy as np
 
 from .errors import DataError, UsageError
+from .names import told_as
 
 
 class _Schema(ctypes.Structure):
@@ -122,10 +123,11 @@ class Batches:
 
     def __init__(self, source: Any, name: str, wanted: Sequence[str] | None = None) -> None:
         self._name = name
-        self._capsule = source.__arrow_c_stream__()
         get = ctypes.pythonapi.PyCapsule_GetPointer
         get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        self._stream = _Stream.from_address(get(self._capsule, b"arrow_array_stream"))
+        with told_as(name, source):
+            self._capsule = source.__arrow_c_stream__()
+            self._stream = _Stream.from_address(get(self._capsule, b"arrow_array_stream"))
         schema = _Schema()
         self._require(self._stream.get_schema(ctypes.byref(self._stream), ctypes.byref(schema)), "schema")
         try:
@@ -294,6 +296,9 @@ class Exported:
 
     def __init__(self, fields: Sequence[tuple[str, np.dtype[Any] | None, int | None]], batches: Callable[[], Iterator[list[Column]]]) -> None:
         self._fields, self._batches = list(fields), batches
+
+    def __repr__(self) -> str:
+        return f"<unweave table with the columns {', '.join(name for name, _, _ in self._fields)}, for pyarrow.table() and others>"
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         stream = _Stream(get_schema=_get_schema, get_next=_get_next, get_last_error=_get_last_error, release=_release_stream)

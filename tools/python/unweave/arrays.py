@@ -1,18 +1,20 @@
-"""Arrays, tables and graphs of other packages, as inputs of an import. Nothing is copied where memory can be read as it lies."""
+"""Arrays and tables of other packages, as inputs of an import. Nothing is copied where memory can be read as it lies."""
 from __future__ import annotations
 
 import os
-import warnings
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 import numpy as np
 
 from . import _arrow
-from .columns import Columns, is_columnar
+from .columns import Columns, is_columnar, require_no_ids
 from .errors import UsageError
+from .names import NameTable, NodeNumbers, Numbers, class_codes, class_names_of, is_missing, nodes_called, require_listed, texts_of, told_as
+from .request_lines import is_digits
+from .row_order import index_of, require_order, require_unmoved
 
-__all__ = ["array_of", "edges_of", "features_of", "ids_of", "labels_of", "names_of", "node_ids", "parts_of_graph", "weights_of",
-           "whole_number"]
+__all__ = ["array_of", "columns_of", "features_of", "ids_of", "input_of", "is_path", "joined", "labels_of", "little_endian", "names_of", "node_ids",
+           "remarks_on_features", "require_no_largest", "require_unmasked", "table_of", "whole_number"]
 
 
 def is_path(value: Any) -> bool:
@@ -26,45 +28,105 @@ def columns_of(value: Any) -> Columns | None:
 
 def array_of(value: Any, name: str) -> np.ndarray:
     """An array of NumPy over the memory of ``value``: an array, a tensor on the CPU (``__dlpack__``), a column or a series, a
-    list of numbers. Throws UsageError for what is none."""
+    list of numbers. Throws UsageError for what is none, and for a masked array, whose gaps nobody would see."""
+    require_unmasked(value, name)
+    require_listed(value, name)
+    with told_as(name, value):
+        array = _array(value, name)
+    if array.dtype.kind not in "biuf":
+        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted{_remedy_for(value, array, name)}", [name])
+    return array
+
+
+def _remedy_for(value: Any, array: np.ndarray, name: str) -> str:
+    """What makes numbers of elements that are none by their type; an empty text where nothing does."""
+    if array.dtype.names:
+        first, *others = array.dtype.names
+        if name in ("graph", "edges") and others:
+            return f"; give the ends alone, as in ({name}[{first!r}], {name}[{others[0]!r}])"
+        return f"; give numpy.array({name}.tolist())" if name == "features" else f"; give one field, as {name}[{first!r}]"
+    if array.dtype.kind not in "OUS":
+        return ""
+    elements = array.reshape(-1).tolist()
+    if any(isinstance(one, (str, bytes)) for one in elements):
+        if not hasattr(value, "select_dtypes"):
+            return "; texts are names where all elements are"
+        if name in ("labels", "y"):
+            return f"; give one column, as {name}[{value.columns[0]!r}]"
+        return f"; {name}.select_dtypes('number') leaves out columns of texts"
+    if any(map(is_missing, elements)) and name not in ("labels", "y"):
+        remedy = f"{name}.dropna()" if name in ("graph", "edges") else f"{name}.fillna(VALUE), with the value that they are to have"
+        return "; values are missing" + (f": give {remedy}" if hasattr(value, "fillna") else "")
+    try:
+        numbers = np.array(elements, np.float64)
+    except (TypeError, ValueError):
+        return ""
+    are_bools = all(isinstance(one, bool) for one in elements)
+    kind = "bool" if are_bools else "int64" if np.array_equal(numbers, np.round(numbers)) else "float64"
+    return f"; give {name}.astype('{kind}')" if hasattr(value, "astype") else f"; give numpy.array({name}, '{kind}')"
+
+
+def _unboxed(value: Any, array: np.ndarray, name: str) -> np.ndarray:
+    """Numbers that pandas gives as objects, since those of their type may be missing, where none is; missing labels are NaN."""
+    types = np.atleast_1d(np.asarray(getattr(value, "dtypes", getattr(value, "dtype", None)), dtype=object)).tolist()
+    kinds = [getattr(kind, "numpy_dtype", kind) for kind in types]
+    if not kinds or not all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in kinds):
+        return array
+    if not np.any(np.asarray(value.isna())):
+        return value.to_numpy(np.result_type(*kinds))
+    return value.to_numpy(np.float64, na_value=np.nan) if name in ("labels", "y") else array
+
+
+def _array(value: Any, name: str) -> np.ndarray:
     if isinstance(value, np.ndarray):
         array = value
     elif hasattr(value, "__arrow_c_stream__"):
         columns = _arrow.columns(value, name)
         if len(columns) != 1:
             raise UsageError(f"{name}: a table of {len(columns)} columns, where one is wanted")
-        array = _whole(columns[0][1])
+        array = joined(columns[0][1])
     elif hasattr(value, "to_numpy"):
         array = value.to_numpy()
+        if array.dtype.kind == "O" and hasattr(value, "isna"):
+            array = _unboxed(value, array, name)
     elif hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         array = np.from_dlpack(value)
     elif hasattr(value, "detach"):  # a tensor of PyTorch that may want a gradient
         array = np.asarray(value.detach())
     else:
         array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        remedy = ""
-        if array.dtype.kind in "OUS":
-            remedy = ("; number the classes: numpy.unique(labels, return_inverse=True)[1]" if name == "labels" else
-                      "; names of nodes stand in requests and in files of text, elsewhere their numbers: store.numbers(names), or their places in ids")
-        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers are wanted{remedy}")
     return array
 
 
-def _whole(chunks: list[np.ndarray]) -> np.ndarray:
+def require_unmasked(value: Any, name: str) -> None:
+    """A UsageError for a masked array of NumPy: what lies under its mask would be read as if it were there."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return
+    kind = value.dtype.kind
+    if kind in "OUS":
+        remedy = f"{name}.tolist(), which has None in their places"
+    elif name in ("labels", "y"):
+        remedy = f"{name}.filled(numpy.nan)" if kind == "f" else f"{name}.filled(-1)" if kind == "i" else f"{name}.astype(int).filled(-1)"
+        remedy += ", which stands for no label"
+    else:
+        remedy = f"{name}.filled(False)" if kind == "b" else f"{name}.filled(VALUE), with the value that they are to have"
+    raise UsageError(f"{name}: a masked array, whose masked elements would be read as if they were there; give {remedy}", [name])
+
+
+def joined(chunks: list[np.ndarray]) -> np.ndarray:
     return chunks[0] if len(chunks) == 1 else np.concatenate(chunks)
 
 
-def _little(array: np.ndarray) -> np.ndarray:
+def little_endian(array: np.ndarray) -> np.ndarray:
     """The array with a type that a .npy file of Unweave's may have."""
     if array.dtype.byteorder == ">" or array.dtype.itemsize > 8:
         array = array.astype(np.float64 if array.dtype.kind == "f" else array.dtype.newbyteorder("<"))
     return array
 
 
-def _input(name: str, array: np.ndarray) -> dict[str, Any]:
+def input_of(name: str, array: np.ndarray) -> dict[str, Any]:
     """One array as an input."""
-    array = _little(array)
+    array = little_endian(array)
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     if not (fortran or array.flags.c_contiguous):
         array = np.ascontiguousarray(array)
@@ -72,36 +134,71 @@ def _input(name: str, array: np.ndarray) -> dict[str, Any]:
             "fortran_order": bool(fortran), "pieces": [array.T if fortran else array]}
 
 
-def _pair_input(name: str, first: list[np.ndarray], second: list[np.ndarray]) -> dict[str, Any]:
-    """Two columns of ids, in pieces, as an array of shape (2, m)."""
-    count, other = sum(map(len, first)), sum(map(len, second))
-    if count != other:
-        raise UsageError(f"{name}: {count} sources and {other} targets")
-    types = {piece.dtype for piece in [*first, *second]} or {np.dtype(np.int64)}
-    kind = types.pop() if len(types) == 1 else np.dtype(np.int64)
-    pieces = [np.ascontiguousarray(_little(piece.astype(kind, copy=False))) for piece in [*first, *second]]
-    return {"name": name, "type": _little(np.empty(0, kind)).dtype.str, "shape": [2, count], "fortran_order": False,
-            "pieces": pieces}
-
-
-def _check_ids(name: str, *pieces: np.ndarray) -> None:
-    for piece in pieces:
-        if piece.dtype.kind not in "iu":
-            raise UsageError(f"{name}: ids of type {piece.dtype}, where integers are wanted")
-
-
-def node_ids(nodes: Any, name: str = "nodes") -> np.ndarray | None:
-    """Ids of nodes, from ids or a mask; None for None."""
+def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, numbers_are_names: bool = False,
+             count: Callable[[], int] | None = None) -> np.ndarray | None:
+    """Ids of nodes, from ids, a mask, or with ``numbers`` their names, which with ``numbers_are_names`` integers are, too; None for None.
+    ``count``: says how many nodes there are, and how long a mask is; with it integers that may be names, or ids of other
+    nodes, are an error."""
     if nodes is None:
         return None
+    if isinstance(nodes, NodeNumbers):
+        numbers, nodes = None, np.asarray(nodes)
+    if isinstance(nodes, (str, bytes)):
+        raise UsageError(f"{name}: {nodes!r} is one text, where a list of names or numbers is wanted", [name])
+    if numbers is not None and (texts := texts_of(nodes, name)) is not None:
+        return numbers([str(text) for text in texts])
+    if isinstance(nodes, np.ma.MaskedArray):
+        raise UsageError(f"{name}: a masked array, of which it is not clear what is meant; give its elements by .compressed()", [name])
+    if numbers is not None and (words := _named_by_index(nodes, name, numbers_are_names)) is not None:
+        try:
+            if isinstance(words, np.ndarray):
+                return nodes_called(words, f"{name}.index[{name}]", numbers, count, index_of(nodes))
+            return numbers(words)
+        except UsageError as error:
+            raise UsageError(f"{name}: a mask whose index says whose its rows are: {error}; give {name}.to_numpy() where row i is that of node i",
+                             [name]) from None
     array = array_of(nodes, name)
+    nodes_are_integers = array.dtype.kind in "iu"
     if array.dtype.kind == "b":
+        wanted = count() if count is not None else None
+        require_order(nodes, name, count=wanted)
+        if array.ndim != 1 or (wanted is not None and len(array) != wanted):
+            raise UsageError(f"{name}: a mask of shape {array.shape}, where one boolean for each of {'the' if wanted is None else wanted} nodes is wanted", [name])
         array = np.flatnonzero(array)
+    elif nodes_are_integers and array.size > 2:
+        _require_no_bits(array, name, nodes)
     if array.size == 0:
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or array.ndim > 1:
         raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
-    return np.atleast_1d(array).astype(np.int64, copy=False)
+    array = np.atleast_1d(array)
+    if numbers is not None and numbers_are_names and nodes_are_integers:
+        return nodes_called(array, name, numbers, count)
+    return array.astype(np.int64, copy=False)
+
+
+def _require_no_bits(array: np.ndarray, name: str, value: Any) -> None:
+    """A UsageError for ids that are a mask by all appearances."""
+    if not np.any((array != 0) & (array != 1)):
+        mask = f"{name}.astype(bool)" if hasattr(value, "astype") else f"numpy.array({name}, bool)"
+        raise UsageError(f"{name}: {array.size} numbers that are all 0 or 1 seem to be a mask; give {mask}, or each node once, as a list",
+                         [name])
+
+
+def _named_by_index(mask: Any, name: str, numbers_are_names: bool) -> list[str] | np.ndarray | None:
+    """The names that a mask of pandas has selected, whose index has the names of its rows, as integers where they are such; None
+    for anything else."""
+    if not hasattr(mask, "iloc") or getattr(mask, "dtype", None) != bool or (index := index_of(mask)) is None:
+        return None
+    if index.dtype.kind in "iu" and numbers_are_names:
+        return index[mask.to_numpy()]
+    texts = texts_of(index, name, missing=True)
+    if texts is None:
+        return None
+    words = [text for text, there in zip(texts, mask.to_numpy()) if there]
+    if None in words:
+        raise UsageError(f"{name}: a mask that selects a row whose index has no name; give {name}.to_numpy() where row i is that of node i", [name])
+    return [str(word) for word in words]
 
 
 def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -> int:
@@ -118,9 +215,12 @@ def names_of(names: Any) -> dict[str, Any]:
         return files.names()
     if is_path(names):
         return {"ids": os.fspath(names)}
+    require_unmasked(names, "ids")
+    require_listed(names, "ids")
+    require_unmoved(names, "ids")
     array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
     if array.dtype.kind in "iu":
-        return {"ids": _input("ids", np.atleast_1d(array))}
+        return {"ids": input_of("ids", np.atleast_1d(array))}
     if array.ndim != 1 or array.dtype.kind not in "OUS":
         raise UsageError(f"ids: an array of shape {array.shape} and type {array.dtype}, where one name a node is wanted", ["ids"])
     texts = []
@@ -129,96 +229,23 @@ def names_of(names: Any) -> dict[str, Any]:
         if not isinstance(text, bytes) or b"\0" in text:
             raise UsageError(f"ids: {name!r} of node {number} is no name: a text is wanted, or None for a node without a name", ["ids"])
         texts.append(text)
-    return {"ids": _input("ids", np.array(texts, dtype=np.bytes_) if any(texts) else np.zeros(len(texts), "S1"))}
+    return {"ids": input_of("ids", np.array(texts, dtype=np.bytes_) if any(texts) else np.zeros(len(texts), "S1"))}
 
 
-def pairs_of(edges: Any) -> np.ndarray:
-    """Edges of requests as integers (m, 2), from (m, 2), (2, m) or a list of tuples (u, v). An array (2, 2) may be two edges in either way,
-    so that taking it for one of them might remove what nobody named: it is a UsageError."""
-    are_tuples = isinstance(edges, list) and all(isinstance(edge, tuple) for edge in edges)
-    array = array_of(edges, "edges")
-    if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
-        raise UsageError(f"edges: an array of shape {array.shape} and type {array.dtype}, where integers (m, 2) or (2, m) are wanted", ["edges"])
-    if array.shape == (2, 2) and not are_tuples:
-        raise UsageError("edges: of an array of shape (2, 2) nobody can tell whether rows or columns are edges; give a list of tuples (u, v)", ["edges"])
-    return array.T if array.shape[1] != 2 else array
+def table_of(names: Any) -> NameTable | None:
+    """The numbers of nodes by these names, as ``ids`` of an import has them; None where they lie in files."""
+    if names is None or is_path(names) or columns_of(names) is not None:
+        return None
+    require_unmasked(names, "ids")
+    require_listed(names, "ids")
+    array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
+    texts = [one.decode() if isinstance(one, bytes) else one for one in array.reshape(-1).tolist()]
+    return NameTable(texts, names.index if hasattr(names, "iloc") else None)
 
 
-def edges_of(graph: Any, weighted: bool = False) -> dict[str, Any]:
-    """Options of an import for the edges of ``graph``, and for their weights where ``weighted`` and it has them:
-
-    - a path, as ``--edges`` of the command line takes it, or of a file of Parquet or Arrow;
-    - :class:`unweave.Columns` of such files;
-    - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2) is (2, m), as PyG has it;
-    - a pair (u, v) of arrays;
-    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights;
-    - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends, the third one the weights;
-    - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
-    """
-    name = "graph"
-    if (files := columns_of(graph)) is not None:
-        return files.edges()
-    if is_path(graph):
-        return {"edges": os.fspath(graph)}
-    if hasattr(graph, "tocoo"):
-        if graph.shape[0] != graph.shape[1]:
-            raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
-        matrix = graph.tocoo()
-        if weighted and not getattr(matrix, "has_canonical_format", True):
-            matrix = matrix.copy()
-            matrix.sum_duplicates()  # entries that repeat are added, as SciPy means them
-        options = {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
-        return options | (weights_of(matrix.data) if weighted else {})
-    if hasattr(graph, "__arrow_c_stream__"):
-        columns = _arrow.columns(graph, name)
-        if len(columns) < 2:
-            raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
-        ends = [columns[0][1], columns[1][1]]
-        _check_ids(name, *ends[0], *ends[1])
-        options = {"edges": _pair_input(name, *ends), "two_row_edges": True}
-        return options | (weights_of(_whole(columns[2][1])) if weighted and len(columns) > 2 else {})
-    if hasattr(graph, "iloc") and hasattr(graph, "columns"):
-        if len(graph.columns) < 2:
-            raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
-        ends = [array_of(graph.iloc[:, i], name) for i in (0, 1)]
-        _check_ids(name, *ends)
-        options = {"edges": _pair_input(name, [ends[0]], [ends[1]]), "two_row_edges": True}
-        return options | (weights_of(graph.iloc[:, 2]) if weighted and len(graph.columns) > 2 else {})
-    if hasattr(graph, "edges") and callable(graph.edges):
-        graph = graph.edges()
-    if isinstance(graph, tuple) and len(graph) == 2:
-        ends = [array_of(one, name) for one in graph]
-        _check_ids(name, *ends)
-        return {"edges": _pair_input(name, [ends[0]], [ends[1]]), "two_row_edges": True}
-    array = array_of(graph, name)
-    _check_ids(name, array)
-    if array.ndim != 2 or 2 not in array.shape:
-        raise UsageError(f"graph: an array of shape {array.shape}, where (2, m) or (m, 2) is wanted")
-    return {"edges": _input(name, array), "two_row_edges": array.shape[0] == 2}
-
-
-def weights_of(weights: Any) -> dict[str, Any]:
-    """Options of an import for the weights of edges: a path, or an array of one whole number an edge."""
-    if is_path(weights):
-        return {"edge_weights": os.fspath(weights)}
-    return {"edge_weights": _input("edge_weights", array_of(weights, "edge_weights").reshape(-1))}
-
-
-def require_no_weights(graph: Any, weights: Any) -> None:
-    """Throws UsageError for edges that have weights which nobody asked for: those of a graph or, where there are none, the values of a
-    sparse matrix."""
-    if weights is None and hasattr(graph, "tocoo"):
-        weights = graph.tocsr().data
-    if hasattr(graph, "iloc") and len(graph.columns) == 3:
-        warnings.warn(f"graph: the third column, {graph.columns[2]!r}, is not read; with max_weight it is the weights of the edges, and with "
-                      "ignore_weights=True nobody asks", stacklevel=3)
-    if weights is not None and not is_path(weights) and np.any(array_of(weights, "edge_weights") != 1):
-        raise UsageError("graph: edges have weights other than 1; declare the largest one by max_weight, or take the edges without them by "
-                         "ignore_weights=True", ["max_weight", "ignore_weights"])
-
-
-def features_of(features: Any) -> dict[str, Any]:
-    """Options of an import for the features: a path, an array (N, F), a sparse matrix of SciPy, or Columns."""
+def features_of(features: Any, table: NameTable | None = None) -> dict[str, Any]:
+    """Options of an import for the features: a path, an array (N, F), a sparse matrix of SciPy, or Columns. ``table``: the nodes' names."""
+    require_order(features, "features", table)
     if (files := columns_of(features)) is not None:
         return files.features()
     if is_path(features):
@@ -227,8 +254,9 @@ def features_of(features: Any) -> dict[str, Any]:
         matrix = features.tocsr()
         if not matrix.has_sorted_indices:
             matrix = matrix.sorted_indices()
-        return {"csr": {"indptr": _input("features.indptr", matrix.indptr), "indices": _input("features.indices", matrix.indices),
-                        "values": _input("features.data", array_of(matrix.data, "features")), "columns": int(matrix.shape[1])}}
+        return {"csr": {"indptr": input_of("features.indptr", matrix.indptr), "indices": input_of("features.indices", matrix.indices),
+                        "values": input_of("features.data", array_of(matrix.data, "features")), "columns": int(matrix.shape[1])}}
+    require_no_ids(_columns_in(features), "features")
     array = _table(features, "features")
     if array.ndim == 1:
         array = array.reshape(-1, 1)
@@ -236,68 +264,145 @@ def features_of(features: Any) -> dict[str, Any]:
         raise UsageError(f"features: an array of shape {array.shape}, where (N, F) is wanted")
     if array.flags.f_contiguous and not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)  # rows are read one after another
-    return {"features": _input("features", array)}
+    return {"features": input_of("features", array)}
+
+
+def _columns_in(table: Any) -> Iterable[Any]:
+    """The names of the columns of a table of pandas, polars or pyarrow, or of files; none for anything else."""
+    if isinstance(table, Columns):
+        return table.names_of_all()
+    is_frame = hasattr(table, "iloc") or hasattr(table, "get_columns")
+    return table.columns if is_frame and hasattr(table, "columns") else getattr(table, "column_names", ())
+
+
+#: What columns beside features are called, of labels and of splits.
+_NO_FEATURES = {"label", "labels", "y", "target", "targets", "class", "split", "train_mask", "val_mask", "valid_mask", "test_mask"}
+
+
+def remarks_on_features(features: Any, given: Any, labels: Any, table: NameTable | None) -> list[str]:
+    """What may be a slip in features: columns that are called as labels or splits are, beside ``labels``, and ids in the first column,
+    which say another order of the rows. ``given``: the option that :func:`features_of` has made of them. ``table``: the nodes' names."""
+    remarks = []
+    if labels is not None:
+        columns = _columns_in(columns_of(features) or features)
+        remarks += [f"features: the column {one!r} is one of the features, and is called as labels or splits are; leave it out if it is "
+                    "none" for one in columns if isinstance(one, str) and one.strip().lower() in _NO_FEATURES]
+    if not isinstance(given, dict) or len(given["shape"]) != 2 or given["shape"][1] < 2:
+        return remarks
+    rows = "features" if isinstance(features, np.ndarray) else "numpy.asarray(features)"
+    if (found := _order_in(given["pieces"][0][:, 0], rows, table)) is not None:
+        remarks.append(f"features: column 0 {found[0]}, and row i is taken for that of node i; {rows}[:, 1:] leaves it out, and "
+                       f"{rows}[{found[1]}, 1:] also brings the rows into its order")
+    return remarks
+
+
+def _order_in(column: np.ndarray, rows: str, table: NameTable | None) -> tuple[str, str] | None:
+    """What a column of ids says where it says another order of the ``rows``, and what gives that order; None for any other column."""
+    for begin in range(0, len(column), 4096):  # ids are whole numbers, each there once; of a feature that is not so the first rows tell
+        some = column[begin:begin + 4096]
+        if some.dtype.kind == "b" or np.any((some != np.floor(some)) | (some < 0) | (some > 2**53)) or len(np.unique(some)) < len(some):
+            return None
+    numbers, count = column.astype(np.int64), np.arange(len(column))
+    if len(column) < 3:  # so few have such numbers by chance
+        return None
+    places = None if table is None else table.places(numbers.tolist())
+    if places is not None and np.array_equal(np.sort(places), count):
+        order = f"[{rows}[:, 0].tolist().index(int(name)) for name in ids]"
+        return None if np.array_equal(places, count) else ("has the names of the nodes in another order than ids", order)
+    count += numbers.min(initial=1)  # from 0, or from 1
+    if np.array_equal(numbers, count) or not np.array_equal(np.sort(numbers), count):
+        return None
+    return "numbers the rows in another order than they stand in", f"numpy.argsort({rows}[:, 0])"
+
+
+def require_no_largest(array: np.ndarray, name: str, value: Any) -> None:
+    """A UsageError for labels of which one is the largest of a type without a sign: it may be a class, or what -1 has become."""
+    if array.dtype.kind != "u" or array.size == 0 or array.max() != (most := np.iinfo(array.dtype).max):
+        return
+    rows = name if hasattr(value, "astype") else f"numpy.asarray({name})"
+    as_class = f", or {rows}.astype(int) for the class" if array.dtype.itemsize < 8 else ""
+    raise UsageError(f"{name}: {most}, the largest number of type {array.dtype}, may stand for no label, or be a class; give "
+                     f"numpy.where({rows} == {most}, -1, {rows}.astype(int)) for none{as_class}", [name])
 
 
 def _table(value: Any, name: str) -> np.ndarray:
     """An array of one or more columns."""
     if hasattr(value, "__arrow_c_stream__") and not isinstance(value, np.ndarray):
-        columns = [_whole(chunks) for _, chunks in _arrow.columns(value, name)]
+        named = _arrow.columns(value, name)
+        if name == "features":
+            require_no_ids([column for column, _ in named], name)
+        columns = [joined(chunks) for _, chunks in named]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     return array_of(value, name)
 
 
-def labels_of(labels: Any) -> dict[str, Any]:
-    """Options of an import for the classes of all nodes: a path, or an array of N numbers, -1 or NaN for none."""
-    if (files := columns_of(labels)) is not None:
-        return {"labels": files.vector("labels", missing=-1)}
-    if is_path(labels):
-        return {"labels": os.fspath(labels)}
-    return {"labels": _input("labels", array_of(labels, "labels"))}
+def labels_of(labels: Any, classes: Any = None, table: NameTable | None = None) -> dict[str, Any]:
+    """Options of an import for the classes of all nodes and their number or names: a path; an array of N numbers, -1 or NaN for none;
+    or N names, None or NaN for none. ``classes``: how many there are, or their names. ``table``: the nodes' names."""
+    require_unmasked(labels, "labels")
+    require_order(labels, "labels", table)
+    options: dict[str, Any] = {}
+    names = None
+    if classes is not None and not isinstance(classes, (int, np.integer)):
+        names = class_names_of(classes)
+        options = {"classes": len(names), "class_names": names}
+    elif classes is not None:
+        options = {"classes": whole_number(classes, "classes", 1, 2**31 - 1)}
+    if labels is None:
+        return options
+    files = columns_of(labels)
+    if files is None and is_path(labels):
+        return options | {"labels": os.fspath(labels)}
+    texts = files.texts(missing=True) if files is not None else texts_of(labels, "labels", missing=True)
+    if texts is None:
+        number = next((one for one in names or () if is_digits(one.lstrip("-"))), None)
+        if number is not None:
+            raise UsageError(f"labels: numbers, and {number!r} is the name of a class: a number may be a name, or count classes from 0; give names as texts",
+                             ["labels", "classes"])
+        if files is not None:
+            return options | {"labels": files.vector("labels", missing=-1)}
+        array = array_of(labels, "labels")
+        require_no_largest(array, "labels", labels)
+        return options | {"labels": input_of("labels", array)}
+    if "classes" in options and names is None:
+        raise UsageError(f"classes: {classes} is a number, and the labels are names; give the names of all classes, or leave it out", ["classes"])
+    categories = getattr(getattr(labels, "dtype", None), "categories", None)
+    if names is None and hasattr(categories, "__iter__"):
+        names = [str(one) for one in categories]  # pandas' order
+    codes, names = class_codes(texts, names)
+    return {"labels": input_of("labels", codes), "classes": len(names), "class_names": names}
 
 
-def ids_of(ids: Any, name: str) -> Any:
-    """An input for ids of nodes, or for a mask: a path, or an array of integers or of booleans."""
-    if (files := columns_of(ids)) is not None:
-        return files.vector(name)
-    if is_path(ids):
+def ids_of(ids: Any, name: str, table: NameTable | None = None, numbers_are_names: bool = False) -> Any:
+    """An input for ids of nodes, or for a mask: a path, or an array of integers or of booleans; with ``table`` also of names, which with
+    ``numbers_are_names`` integers are, too."""
+    files = columns_of(ids)
+    if files is None and is_path(ids):
         return os.fspath(ids)
+    if hasattr(ids, "iloc") and hasattr(ids, "columns"):
+        column = f", {name}[{ids.columns[0]!r}]" if len(ids.columns) else ""
+        raise UsageError(f"{name}: a table, whose index may have the nodes, or a column their numbers or a mask; give a column{column}, or "
+                         f"list({name}.index)", [name])
+    if (texts := files.texts() if files is not None else texts_of(ids, name)) is not None:
+        if table is None:
+            raise UsageError(f"{name}: names, and the nodes have none; ids gives them, as a list that names all nodes in the order of their rows", [name, "ids"])
+        return input_of(name, table([str(text) for text in texts], name))
+    if files is not None:
+        return files.vector(name)
+    if isinstance(ids, NodeNumbers):
+        numbers_are_names = False
     array = array_of(ids, name)
+    if array.dtype.kind == "b":
+        require_order(ids, name, table)
+        if array.ndim == 2 and 1 not in array.shape:
+            raise UsageError(f"{name}: {array.shape[0]} x {array.shape[1]} booleans, where one for each node is wanted; give one of these masks, {name}[:, 0] where "
+                             f"each is a column, or {name}[0]", [name])
+    elif array.dtype.kind in "iu" and array.size > (0 if hasattr(ids, "iloc") and index_of(ids) is not None else 2):
+        _require_no_bits(array, name, ids)
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)  # an empty list
     if array.dtype.kind not in "biu":
         raise UsageError(f"{name}: elements of type {array.dtype}, where ids or a mask are wanted")
-    return _input(name, array)
-
-
-def _first(container: Any, names: Iterable[str]) -> Any:
-    for name in names:
-        try:
-            value = container[name]
-        except (KeyError, TypeError, AttributeError):
-            continue
-        if value is not None:
-            return value
-    return None
-
-
-def parts_of_graph(graph: Any) -> dict[str, Any]:
-    """Graph, features, labels, splits and weights of an object that has them all: ``Data`` of PyG (edge_index, edge_weight, x, y, masks), or
-    a graph of DGL (``ndata`` with feat, label and masks, ``edata`` with weight). Anything else is the graph alone."""
-    masks = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
-    if getattr(graph, "edge_index", None) is not None:
-        parts = {"graph": graph.edge_index, "features": getattr(graph, "x", None), "labels": getattr(graph, "y", None),
-                 "edge_weights": getattr(graph, "edge_weight", None)}
-        parts.update({split: getattr(graph, mask, None) for split, mask in masks.items()})
-        nodes = getattr(graph, "num_nodes", None)
-        parts["nodes"] = None if nodes is None else int(nodes)
-        return parts
-    if hasattr(graph, "ndata"):
-        data = graph.ndata
-        parts = {"graph": graph, "features": _first(data, ("feat", "x", "features")), "labels": _first(data, ("label", "y", "labels")),
-                 "edge_weights": _first(getattr(graph, "edata", {}), ("weight",))}
-        parts.update({split: _first(data, (mask,)) for split, mask in masks.items()})
-        nodes = graph.num_nodes() if callable(getattr(graph, "num_nodes", None)) else None
-        parts["nodes"] = None if nodes is None else int(nodes)
-        return parts
-    return {"graph": graph}
+    if table is not None and numbers_are_names and array.dtype.kind in "iu":
+        array = table.of_numbers(array, name)
+    return input_of(name, array)

@@ -17,12 +17,14 @@ import io
 import itertools
 import os
 import pathlib
+import re
 import tempfile
 import threading
 from typing import Any, Callable, Iterable, Iterator, Sequence, Union
 
 import numpy as np
 
+from . import _native
 from ._arrow import Batches, Column
 from .errors import DataError, Error, UsageError
 
@@ -34,6 +36,67 @@ Chunk = Union[bytes, memoryview]
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc", ".arrows")
 _PIPE_BYTES = 2**20
+
+
+_ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
+
+#: What the index of a frame is called, once it is a column.
+_INDEXES = ("index", "level_0", "unnamed: 0", "id")
+
+
+def _plain(name: Any) -> str:
+    return name.strip().lower() if isinstance(name, str) else ""
+
+
+def ends_elsewhere(names: Sequence[Any]) -> tuple[str, str] | None:
+    """Two columns that are called as the ends of edges are, where the first two of a table are others; else None."""
+    places = {_plain(name): place for place, name in reversed(list(enumerate(names))) if isinstance(name, str)}
+    found = [(places[one], places[other]) for one, other in _ENDS if one in places and other in places]
+    if not found or any(max(pair) < 2 for pair in found):
+        return None
+    return names[found[0][0]], names[found[0][1]]
+
+
+def are_ends(first: Any, second: Any) -> bool:
+    """Whether two columns are called as the ends of edges are."""
+    return any({_plain(first), _plain(second)} == set(pair) for pair in _ENDS)
+
+
+def is_index(name: Any) -> bool:
+    """Whether a column is called as the index of a frame is, once it is a column."""
+    return _plain(name) in _INDEXES
+
+
+class EndKinds:
+    """Edges of a table whose columns may number two kinds of nodes, as user and item do: the number 7 would be one node, which is both."""
+
+    def __init__(self, table: str, first: Any, second: Any) -> None:
+        self._table, self._names = table, (first, second)
+        self._are_two = isinstance(first, str) and isinstance(second, str) and _native.name_two_kinds(first, second)
+        self._ranges: list[tuple[int, int] | None] = [None, None]
+
+    def see(self, end: int, ids: np.ndarray) -> None:
+        """Some ids of the first (0) or the second (1) ends."""
+        if self._are_two and len(ids):
+            least, most = self._ranges[end] or (int(ids[0]), int(ids[0]))
+            self._ranges[end] = min(least, int(ids.min())), max(most, int(ids.max()))
+
+    def require_apart(self) -> None:
+        """A UsageError where the numbers of one kind reach into those of the other."""
+        first, second = self._ranges
+        if first is None or second is None or first[1] < second[0] or second[1] < first[0]:
+            return
+        raise UsageError(f"{self._table}: the columns {self._names[0]!r} and {self._names[1]!r} seem to number two kinds of nodes, and both have the same "
+                         f"numbers, each of which would be one node; add {first[1] + 1} to the second, or, if both number the same nodes, call the "
+                         "columns source and target", ["graph"])
+
+
+def require_no_ids(columns: Iterable[Any], name: str) -> None:
+    """A UsageError for a column of features that is called as ids are: it would be a feature, and rows be taken in their order."""
+    for column in columns:
+        if isinstance(column, str) and _native.names_ids(column):
+            raise UsageError(f"{name}: the column {column!r} may have the ids of nodes, or be a feature; give the others alone, where row i is that "
+                             "of node i, or call it otherwise if it is a feature", ["features"])
 
 
 def is_columnar(value: Any) -> bool:
@@ -152,9 +215,9 @@ class Columns:
         if isinstance(given, (str, os.PathLike)):
             path = pathlib.Path(given)
             if path.is_dir():
-                files = sorted(file for file in path.iterdir() if file.suffix.lower() in PARQUET + ARROW)
+                files = sorted((file for file in path.iterdir() if file.suffix.lower() in PARQUET + ARROW), key=_name_order)
             elif not path.exists() and glob.has_magic(str(path)):
-                files = sorted(map(pathlib.Path, glob.glob(str(path), recursive=True)))
+                files = sorted(map(pathlib.Path, glob.glob(str(path), recursive=True)), key=_name_order)
             else:
                 files = [path]
             if not files:
@@ -191,6 +254,10 @@ class Columns:
 
     # What an import takes
 
+    def names_of_all(self) -> list[str]:
+        """The names of all columns, where nobody has chosen some; else an empty list."""
+        return self._open(None).names if self._columns is None else []
+
     def edges(self) -> dict[str, Any]:
         """Options of an import for the edges."""
         table = self._open(2)
@@ -201,11 +268,26 @@ class Columns:
         for column, kind, is_list in zip(table.names, table.kinds, table.are_lists):
             if kind is None or kind.kind not in "iu" or is_list:
                 raise UsageError(f"{table.name}: column {column!r} of {_told(kind, is_list)}, where ids are wanted, integers (or names in both columns)")
-        return {"edges": Piped(table.name, lambda: _array_chunks(table, (table.rows, 2), np.dtype("<i8")))}
+
+        def chunks() -> Iterator[Chunk]:
+            kinds = EndKinds(table.name, *table.names)
+
+            def batches() -> Iterator[list[Column]]:
+                for batch in table:
+                    for end, column in enumerate(batch):
+                        kinds.see(end, np.asarray(column.values))
+                    yield batch
+                kinds.require_apart()
+
+            yield from _array_chunks(table, (table.rows, 2), np.dtype("<i8"), batches())
+
+        return {"edges": Piped(table.name, chunks)}
 
     def features(self) -> dict[str, Any]:
         """Options of an import for the features."""
         table = self._open(None)
+        if self._columns is None:
+            require_no_ids(table.names, table.name)
         for column, kind in zip(table.names, table.kinds):
             if kind is None:
                 raise UsageError(f"{table.name}: column {column!r} of texts, where features are wanted; name the columns of numbers")
@@ -221,13 +303,29 @@ class Columns:
         return {"features": Piped(table.name, chunks)}
 
     def vector(self, name: str, *, missing: float | None = None) -> Any:
-        """One column of numbers or booleans, [rows]; ``missing`` stands for values that there are not."""
+        """One column of numbers or booleans, [rows], for the argument ``name``; ``missing`` stands for values that there are not."""
         table = self._open(1)
         [kind], [is_list] = table.kinds[:1], table.are_lists[:1]
         if len(table.names) != 1 or kind is None or is_list:
             raise UsageError(f"{table.name}: {', '.join(map(repr, table.names))}: {_told(kind, is_list)}, where one column of numbers is wanted", [name])
         stored = np.dtype("?" if kind.kind == "b" else "<f8" if kind.kind == "f" else "<i8")
         return Piped(table.name, lambda: _array_chunks(table, (table.rows,), stored, missing=missing))
+
+    def texts(self, *, missing: bool = False) -> list[str | None] | None:
+        """One column of texts, in memory; None where it has numbers. ``missing``: whether values may be missing, which come as None."""
+        table = self._open(1)
+        if len(table.names) != 1 or table.kinds[0] is not None:
+            return None
+        texts: list[str | None] = []
+        for [column] in table:
+            values: list[str | None] = [text.decode() for text in column.values]
+            if column.missing is not None:
+                if not missing:
+                    raise DataError(f"{table.name}: row {len(texts) + int(np.argmax(column.missing))}: column {table.names[0]!r} has no value; "
+                                    "fill it or leave the row out")
+                values = [None if gone else text for text, gone in zip(values, column.missing.tolist())]
+            texts += values
+        return texts
 
     def names(self) -> dict[str, Any]:
         """Options of an import for the names of nodes: texts, missing for a node without a name, or integers."""
@@ -260,6 +358,11 @@ class _Table:
             raise DataError(f"{self.name}: after row {rows}: {type(error).__module__.partition('.')[0]} says: {error}") from error
         if rows != self.rows:
             raise DataError(f"{self.name}: {rows} rows, and {self.rows} before: the files changed while they were read; run it again")
+
+
+def _name_order(file: pathlib.Path) -> list[tuple[int, int, str]]:
+    """A key that sorts part-2 before part-10, folder by folder."""
+    return [(1, int(piece), "") if piece.isdecimal() else (0, 0, piece) for piece in re.split("([0-9]+)", str(file)) if piece]
 
 
 def _has(module: str) -> bool:
@@ -304,6 +407,13 @@ def _wanted(name: str, columns: list[str] | None, there: list[str], most: int | 
     for column in columns or ():
         if column not in there:
             raise UsageError(f"{name}: there is no column {column!r}; there are {', '.join(map(repr, there))}", ["columns"])
+    if columns is None and most == 2 and (ends := ends_elsewhere(there)) is not None:
+        raise UsageError(f"{name}: its first two columns, {there[0]!r} and {there[1]!r}, would be the ends of the edges, and {ends[0]!r} and {ends[1]!r} "
+                         f"seem to be; name the columns, unweave.Columns(files, [{ends[0]!r}, {ends[1]!r}])", ["graph", "columns"])
+    if columns is None and most == 2 and (len(there) > 3 or (len(there) == 3 and is_index(there[0]))):
+        raise UsageError(f"{name}: {len(there)} columns, {', '.join(map(repr, there))}, of which it is not clear which are the ends of the "
+                         f"edges; name these, unweave.Columns(files, {there[:2]}) or unweave.Columns(files, {there[1:3]})",
+                         ["graph", "columns"])
     return there[:most] if columns is None else columns
 
 

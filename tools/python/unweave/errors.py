@@ -1,25 +1,40 @@
 """Errors of the library. Each is what the command line ends with an exit code of its own for."""
 from __future__ import annotations
 
+import csv
 import re
 
-__all__ = ["Error", "UsageError", "DataError", "ResourceError", "CheckError", "MissingRowsWarning"]
+__all__ = ["Error", "UsageError", "DataError", "NotFittedError", "ResourceError", "CheckError", "MissingRowsWarning"]
+
+
+# What storage/io/plain_text.h shows by its bytes: control characters, separators of lines, marks of the direction of writing, byte order
+# marks, characters that nobody sees, and the surrogates in which Python keeps the bytes of paths that are not UTF-8.
+_UNPLAIN = re.compile("[\x00-\x1f\x7f-\x9f\xad\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """A text that no terminal obeys: of a path or a file, with "\\xFF" for each byte that is not plain."""
+    return _UNPLAIN.sub(lambda one: "".join(f"\\x{byte:02X}" for byte in one[0].encode("utf-8", "surrogateescape" if "\udc80" <= one[0] <= "\udcff" else "surrogatepass")), text)
 
 
 class Error(Exception):
     """What all errors of Unweave are. ``options`` names the arguments that the message speaks of."""
 
     def __init__(self, message: str, options: list[str] | None = None) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.options = list(options or [])
 
 
 class UsageError(Error, ValueError):
-    """Wrong arguments (exit code 1)."""
+    """Wrong arguments (exit code 1); a ValueError, too."""
 
 
-class DataError(Error):
-    """Data that are wrong or cannot be read (exit code 2)."""
+class NotFittedError(UsageError, AttributeError):
+    """An estimator that was not fitted yet; with scikit-learn also its ``NotFittedError`` (:mod:`unweave.estimator`)."""
+
+
+class DataError(Error, ValueError):
+    """Data that are wrong or cannot be read (exit code 2); a ValueError, too."""
 
 
 class ResourceError(Error):
@@ -30,6 +45,11 @@ class CheckError(Error):
     """A statement that should hold is false (exit code 4)."""
 
 
+class RemarkWarning(UserWarning):
+    """What an import noticed in its files and arrays, as the command line tells it in notes: a header that was left out, classes without
+    a node, columns of features that look like ids."""
+
+
 class MissingRowsWarning(UserWarning):
     """Nodes without a row of Z are left out of what was asked for without naming nodes."""
 
@@ -37,7 +57,7 @@ class MissingRowsWarning(UserWarning):
 # The library marks the options and operations that its messages name (storage/io/message.h); bindings/reports.cpp hands over these marks.
 _OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x03]*))?\x03")
 _OPERATION = re.compile("\x04([^\x05]*)\x05")
-_ARGUMENTS = {"lambda": "lam", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False"}
+_ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False", "restart": "restart=True"}
 _METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
 _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
 
@@ -53,10 +73,19 @@ def _option(match: re.Match[str]) -> str:
         return _ARGUMENTS.get(key, argument_of(key))
     if key == "split":
         return value
+    if key == "classes" and not re.fullmatch("[0-9]+", value):
+        return f"classes={_listed(value)!r}"
     if key == "set":
         name, _, number = value.partition("=")
         return f"parameters={{{name!r}: {number or '...'}}}"
     return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+|[A-Z]', value) else repr(value)}"  # W stands for a number
+
+
+def _listed(value: str) -> list[str]:
+    """A list of names as a shell and CSV quote it."""
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        value = value[1:-1].replace("'\\''", "'")
+    return next(csv.reader([value]))
 
 
 def _operation(match: re.Match[str]) -> str:
@@ -74,5 +103,5 @@ def _operation(match: re.Match[str]) -> str:
 
 
 def text_of(message: str) -> str:
-    """A message of the library, with arguments and calls of this package in the places of options and commands."""
-    return _OPTION.sub(_option, _OPERATION.sub(_operation, message))
+    """A message of the library, plain, with arguments and calls of this package in the places of options and commands."""
+    return "\n".join(printable(line) for line in _OPTION.sub(_option, _OPERATION.sub(_operation, message)).split("\n"))

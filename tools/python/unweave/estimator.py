@@ -1,127 +1,386 @@
-"""An estimator in the manner of scikit-learn, whose models forget."""
+"""A classifier of scikit-learn whose models forget. It works where scikit-learn is not installed, too."""
 from __future__ import annotations
 
-import inspect
+import hashlib
+import io
 import pathlib
+import tarfile
 import tempfile
 from typing import Any, Sequence
 
 import numpy as np
 
-from . import arrays
+from . import _native, arrays, graphs, row_order
 from .errors import UsageError
+from .estimator_base import BaseEstimator, ClassifierMixin, NotFittedError, checked_rows, checked_rows_and_classes
+from .imports import import_store
+from .names import NodeNumbers, texts_of
 from .records import Record
-from .store import Store, import_store
+from .request_lines import is_digits
+from .store import Store
 
-__all__ = ["ForgettingClassifier"]
+__all__ = ["ForgettingClassifier", "NotFittedError"]
 
-
-class ForgettingClassifier:
+class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier over propagated features: fit, predict, forget.
 
         model = ForgettingClassifier(hops=2).fit(X, y, graph=edge_index, train=train_mask)
         model.predict(nodes)
         model.forget(nodes=[12], edges=[(4, 7)])     # the weights are those of training anew without them
 
-    ``store``: the folder of the store; a temporary one by default, which goes with the estimator. Other parameters are those of
-    :meth:`unweave.Store.propagate` and :meth:`unweave.Store.train`. Rows of X are nodes: predict() takes their numbers.
+    It is a classifier of scikit-learn, where that is installed: ``clone``, ``Pipeline``, ``GridSearchCV``, ``pickle``. What X is depends on
+    what it is given:
+
+    - without a graph, rows are samples, as in any classifier: ``fit(X, y)``, ``predict(X)``;
+    - ``fit(X, y, graph=...)``: rows of X are all nodes of the graph, and ``predict`` takes nodes, their numbers, names or a mask, or the rows
+      of the fit, all of them, which are all nodes. Other rows have no place in the graph, and are an error;
+    - ``ForgettingClassifier(graph=..., features=...)``: X is a column of nodes, (n, 1) or (n,): numbers or names. So a search may part
+      the nodes: each part is learnt, and the others are predicted where they stand in the graph.
+
+    ``hops``, ``weights``, ``scheme``: as :meth:`unweave.Store.propagate` has them, ``weights`` also "auto" as :meth:`unweave.Store.train`
+    has it; without a graph of no use. ``solver``, ``head``, ``lambda_``,
+    ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them. ``graph``, ``max_weight``, ``ignore_weights``: as
+    :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``store``: a new folder
+    for the store, which stays; by default a temporary one, which goes with the estimator. ``memory``, ``threads``: as
+    :class:`unweave.Store` has them.
+
+    After ``fit``: ``classes_`` [C]; ``coef_`` [C, F] and ``intercept_`` [C], of two classes [1, F] and [1], not of networks;
+    ``n_features_in_``; ``store_``, the store; ``report_``, that of the training; ``forgotten_``, numbers of forgotten nodes. A pickle holds
+    a copy of a temporary store, and the path of another: what is forgotten here afterwards is still in the copy. Once something was
+    forgotten, a pickle leaves out ``graph`` and ``features``, which hold it still; the arrays themselves are yours, and so is what is in them.
     """
 
-    _estimator_type = "classifier"
-
-    def __init__(self, *, hops: int = 2, weights: Sequence[float] | None = None, scheme: str | None = None, solver: str = "exact",
-                 head: str | None = None, lam: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
-                 store: Any = None, memory: int | str | None = None, threads: int = 0, max_weight: int | None = None,
-                 ignore_weights: bool = False) -> None:
+    def __init__(self, *, hops: int = 2, weights: Sequence[float] | str | None = None, scheme: str | None = None, solver: str = "exact",
+                 head: str | None = None, lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
+                 graph: Any = None, features: Any = None, store: Any = None, memory: int | str | None = None, threads: int = 0,
+                 max_weight: int | None = None, ignore_weights: bool = False) -> None:
         self.hops = hops
         self.weights = weights
         self.scheme = scheme
         self.solver = solver
         self.head = head
-        self.lam = lam
+        self.lambda_ = lambda_
         self.epsilon = epsilon
         self.delta = delta
+        self.graph = graph
+        self.features = features
         self.store = store
         self.memory = memory
         self.threads = threads
         self.max_weight = max_weight
         self.ignore_weights = ignore_weights
 
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+    # scikit-learn asks these: whether it was fitted, since lambda_ has the underscore of Python's words, not of what a fit has found, and
+    # whether X may be sparse.
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """As scikit-learn's clone() and searches read it."""
-        return {name: getattr(self, name) for name in self._names()}
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "store_")
 
-    def set_params(self, **params: Any) -> ForgettingClassifier:
-        for name, value in params.items():
-            if name not in self._names():
-                raise UsageError(f"there is no parameter {name!r}; there are {', '.join(self._names())}")
-            setattr(self, name, value)
-        return self
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
-    def __repr__(self) -> str:
-        defaults = {name: one.default for name, one in inspect.signature(type(self).__init__).parameters.items()}
-        given = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]
-        return f"ForgettingClassifier({', '.join(given)})"
+    def fit(self, X: Any, y: Any, *, graph: Any = None, train: Any = None, valid: Any = None, test: Any = None,
+            ids: Any = None, ids_are: str | None = None) -> ForgettingClassifier:
+        """Builds the store, propagates and trains.
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, train: Any = None, valid: Any = None, test: Any = None) -> ForgettingClassifier:
-        """Builds the store, propagates and trains. ``y``: classes 0, 1, .., with -1 or NaN for none. ``train``: the training nodes; all
-        with a class by default. Without a graph the rows are learnt as they are."""
-        labels = arrays.array_of(y, "y")
+        ``X``: rows of features [n, F], dense or sparse, or where the estimator has ``features`` a column of nodes. ``y``: the class of
+        each, whole numbers or texts; with a graph and rows -1, None or NaN for none. ``graph``: of the rows, as :func:`unweave.import_store`
+        takes it, in the place of the estimator's. ``train``, ``valid``, ``test``: numbers, names or masks of rows; all with a class are
+        training rows by default. ``ids``: names of the nodes. ``ids_are``: "names" or "positions", what integers of nodes mean where
+        names are whole numbers, as :func:`unweave.import_store` has it.
+
+        Wrong rows, classes or options are a ValueError, most of them a :class:`unweave.UsageError`.
+        """
+        graph = self.graph if graph is None else graph
+        for name, value in (("X", X), ("y", y), ("features", self.features)):
+            arrays.require_unmasked(value, name)
+        if getattr(self, "_left_out", False) and graph is None and self.features is None:
+            raise UsageError("graph, features: a pickle has left them out, since something in them was forgotten; give them by set_params()",
+                             ["graph", "features"])
+        self._index_of: str | None = None
+        self._saw_index = True
+        if self.features is not None:
+            for name, value in (("train", train), ("valid", valid), ("test", test)):
+                if value is not None:
+                    raise UsageError(f"{name}: X are the training nodes where the estimator has features; leave it out", [name, "features"])
+            rows, labels, train = self._of_nodes(X, y, ids, ids_are)
+            self._places = "nodes"
+        elif graph is not None:
+            table = arrays.table_of(ids)
+            row_order.require_order(X, "X", table)
+            row_order.require_order(y, "y", table)
+            rows = X if arrays.is_path(X) or arrays.columns_of(X) is not None else checked_rows(self, X, reset=True)
+            labels = self._with_missing(y)
+            self._places = "graph"
+        else:
+            tables = {name: value for name, value in (("X", X), ("y", y)) if hasattr(value, "iloc")}
+            self._index_of = next((name for name, value in tables.items() if value.index.tolist() != list(range(len(value)))), None)
+            self._saw_index = bool(tables)
+            rows, labels = checked_rows_and_classes(self, X, y)
+            self.classes_, labels = np.unique(labels, return_inverse=True)
+            self._places = "rows"
+            train, valid, test = (_beside(one, X) for one in (train, valid, test))
+        if len(self.classes_) < 2:
+            raise UsageError(f"y: {len(self.classes_)} class, and a classifier needs two at least", ["y"])
         if train is None:
             train = labels >= 0
-        self._folder = None if self.store is not None else tempfile.TemporaryDirectory(prefix="unweave-")
-        path = pathlib.Path(self.store if self._folder is None else self._folder.name) / ("" if self._folder is None else "store")
-        self.store_: Store = import_store(path, graph, X, labels, train=train, valid=valid, test=test, memory=self.memory,
-                                          threads=self.threads, progress=False, max_weight=self.max_weight, ignore_weights=self.ignore_weights)
-        self.store_.propagate(self.hops if graph is not None else 0, weights=self.weights if graph is not None else None,
-                              scheme=self.scheme if graph is not None else None, rows="all")
-        self.report_: Record = self.store_.train(self.solver, head=self.head, lam=self.lam, epsilon=self.epsilon, delta=self.delta)
-        self.classes_ = np.arange(self.store_.info().classes)
+        names = [str(one) for one in self.classes_] if self.classes_.dtype.kind in "OU" else []
+        if not all(map(_may_name_a_class, names)):
+            names = []
+        folder = None if self.store is not None else tempfile.TemporaryDirectory(prefix="unweave-")
+        path = pathlib.Path(self.store) if folder is None else pathlib.Path(folder.name) / "store"
+        store = import_store(path, graph, rows, labels, train=train, valid=valid, test=test, ids=ids, ids_are=ids_are,
+                             classes=names or len(self.classes_), memory=self.memory, threads=self.threads, progress=False,
+                             max_weight=self.max_weight, ignore_weights=self.ignore_weights)
+        hops, weights, scheme = (self.hops, self.weights, self.scheme) if graph is not None else (0, None, None)
+        chosen = weights if isinstance(weights, str) else None  # "auto": from the levels, once they are there
+        store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
+        self.report_: Record = store.train(self.solver, head=self.head, lambda_=self.lambda_, epsilon=self.epsilon, delta=self.delta, weights=chosen)
+        self.store_: Store = store
+        self._folder = folder
+        self.n_features_in_ = 1 if self._places == "nodes" else int(store.info().features)
+        self.forgotten_ = np.empty(0, np.int64)
+        self._has_forgotten = self._left_out = False
+        self._rows = _digest(rows) if self._places == "graph" else None
+        self._take_weights()
         return self
+
+    def _with_missing(self, y: Any) -> np.ndarray:
+        """Numbers of classes, -1 for a row without one; sets classes_."""
+        texts = texts_of(y, "y", missing=True)
+        if texts is not None:
+            there = np.array([text is not None for text in texts])
+            values = np.array([text or "" for text in texts], dtype=object)
+        else:
+            values = arrays.array_of(y, "y").reshape(-1)
+            arrays.require_no_largest(values, "y", y)
+            there = ~np.isnan(values) & (values != -1) if values.dtype.kind == "f" else values != -1 if values.dtype.kind == "i" else np.ones(len(values), bool)
+        self.classes_, codes = np.unique(values[there], return_inverse=True)
+        if self.classes_.dtype.kind == "f" and np.array_equal(self.classes_, self.classes_.astype(np.int64)):
+            self.classes_ = self.classes_.astype(np.int64)  # a column with NaN is one of floats
+        labels = np.full(len(values), -1, np.int64)
+        labels[there] = codes
+        return labels
+
+    def _of_nodes(self, X: Any, y: Any, ids: Any, ids_are: str | None) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Rows of all nodes, their classes, -1 where none is given, and the training nodes."""
+        rows = self.features if hasattr(self.features, "tocsr") else np.asarray(self.features)
+        if getattr(rows, "ndim", 2) != 2:
+            raise UsageError(f"features: an array of shape {rows.shape}, where rows of all nodes [N, F] are wanted", ["features"])
+        table = arrays.table_of(ids)
+        row_order.require_order(self.features, "features", table)
+        nodes = arrays.node_ids(_column(X), "X", None if table is None else lambda words: table(words, "X"), ids_are == "names")
+        assert nodes is not None
+        if len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < rows.shape[0]:
+            raise UsageError(f"X: node {int(nodes.max() if nodes.max() >= rows.shape[0] else nodes.min())} has no row of features, which has {rows.shape[0]}", ["X", "features"])
+        given = self._with_missing(y)
+        if len(given) != len(nodes):
+            raise UsageError(f"y: {len(given)} classes of {len(nodes)} nodes", ["X", "y"])
+        labels = np.full(rows.shape[0], -1, np.int64)
+        labels[nodes] = given
+        if np.any(labels[nodes] != given):
+            raise UsageError("X: a node stands there twice, with two classes", ["X", "y"])
+        return rows, labels, NodeNumbers(np.unique(nodes[given >= 0]))
+
+    def _take_weights(self) -> None:
+        """coef_ and intercept_ of the present release, which a network has not."""
+        self.__dict__.pop("coef_", None)
+        self.__dict__.pop("intercept_", None)
+        if self.head == "mlp":
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            with np.load(self.store_.export_model(pathlib.Path(folder) / "model.npz", solver=self.solver)) as file:
+                coef, intercept = file["coef_"], file["intercept_"]
+        if len(self.classes_) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self.coef_, self.intercept_ = coef, intercept
 
     def _fitted(self) -> Store:
         if not hasattr(self, "store_"):
-            raise UsageError("call fit() first")
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit() first")
         return self.store_
 
-    def predict(self, nodes: Any = None) -> np.ndarray:
-        """Classes of nodes, ids or a mask; of all by default."""
-        return self._fitted().predict(nodes)
+    def _said(self, X: Any, what: str) -> np.ndarray:
+        """Scores of nodes, or of rows that stand in no graph, float64 [n, C]."""
+        store = self._fitted()
+        nodes = X
+        if X is not None and self._places == "nodes":
+            nodes = _column(X)
+        elif X is not None and not _are_nodes(X):
+            rows = checked_rows(self, X, reset=False)
+            if self._places == "rows":
+                return self._of_rows(rows, what)
+            if self._rows != _digest(rows):
+                raise UsageError("X: rows that are not all rows of the fit, in their order, have no place in the graph; give the nodes, their numbers, names or a "
+                                 "mask, or make the estimator with graph and features, and X a column of nodes", ["X", "graph", "features"])
+            nodes = None
+        numbers = NodeNumbers(np.arange(store.num_nodes) if nodes is None else store._nodes(nodes, "X"))
+        gone = np.intersect1d(numbers, self.forgotten_)
+        if gone.size:
+            raise UsageError(f"X: node {gone[0]}{f' and {gone.size - 1} more' if gone.size > 1 else ''} was forgotten, and nothing is said of it; "
+                             "leave out forgotten_", ["X"])
+        return store.predict_proba(numbers) if what == "probabilities" else store.scores(numbers)
 
-    def predict_proba(self, nodes: Any = None) -> np.ndarray:
-        return self._fitted().predict_proba(nodes)
+    def _of_rows(self, rows: Any, what: str) -> np.ndarray:
+        store = self.store_
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "rows.npy"
+            np.save(file, rows.toarray() if hasattr(rows, "toarray") else rows)
+            return _native.predict_rows(store._machine, None, store.path, {"solver": self.solver, "name": None}, file, what)
 
-    def decision_function(self, nodes: Any = None) -> np.ndarray:
-        return self._fitted().scores(nodes)
+    def predict(self, X: Any = None) -> np.ndarray:
+        """The classes of rows or nodes, [n], as ``classes_`` has them.
 
-    def score(self, nodes: Any, y: Any) -> float:
-        """The share of right predictions."""
-        return float(np.mean(self.predict(nodes) == arrays.array_of(y, "y")))
+        ``X``: what the class says of it; all nodes by default. A forgotten node is a UsageError.
+        """
+        margins = self._said(X, "margins")
+        return self.classes_[np.argmax(margins, axis=1)]
+
+    def predict_proba(self, X: Any = None) -> np.ndarray:
+        """Probabilities, float64 [n, C], in the order of ``classes_``.
+
+        ``X``: as :meth:`predict` takes it.
+        """
+        return self._said(X, "probabilities")
+
+    def decision_function(self, X: Any = None) -> np.ndarray:
+        """Margins, float64 [n, C], the largest of which is the prediction; of two classes [n], that of the second less that of the first.
+
+        ``X``: as :meth:`predict` takes it.
+        """
+        margins = self._said(X, "margins")
+        return margins[:, 1] - margins[:, 0] if len(self.classes_) == 2 else margins
 
     def forget(self, *, nodes: Any = None, edges: Any = None, features: Any = None, purge: bool = False) -> Record:
-        """Removes nodes, edges and features of nodes in one batch, and lets the model forget them. ``purge`` erases them from the
-        files, too. Returns what became of the batch; ``model`` is what the release claims."""
-        requests: list[tuple[Any, ...]] = []
-        if edges is not None:
-            requests += [("edge", int(u), int(v)) for u, v in arrays.pairs_of(edges)]
-        requests += [("feature", int(node)) for node in _list(features)] + [("node", int(node)) for node in _list(nodes)]
-        with self._fitted().stream(self.solver) as stream:
+        """Removes nodes, edges and features of nodes in one batch, and lets the model forget them. Returns what :meth:`unweave.Stream.send` does:
+        ``certified`` and ``claim`` say what the release claims.
+
+        ``nodes``, ``features``: numbers, names or masks. ``edges``: (m, 2), (2, m) or tuples (u, v), of numbers or names. ``purge``: True
+        erases them from the files, too. Without a graph the rows of the fit are the nodes, from 0. A node that never was there is a
+        UsageError, and nothing is forgotten then.
+        """
+
+        def numbers(names: Sequence[str]) -> np.ndarray:
+            return self._fitted().numbers(names)
+
+        def count() -> int:
+            return self._fitted().num_nodes
+
+        for name, value in (("nodes", nodes), ("features", features)):
+            self._require_no_labels(value, name)
+        are_names = hasattr(self, "store_") and self.store_.info().ids_are == "names"
+        ends = None if edges is None else graphs.pairs_of(edges, numbers, are_names, count)
+        gone = arrays.node_ids(nodes, "nodes", numbers, are_names, count)
+        without = arrays.node_ids(features, "features", numbers, are_names, count)
+        store = self._fitted()
+        info = store.info()
+        for name, asked in (("edges", ends), ("features", without), ("nodes", gone)):
+            if asked is not None and np.any(outside := (asked < 0) | (asked >= info.nodes)):
+                raise UsageError(f"{name}: no node has the number {asked[outside][0]}; numbers are 0 to {info.nodes - 1}. "
+                                 "Nothing was forgotten", [name])
+
+        def word(node: Any) -> Any:
+            return int(node) if info.named is None else f"#{node}"
+
+        requests: list[tuple[Any, ...]] = [("edge", word(u), word(v)) for u, v in ([] if ends is None else ends)]
+        requests += [("feature", word(node)) for node in ([] if without is None else without)]
+        requests += [("node", word(node)) for node in ([] if gone is None else gone)]
+        with store.stream(self.solver) as stream:
             outcome = stream.send(requests)
+        if gone is not None:
+            self.forgotten_ = np.union1d(self.forgotten_, np.asarray(gone))
+        self._rows = None  # the rows of the fit are not those of the store any more
+        self._has_forgotten = True
         if purge:
-            self.store_.purge()
+            store.purge()
+        self._take_weights()
         return outcome
 
-    def coef(self) -> tuple[np.ndarray, np.ndarray]:
-        """Published weights [classes, features] and intercepts [classes], as scikit-learn's coef_ and intercept_."""
-        with tempfile.TemporaryDirectory() as folder:
-            with np.load(self._fitted().export_model(pathlib.Path(folder) / "model.npz", solver=self.solver)) as file:
-                return file["coef_"], file["intercept_"]
+    def _require_no_labels(self, nodes: Any, name: str) -> None:
+        """A UsageError for what pandas gives, where it may be labels of the rows of the fit, and is read as numbers of rows."""
+        is_index = hasattr(nodes, "get_indexer")
+        if not (is_index or hasattr(nodes, "iloc")) or getattr(nodes, "dtype", None) == bool:
+            return
+        of = getattr(self, "_index_of", None)
+        if of is not None:
+            raise UsageError(f"{name}: the rows of the fit had an index other than 0, 1, 2, .., so that these may be its labels, or "
+                             f"numbers of rows; give {of}.index.get_indexer({name}) for labels of the {of} of the fit, or "
+                             f"{name}.to_numpy() for rows", [name])
+        if is_index and not getattr(self, "_saw_index", True) and not row_order.is_default(nodes):
+            raise UsageError(f"{name}: an index of pandas, and the fit saw arrays, which have none, so that these may be labels, or "
+                             f"numbers of rows; give X.index.get_indexer({name}) for labels, where X is the table that the arrays are of, "
+                             f"or {name}.to_numpy() for rows", [name])
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        folder = state.pop("_folder", None)
+        if state.get("_has_forgotten") and (state["graph"] is not None or state["features"] is not None):
+            state["graph"] = state["features"] = None
+            state["_left_out"] = True
+        if folder is not None:
+            packed = io.BytesIO()
+            with tarfile.open(fileobj=packed, mode="w") as archive:
+                archive.add(folder.name, arcname=".")
+            state["_packed"] = packed.getvalue()
+            del state["store_"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        packed = state.pop("_packed", None)
+        folder = None
+        if packed is not None:
+            folder = tempfile.TemporaryDirectory(prefix="unweave-")
+            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+                archive.extractall(folder.name)  # noqa: S202  a pickle is trusted altogether or not at all
+            state["store_"] = Store(pathlib.Path(folder.name) / "store", memory=state["memory"], threads=state["threads"], progress=False)
+        super().__setstate__(state)
+        if hasattr(self, "store_"):
+            self._folder = folder
 
 
-def _list(nodes: Any) -> list[int]:
-    ids = arrays.node_ids(nodes)
-    return [] if ids is None else ids.tolist()
+def _beside(rows: Any, X: Any) -> Any:
+    """A mask of the samples X, whose index, where it is that of X, says nothing of their order."""
+    return rows.to_numpy() if hasattr(rows, "iloc") and hasattr(X, "iloc") and rows.index.equals(X.index) else rows
+
+
+def _may_name_a_class(text: str) -> bool:
+    """Whether a store takes it (storage/formats/class_names.h); other classes have numbers there."""
+    return (text not in ("", "-1", "nan", "NaN", "none") and text.isprintable() and text.strip() == text and len(text.encode()) <= 255 and
+            not is_digits(text.lstrip("-")))
+
+
+def _column(X: Any) -> Any:
+    """The elements of a column, as scikit-learn has it, or of what has one dimension."""
+    if hasattr(X, "iloc") and getattr(X, "dtype", None) != bool:  # a list of nodes has no rows, and a mask has
+        X = X.to_numpy()
+    if isinstance(X, list) and X and isinstance(X[0], (list, tuple)):
+        X = np.array(X, dtype=object if any(isinstance(one, str) for row in X for one in row) else None)
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1:
+        return X.reshape(-1)
+    if isinstance(X, np.ndarray) and X.ndim != 1:
+        raise UsageError(f"X: an array of shape {X.shape}, where a column of nodes is wanted: the estimator has features, the rows of all nodes", ["X", "features"])
+    return X
+
+
+def _are_nodes(X: Any) -> bool:
+    """Whether these are numbers, names or a mask of nodes, and not rows."""
+    if isinstance(X, (str, bytes)):
+        return True  # which says what is wrong
+    if hasattr(X, "tocsr"):
+        return False
+    array = np.asarray(X)
+    return array.ndim == 1 and (array.dtype.kind in "iub" or array.size == 0 or texts_of(X, "X") is not None)
+
+
+def _digest(rows: Any) -> bytes | None:
+    """Tells rows apart; None for those of a file."""
+    if arrays.is_path(rows) or not (hasattr(rows, "dtype") or hasattr(rows, "tocsr")):
+        return None
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (rows.indptr, rows.indices, rows.data) if hasattr(rows, "indptr") else (rows,):
+        digest.update(f"{part.dtype} {part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()

@@ -22,6 +22,8 @@ from typing import Any, Iterable, Union
 import numpy as np
 
 from .errors import DataError, UsageError
+from .request_lines import is_digits
+from .whole_files import replace_file
 
 __all__ = ["ForgetSet", "read_forget_set"]
 
@@ -110,11 +112,11 @@ class ForgetSet:
         ``about``: dataset, ratio, seed, selection, run. Nodes are numbers; lines with other requests are a DataError."""
         kind, targets = None, []
         for number, line in enumerate(lines, 1):
-            words = [word for word in re.split(r"[\s,]+", line.strip()) if word and not word.startswith("id=")]
+            words = [word for word in re.split(r"[ \t\r\n,]+", line) if word and not word.startswith("id=")]
             if not words or line.lstrip().startswith("#"):
                 continue
             ids = [word[1:] if word.startswith("#") else word for word in words[1:]]
-            if words[0] not in KINDS or len(ids) != (2 if words[0] == "edge" else 1) or not all(re.fullmatch(r"[0-9]+", one) for one in ids):
+            if words[0] not in KINDS or len(ids) != (2 if words[0] == "edge" else 1) or not all(is_digits(one) and _id_of(one) is not None for one in ids):
                 raise DataError(f"line {number}: {line.strip()!r} removes no node, edge or feature by number; a forget set holds "
                                 "lines 'node U', 'edge U V' or 'feature U'")
             if kind not in (None, words[0]):
@@ -126,7 +128,7 @@ class ForgetSet:
         return ForgetSet(kind, np.array(targets, dtype=np.int64), **about)
 
     def write_requests(self, file: Path, *, named: bool = False) -> pathlib.Path:
-        """Writes :meth:`requests`, one a line."""
+        """Writes :meth:`requests`, one a line, in the place of the file ``file``, and returns its path. ``named``: as there."""
         return _write(file, "".join(line + "\n" for line in self.requests(named=named)))
 
     def json(self) -> str:
@@ -143,7 +145,7 @@ class ForgetSet:
         return json.dumps({**fields, **rest}, indent=2) + "\n"
 
     def write_json(self, file: Path) -> pathlib.Path:
-        """Writes :meth:`json`."""
+        """Writes :meth:`json` in the place of the file ``file``, and returns its path."""
         return _write(file, self.json())
 
     def text(self, *, both_directions: bool = False) -> str:
@@ -157,7 +159,7 @@ class ForgetSet:
         return "".join(f"{u} {v}\n" for u, v in arcs)
 
     def write_opengu(self, folder: Path, *, both_directions: bool = True) -> pathlib.Path:
-        """Writes :meth:`text` into ``folder`` under the name by which OpenGU looks for it, and returns that path. The name holds
+        """Writes :meth:`text`, with ``both_directions`` as there, into ``folder`` under the name by which OpenGU looks for it, and returns that path. The name holds
         ratio, data set and run (0 where None), so that the first two must be known. Features lie in the file of nodes, as OpenGU has it."""
         if self.dataset is None or self.ratio is None:
             raise UsageError("OpenGU's names hold data set and ratio, and one of them is not known; set them by dataclasses.replace()",
@@ -173,14 +175,10 @@ class ForgetSet:
 def _write(file: Path, text: str) -> pathlib.Path:
     """Puts a whole file in the place of what was there."""
     path = pathlib.Path(file)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
+        replace_file(path, text)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
     return path
 
 
@@ -238,15 +236,13 @@ def _of_text(path: pathlib.Path, text: str, kind: str | None, unit: str | None) 
 
 def _id_of(value: Any) -> int | None:
     """A whole number from 0, also one that numpy.savetxt wrote as a float, or None."""
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        number = int(value) if not isinstance(value, float) else value
-    except (TypeError, ValueError):
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
+    if isinstance(value, str):
+        if len(value) > 40 or not re.fullmatch(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", value):
             return None
+        value = int(value) if is_digits(value) else float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    number = value
     if isinstance(number, float):
         # Above 2^53 a float names several whole numbers.
         if not number.is_integer() or abs(number) > 2**53:

@@ -9,9 +9,11 @@ code of this module, so that neither NumPy's nor SciPy's own readers of pickles 
 """
 from __future__ import annotations
 
+import io
 import os
 import pathlib
 import pickle
+import struct
 from dataclasses import dataclass
 from typing import Any, Callable, Union
 
@@ -25,6 +27,9 @@ Path = Union[str, "os.PathLike[str]"]
 
 MOST_ISOLATED = 1000  # nodes that test.index passes over; CiteSeer has 15
 VALIDATION = 500  # nodes after the labelled ones, as Planetoid's users have it
+MOST_EMPTY = 1 << 20  # rows or columns of an array without elements, which takes no byte of its file
+MOST_DIGITS = 64  # of a number that is written out, which takes the longer the more it has
+MOST_SHOWN = 60  # characters of a file in a message
 _TYPES = {kind + str(size) for kind, sizes in (("i", (1, 2, 4, 8)), ("u", (1, 2, 4, 8)), ("f", (2, 4, 8))) for size in sizes} | {"b1"}
 
 
@@ -68,17 +73,26 @@ class _Refused(pickle.UnpicklingError):
     """The pickle asks for something that no file of Planetoid's has."""
 
 
+def _shown(value: Any) -> str:
+    """A value of a pickle for a message, in a few characters and a short time: some lines of a pickle nest and repeat without end."""
+    if isinstance(value, str):
+        return repr(value[:MOST_SHOWN]) + ("..." if len(value) > MOST_SHOWN else "")
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 64 else f"a number of {value.bit_length()} bits"
+    return f"a {type(value).__name__.lstrip('_')}"
+
+
 class _Type:
     """numpy.dtype: a code such as "f4", and the order of its bytes."""
 
     def __init__(self, code: Any, *_: Any) -> None:
         if not isinstance(code, str) or code.lstrip("<>|=") not in _TYPES:
-            raise _Refused(f"elements of type {code!r}")
+            raise _Refused(f"elements of type {_shown(code)}")
         self.code, self.order = code.lstrip("<>|="), "<"
 
     def __setstate__(self, state: Any) -> None:
         if not isinstance(state, tuple) or len(state) < 2 or state[1] not in ("<", ">", "|", "="):
-            raise _Refused(f"a type with the state {state!r}")
+            raise _Refused("a type with a state of another form")
         self.order = state[1]
 
 
@@ -87,20 +101,25 @@ class _Array:
 
     values: np.ndarray | None = None
 
+    def __init__(self, reader: _Unpickler) -> None:
+        self.reader = reader
+
     def __setstate__(self, state: Any) -> None:
         if not isinstance(state, tuple) or len(state) != 5:
             raise _Refused("an array of another form")
         _, shape, kind, fortran, content = state
-        content = content.encode("latin1") if isinstance(content, str) else content
-        if not isinstance(kind, _Type) or not isinstance(content, bytes) or not isinstance(shape, tuple):
+        content = self.reader.encoded(content) if isinstance(content, str) else content
+        if not isinstance(kind, _Type) or not isinstance(content, bytes) or not isinstance(shape, tuple) or len(shape) > 2:
             raise _Refused("an array of other things than numbers")
         dtype, count = np.dtype(kind.order + kind.code), 1
         for length in shape:
-            if not isinstance(length, int) or isinstance(length, bool) or length < 0:
-                raise _Refused(f"an array of shape {shape!r}")
+            if not isinstance(length, int) or isinstance(length, bool) or not 0 <= length < 1 << 63:
+                raise _Refused(f"an array with a length of {_shown(length)}")
             count *= length
         if count * dtype.itemsize != len(content):
-            raise _Refused(f"an array of shape {shape!r} with {len(content)} bytes")
+            raise _Refused(f"an array of {_shown(count)} elements in {len(content)} bytes")
+        if count == 0 and max(shape) > MOST_EMPTY:
+            raise _Refused(f"an array of length {_shown(max(shape))} without elements")
         self.values = np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
 
 
@@ -115,12 +134,6 @@ class _Matrix:
         self.state = state
 
 
-def _reconstruct(kind: Any, *_: Any) -> _Array:
-    if kind is not _Array:
-        raise _Refused("an array of another kind")
-    return _Array()
-
-
 def _reconstructor(kind: Any, *_: Any) -> _Matrix:
     if kind is not _Matrix:
         raise _Refused("an object of another kind")
@@ -131,11 +144,8 @@ def _dictionary(*_: Any) -> dict[Any, Any]:
     return {}
 
 
-def _encode(text: Any, encoding: Any = "latin1") -> bytes:
-    """How Python 3 writes bytes into a pickle that Python 2 can read."""
-    if not isinstance(text, str) or encoding != "latin1":
-        raise _Refused("bytes of another form")
-    return text.encode("latin1")
+def _refuse(*_: Any) -> None:
+    raise _Refused("it calls what a pickle only names")
 
 
 class _Call:
@@ -152,40 +162,128 @@ class _Call:
 
 
 _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
-    ("collections", "defaultdict"): _Call(_dictionary), ("_codecs", "encode"): _Call(_encode), ("numpy", "ndarray"): _Array,
-    ("numpy", "dtype"): _Type}
-for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-    _KNOWN[_module, "_reconstruct"] = _Call(_reconstruct)
+    ("collections", "defaultdict"): _Call(_dictionary), ("numpy", "ndarray"): _Array, ("numpy", "dtype"): _Type}
 for _module in ("scipy.sparse.csr", "scipy.sparse._csr"):
     _KNOWN[_module, "csr_matrix"] = _Matrix
 for _module in ("__builtin__", "builtins"):
-    _KNOWN[_module, "list"], _KNOWN[_module, "object"] = list, object
+    _KNOWN[_module, "list"] = _KNOWN[_module, "object"] = _Call(_refuse)
 for _module in ("copy_reg", "copyreg"):
     _KNOWN[_module, "_reconstructor"] = _Call(_reconstructor)
 
 
-class _Unpickler(pickle.Unpickler):
+class _Steps(dict):  # type: ignore[type-arg]
+    """What is done for each opcode; all others are refused."""
+
+    def __missing__(self, opcode: int) -> Callable[..., None]:
+        raise _Refused(f"it has the opcode {bytes([opcode])!r}")
+
+
+_OPCODES = (pickle.PROTO, pickle.FRAME, pickle.STOP, pickle.MARK, pickle.NONE, pickle.NEWTRUE, pickle.NEWFALSE, pickle.INT, pickle.BININT,
+            pickle.BININT1, pickle.BININT2, pickle.LONG, pickle.LONG1, pickle.LONG4, pickle.FLOAT, pickle.BINFLOAT, pickle.STRING, pickle.BINSTRING,
+            pickle.SHORT_BINSTRING, pickle.UNICODE, pickle.BINUNICODE, pickle.SHORT_BINUNICODE, pickle.BINUNICODE8, pickle.BINBYTES,
+            pickle.SHORT_BINBYTES, pickle.BINBYTES8, pickle.EMPTY_TUPLE, pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3,
+            pickle.EMPTY_LIST, pickle.LIST, pickle.APPEND, pickle.APPENDS, pickle.EMPTY_DICT, pickle.DICT, pickle.SETITEM, pickle.SETITEMS,
+            pickle.GLOBAL, pickle.STACK_GLOBAL, pickle.REDUCE, pickle.NEWOBJ, pickle.BUILD, pickle.GET, pickle.BINGET, pickle.LONG_BINGET, pickle.PUT,
+            pickle.BINPUT, pickle.LONG_BINPUT, pickle.MEMOIZE)
+
+
+def _short(step: Callable[..., None]) -> Callable[..., None]:
+    """A step that reads a number, or a place, from a line: a long one would take the square of its length."""
+    def take(reader: Any) -> None:
+        readline = reader.readline
+
+        def short_line() -> bytes:
+            line: bytes = readline()
+            if len(line) > MOST_DIGITS:
+                raise _Refused("a number of many digits")
+            return line
+
+        reader.readline = short_line
+        try:
+            step(reader)
+        finally:
+            reader.readline = readline
+    return take
+
+
+def _number(step: Callable[..., None]) -> Callable[..., None]:
+    """A step that makes a number: those that count or are counted have 64 bits, and what is done with longer ones takes its time."""
+    def take(reader: Any) -> None:
+        step(reader)
+        if reader.stack[-1].bit_length() > 64:
+            raise _Refused(_shown(reader.stack[-1]))
+    return take
+
+
+class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined,misc]
+    """The reader of pickles that is written in Python: each of its steps can be taken out or bounded. What it makes takes no more memory
+    than some bytes for each byte of the file."""
+
+    dispatch = _Steps({opcode[0]: pickle._Unpickler.dispatch[opcode[0]] for opcode in _OPCODES})  # type: ignore[attr-defined]
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content), encoding="latin1", fix_imports=False)
+        self.left = len(content)  # bytes that encoded() may still make
+
+    def encoded(self, text: Any, encoding: Any = "latin1") -> bytes:
+        """How Python 3 writes bytes into a pickle that Python 2 can read. Each text of the file is one array."""
+        if not isinstance(text, str) or encoding != "latin1":
+            raise _Refused("bytes of another form")
+        self.left -= len(text)
+        if self.left < 0:
+            raise _Refused("it makes more bytes than it has")
+        return text.encode("latin1")
+
+    def _reconstruct(self, kind: Any, *_: Any) -> _Array:
+        if kind is not _Array:
+            raise _Refused("an array of another kind")
+        return _Array(self)
+
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("_codecs", "encode"):
+            return _Call(self.encoded)
+        if (module, name) in (("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct")):
+            return _Call(self._reconstruct)
         if (module, name) not in _KNOWN:
-            raise _Refused(f"it asks for {module}.{name}, which may do anything")
+            raise _Refused(f"it asks for {module[:MOST_SHOWN]}.{name[:MOST_SHOWN]}, which may do anything")
         return _KNOWN[module, name]
 
-    def persistent_load(self, pid: Any) -> Any:
-        raise _Refused("it refers to something outside the file")
+    def _set_items(self, items: list[Any]) -> None:
+        """A key is a number or a text: the hash of tuples in tuples may take for ever."""
+        if not isinstance(self.stack[-1], dict) or len(items) % 2 or any(type(key) not in (int, str) for key in items[::2]):
+            raise _Refused("a dictionary of another form")
+        self.stack[-1].update(zip(items[::2], items[1::2]))
+
+    def _load_dictionary(self) -> None:
+        items = self.pop_mark()
+        self.append({})
+        self._set_items(items)
+
+    def _load_item(self) -> None:
+        items = [self.stack.pop(), self.stack.pop()]
+        self._set_items(items[::-1])
+
+    def _load_items(self) -> None:
+        self._set_items(self.pop_mark())
+
+    for _opcode in (pickle.INT, pickle.LONG, pickle.FLOAT, pickle.GET, pickle.PUT):
+        dispatch[_opcode[0]] = _short(dispatch[_opcode[0]])
+    for _opcode in (pickle.INT, pickle.LONG, pickle.LONG1, pickle.LONG4):
+        dispatch[_opcode[0]] = _number(dispatch[_opcode[0]])
+    dispatch[pickle.DICT[0]], dispatch[pickle.SETITEM[0]], dispatch[pickle.SETITEMS[0]] = _load_dictionary, _load_item, _load_items
 
 
 def _load(path: pathlib.Path) -> Any:
     try:
-        with open(path, "rb") as file:
-            return _Unpickler(file, encoding="latin1", fix_imports=False).load()
+        return _Unpickler(path.read_bytes()).load()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; a data set of Planetoid's has eight files ind.NAME.*") from error
     except _Refused as error:
         raise DataError(f"{path}: this pickle is refused: {error}; files of Planetoid's hold arrays, sparse matrices and lists alone") from error
     # A damaged pickle makes its reader fail in any of these ways.
     except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError, MemoryError, OverflowError,
-            RecursionError) as error:
-        raise DataError(f"{path}: no pickle, or a damaged one ({error}); fetch the file again") from error
+            RecursionError, struct.error) as error:
+        raise DataError(f"{path}: no pickle, or a damaged one ({str(error)[:MOST_SHOWN]}); fetch the file again") from error
 
 
 def _array(path: pathlib.Path) -> np.ndarray:
@@ -216,7 +314,7 @@ def _rows(path: pathlib.Path) -> SparseRows:
     indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
     if (len(indptr) != shape[0] + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0) or indptr[-1] != len(indices) or
             len(indices) != len(data) or (len(indices) and (indices.min() < 0 or indices.max() >= shape[1]))):
-        raise DataError(f"{path}: a sparse matrix whose indices contradict its shape {shape}")
+        raise DataError(f"{path}: a sparse matrix whose indices contradict its shape ({_shown(shape[0])}, {_shown(shape[1])})")
     order = np.lexsort((indices, np.repeat(np.arange(shape[0]), np.diff(indptr))))
     return SparseRows(indptr, indices[order], data[order], shape)
 
@@ -239,7 +337,7 @@ def _classes(one_hot: np.ndarray) -> np.ndarray:
 
 
 def read_planetoid(folder: Path, name: str) -> GraphData:
-    """Reads ``ind.NAME.x``, ``.y``, ``.tx``, ``.ty``, ``.allx``, ``.ally``, ``.graph`` and ``.test.index`` of ``folder``.
+    """Reads ``ind.NAME.x``, ``.y``, ``.tx``, ``.ty``, ``.allx``, ``.ally``, ``.graph`` and ``.test.index`` of ``folder``, NAME being ``name``: "cora".
 
     Row i of tx and ty is node test.index[i]. Nodes between the least and the largest of these ids that are not in test.index, which
     CiteSeer has, stay as nodes without features, without a label and in no split. (Kipf's GCN and PyG give them rows of zeros, too;
@@ -289,13 +387,15 @@ def _edges(path: pathlib.Path, nodes: int) -> np.ndarray:
     lists = _load(path)
     if not isinstance(lists, dict):
         raise DataError(f"{path}: it holds no dictionary of lists of neighbours")
-    lengths, ends = [], []
+    lengths, ends, most = [], [], path.stat().st_size  # a list may stand for many nodes at once
     for node, neighbours in lists.items():
         if not isinstance(neighbours, list):
-            raise DataError(f"{path}: node {node!r}: no list of neighbours")
+            raise DataError(f"{path}: node {_shown(node)}: no list of neighbours")
+        if len(ends) + len(neighbours) > most:
+            raise DataError(f"{path}: node {_shown(node)}: more neighbours than the file has bytes; fetch the file again")
         for end in (node, *neighbours):
             if not isinstance(end, int) or isinstance(end, bool) or not 0 <= end < nodes:
-                raise DataError(f"{path}: node {node!r}: {end!r} is no node; there are {nodes}, counted from 0")
+                raise DataError(f"{path}: node {_shown(node)}: {_shown(end)} is no node; there are {nodes}, counted from 0")
         lengths.append(len(neighbours))
         ends.extend(neighbours)
     return np.array([np.repeat(np.array(list(lists), dtype=np.int64), lengths), ends], dtype=np.int64)

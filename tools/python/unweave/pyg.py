@@ -18,6 +18,7 @@ from torch_geometric.data import GraphStore as _GraphStore
 from torch_geometric.data import TensorAttr
 
 from .errors import UsageError
+from .names import NodeNumbers
 from .store import Store
 
 __all__ = ["FeatureStore", "GraphStore"]
@@ -38,7 +39,7 @@ class FeatureStore(_FeatureStore):
 
     def _all_labels(self) -> np.ndarray:
         if self._labels is None:
-            self._labels = self._store.labels()
+            self._labels = self._store.labels(numbers=True)
         return self._labels
 
     def _get_tensor(self, attr: TensorAttr) -> torch.Tensor | None:
@@ -54,7 +55,7 @@ class FeatureStore(_FeatureStore):
         if attr.attr_name == "y":
             labels = self._all_labels()
             return torch.from_numpy(np.ascontiguousarray(labels if index is None else labels[index]))
-        rows = self._store.embeddings(np.arange(self._info.nodes) if index is None else index, missing="nan")
+        rows = self._store.embeddings(NodeNumbers(np.arange(self._info.nodes) if index is None else index), missing="nan")
         return torch.from_numpy(rows)
 
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None:

@@ -2,48 +2,87 @@
 from __future__ import annotations
 
 import datetime
+import numbers
+import operator
+import re
 from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
 
 from .errors import UsageError
+from .names import NodeNumbers
 
-__all__ = ["Request", "batch_of", "has_id", "has_value", "line_of", "time_text", "whole_id"]
+__all__ = ["Request", "batch_of", "has_id", "has_value", "is_digits", "is_encodable", "line_of", "plain_integers", "time_text", "whole_id"]
 
 Request = Union[str, Sequence[Any]]
 
+# What parts the words of a line (storage/input/line_reader.h), and what no word has.
+_PARTS_WORDS = re.compile("[\x00-\x20,]")
+
+
+def is_digits(text: str) -> bool:
+    """Whether a text is a whole number as lines have it: digits of ASCII alone, not all that Python's int() takes."""
+    return re.fullmatch("[0-9]+", text) is not None
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text has an UTF-8: it has no surrogates."""
+    return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
+
 
 def time_text(moment: datetime.datetime | datetime.date) -> str:
-    """A moment as a request has it, in UTC; one without a zone is in UTC already, and a date is its first moment."""
+    """A moment as a request has it, in UTC, and a date as its first moment there. A UsageError for a moment without a zone, which may be one
+    of any place."""
     if not isinstance(moment, datetime.datetime):
         return moment.isoformat()
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise UsageError(f"{moment!r}: a moment without a zone may be one of UTC or of where this runs; give .replace(tzinfo=datetime.timezone.utc), "
+                         "or .astimezone(), which takes it for local time")
+    moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
     return moment.isoformat(timespec="milliseconds") + "Z"
 
 
-def _word(part: Any) -> str:
+def _word(request: Any, part: Any) -> str:
+    """A part of a request as the one word of a line; a UsageError for what would be several words, or none."""
     if isinstance(part, datetime.date):
         return time_text(part)
-    return str(part.item() if isinstance(part, np.generic) else part)
+    word = str(part.item() if isinstance(part, np.generic) else part)
+    if not word or _PARTS_WORDS.search(word):
+        raise UsageError(f"{request!r}: {part!r}, where one word is wanted, without blanks, commas and control characters; give values one by one: "
+                         "(\"set-feature\", 3, 0.5, 0.25), (\"node\", 12, \"expires\", \"2027-01-31\", \"id=NAME\")")
+    return word
 
 
 def whole_id(part: Any) -> int:
-    """An id; a ValueError for what is none. Numbers without a fraction pass, since a column with a gap is one of floats."""
-    if isinstance(part, (bool, np.bool_)) or (isinstance(part, (float, np.floating)) and part != int(part)):
+    """An id; a ValueError or TypeError for what is none. Texts are digits alone; numbers without a fraction pass, since a column with a gap is one
+    of floats."""
+    if isinstance(part, str):
+        if not is_digits(part):
+            raise ValueError(f"{part!r} is no id")
+        return int(part)
+    if isinstance(part, (bool, np.bool_, np.timedelta64)):
         raise ValueError(f"{part!r} is no id")
-    return int(part)
+    try:
+        number = operator.index(part)
+    except TypeError:
+        if not isinstance(part, numbers.Number) or part != int(part):  # type: ignore[call-overload]
+            raise ValueError(f"{part!r} is no id") from None
+        number = int(part)  # type: ignore[call-overload]
+    if number < 0:
+        raise ValueError(f"{part!r} is no id")
+    return number
 
 
-def has_id(request: Any) -> bool:
-    return " id=" in request if isinstance(request, str) else isinstance(request[-1], str) and request[-1].startswith("id=")
+def has_id(request: Sequence[Any]) -> bool:
+    return isinstance(request[-1], str) and request[-1].startswith("id=")
 
 
-def has_value(request: Any) -> bool:
-    """Whether a request says more than which nodes it is about."""
-    words = request.split() if isinstance(request, str) else list(request)
+def has_value(request: Sequence[Any]) -> bool:
+    """Whether a tuple says more than which nodes it is about."""
+    words = list(request)
     return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node", "set-weight") or
-                            len(words) > 4 and isinstance(words[3], str) and words[3] in ("expires", "weight"))
+                            len(words) > 4 and isinstance(words[3], str) and words[3] in ("expires", "weight") or
+                            len(words) > 3 and str(words[0]) in ("node", "feature") and isinstance(words[2], str) and words[2] == "expires")
 
 
 def batch_of(requests: Iterable[Request]) -> list[Request]:
@@ -52,14 +91,68 @@ def batch_of(requests: Iterable[Request]) -> list[Request]:
     for number, request in enumerate(checked):
         if not isinstance(request, (str, Sequence)) or not len(request):
             raise UsageError(f"request {number}, {request!r}: give a line or a tuple, \"node 12\" or (\"node\", 12)")
+        for text in (request,) if isinstance(request, str) else request:
+            if isinstance(text, str) and not is_encodable(text):
+                raise UsageError(f"request {number}, {request!r}: a surrogate is no character; decode texts as UTF-8")
     return checked
 
 
-def line_of(request: Any, named: bool) -> str:
+def _class_number(request: Any, class_names: Sequence[str] | None) -> Any:
+    """A request that sets a label by the name of the class, with its number."""
+    if class_names is None or str(request[0]) != "set-label" or len(request) < 3 or not isinstance(request[2], str) or request[2] == "none":
+        return request
+    if request[2] not in class_names:
+        raise UsageError(f"{request!r}: {request[2]!r} is none of the classes {', '.join(map(repr, class_names[:10]))}{', ..' if len(class_names) > 10 else ''}")
+    mark = "#" if any(is_digits(name.lstrip("-")) for name in class_names) else ""  # where a bare number might be a name
+    return (*request[:2], f"{mark}{list(class_names).index(request[2])}", *request[3:])
+
+
+def _nodes_end(request: Sequence[Any]) -> int:
+    """Where the nodes of a tuple end, which begin at 1."""
+    return 3 if str(request[0]).endswith("edge") or request[0] == "set-weight" else 2
+
+
+def plain_integers(requests: Iterable[Request]) -> list[int]:
+    """The nodes of tuples that are integers, and neither texts nor NodeNumbers; what is no id is told of elsewhere."""
+    found = []
+    for request in requests:
+        for part in () if isinstance(request, str) else request[1:_nodes_end(request)]:
+            if isinstance(part, (str, NodeNumbers)):
+                continue
+            try:
+                found.append(whole_id(part))
+            except (TypeError, ValueError, OverflowError):
+                pass
+    return found
+
+
+def quoted(name: str) -> str:
+    """A name of a node as one word of a line; "#17" is the number of one. A ValueError for what is neither: no name begins with #."""
+    if name.startswith("#"):
+        return f"#{whole_id(name[1:])}"
+    return '"' + name.replace('"', '""') + '"'
+
+
+def line_of(request: Any, named: bool, class_names: Sequence[str] | None = None, are_names: bool = False) -> str:
     """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
-    nodes = 3 if str(request[0]).endswith("edge") or request[0] == "set-weight" else 2
-    try:
-        words = [str(whole_id(part)) if 0 < i < nodes and not isinstance(part, str) else _word(part) for i, part in enumerate(request)]
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{request!r}: ids are whole numbers from 0") from None
-    return " ".join(f"#{word}" if named and 0 < i < nodes and not isinstance(request[i], str) else word for i, word in enumerate(words))
+    request = _class_number(request, class_names)
+    nodes = _nodes_end(request)
+
+    def node(part: Any) -> str:
+        """A node as lines of this store name it."""
+        if named and isinstance(part, str):
+            return quoted(part)
+        number = str(whole_id(part))
+        return number if not named else quoted(number) if are_names and not isinstance(part, NodeNumbers) else f"#{number}"
+
+    words = []
+    for place, part in enumerate(request):
+        if not 0 < place < nodes:
+            words.append(_word(request, part))
+            continue
+        try:
+            words.append(node(part))
+        except (TypeError, ValueError, OverflowError):
+            texts = ", and names of nodes are texts that do not begin with #, which is for numbers" if named else ""
+            raise UsageError(f"{request!r}: {part!r} is no node: ids are whole numbers from 0{texts}") from None
+    return " ".join(words)

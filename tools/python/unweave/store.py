@@ -1,4 +1,4 @@
-"""Stores: import, propagation, training, streams of removals, and what is read out."""
+"""A store: propagation, training, streams of removals, and what is read out."""
 from __future__ import annotations
 
 import contextlib
@@ -15,15 +15,16 @@ import numpy as np
 
 from . import _native, arrays
 from ._arrow import Column, Exported
-from .columns import piped
 from .errors import Error, MissingRowsWarning, UsageError
 from .linear_models import linear_model_files
+from .names import NameTable, NodeNumbers
 from .progress import Progress, watcher
 from .records import Record
-from .request_lines import Request, batch_of, line_of
+from .request_lines import Request, batch_of, is_encodable, line_of, plain_integers
 from .stream import Stream
+from .whole_files import output_path
 
-__all__ = ["Store", "generate_store", "import_store", "solvers"]
+__all__ = ["Store", "solvers"]
 
 Path = Union[str, "os.PathLike[str]"]
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -47,21 +48,35 @@ class Store:
     """A store in a folder, as ``unweave import`` makes it.
 
     The object holds nothing open between calls: any number of them, in any processes, may read while one writes. A call that
-    changes the store is durable when it returns. ``memory`` ("8G", or bytes) bounds what all calls of this object take together,
-    ``threads`` how many threads the process works on. ``progress``: True, False, None for bars of tqdm on a terminal, or a function
-    of (step, done, total, unit). Ctrl-C ends a call with KeyboardInterrupt; the store is whole then.
+    changes the store is durable when it returns. Ctrl-C ends a call with KeyboardInterrupt; the store is whole then.
 
-    Errors are :class:`unweave.UsageError`, :class:`unweave.DataError` and :class:`unweave.ResourceError`.
+    ``path``: the folder; it is looked at when a method is called. ``memory``: what all calls of this object take together, bytes or a text
+    with K, M, G or T (powers of 1024) such as "8G", at least 16M; None for 80 % of the machine's or the control group's. ``threads``:
+    how many threads the process works on, 0 for one a core. ``progress``: True, False, None for bars of tqdm on a terminal, or a
+    function of (step, done, total, unit), which is called about ten times a second.
+
+    Nodes are named by their numbers, or by their names where the store has names: every argument that takes nodes takes a list or
+    an array of integers from 0 to N - 1, of names (texts), or a mask, N booleans; a mask of pandas whose index has names selects by these.
+    Where the import said ``ids_are="names"``, integers are names: there numbers are :class:`unweave.NodeNumbers`, as every method gives
+    them. Plain integers all of which are names, and numbers of other nodes as well, are a UsageError that says how to tell which.
+
+    Errors are :class:`unweave.UsageError` for wrong arguments and :class:`unweave.DataError` for wrong data, both of them ValueErrors,
+    and :class:`unweave.ResourceError` where memory, disk or the right to write is missing.
     """
 
     def __init__(self, path: Path, *, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> None:
         self.path = pathlib.Path(path)
-        self._machine = _native.Machine(_bytes(memory), threads)
+        self._limits = memory, threads
+        self._machine = _native.Machine(_bytes(memory), arrays.whole_number(threads, "threads", 0, 2**31))
         self.imported: Record | None = None  # the report of import_store(), which made it
         self._progress = progress
 
     def __repr__(self) -> str:
         return f"unweave.Store({str(self.path)!r})"
+
+    def __reduce__(self) -> Any:
+        """A pickle, or a copy, is another object on the same folder; who is told of progress is not in it."""
+        return _reopened, (self.path, *self._limits)
 
     def _watcher(self) -> Any:
         return watcher(self._progress)
@@ -69,12 +84,15 @@ class Store:
     # What is in it
 
     def info(self, *, digest: bool = False) -> Record:
-        """What the store holds: nodes, edges, features, classes, the propagation, models. ``digest`` reads all of it for the content
-        digest, which is equal for equal contents."""
+        """What the store holds: the fields of ``unweave info --json``, nodes, edges, features, classes, the propagation, models and more.
+
+        ``digest``: read all of it for the content digest, which is equal for equal contents; without it ``digest`` is None.
+        """
         return Record.of(_native.info(self._machine, self._watcher(), self.path, digest))
 
     @property
     def num_nodes(self) -> int:
+        """N, the number of nodes, removed ones included: a number is not given to another node."""
         return self.info().nodes
 
     def ids(self) -> list[str | None] | None:
@@ -82,24 +100,64 @@ class Store:
         return _native.names(self._machine, self._watcher(), self.path)
 
     def numbers(self, names: Iterable[str]) -> np.ndarray:
-        """The numbers of the nodes of these names, int64, as every array has them. An unknown name is a UsageError."""
-        return np.array(_native.numbers(self._machine, self.path, list(names)), dtype=np.int64)
+        """The numbers of nodes, int64, as every array has them.
+
+        ``names``: texts; "#17" is the node of number 17. An unknown name is a UsageError.
+        """
+        if isinstance(names, (str, bytes)) or not hasattr(names, "__iter__"):
+            raise UsageError(f"names: {names!r}, where a list of names is wanted", ["names"])
+        words = [word.decode(errors="surrogateescape") if isinstance(word, bytes) else word for word in names]
+        for place, word in enumerate(words):
+            if not isinstance(word, str) or not is_encodable(word):
+                raise UsageError(f"names: element {place} is {word!r}, where a text is wanted; \"#17\" is the node of number 17", ["names"])
+        return np.array(_native.numbers(self._machine, self.path, words), dtype=np.int64).view(NodeNumbers)
+
+    def class_names(self) -> list[str] | None:
+        """The names of the classes, in the order of their numbers; None where they have numbers alone."""
+        return _native.class_names(self._machine, self.path) or None
 
     def edges(self, *, out: Path | None = None) -> np.ndarray:
-        """All edges, each once, as int64 [m, 2], u < v, sorted: in memory, or as a read-only memory map of the file ``out``."""
+        """All edges, each once, as int64 [m, 2], u < v, sorted.
+
+        ``out``: a .npy file to write them to; they then come as a read-only memory map of it, else in memory.
+        """
         native = (self._machine, self._watcher(), self.path)
         if out is None:
-            return _native.edges(*native, None)
-        _native.edges(*native, pathlib.Path(out))
-        return np.load(out, mmap_mode="r")
+            return _native.edges(*native, None).view(NodeNumbers)
+        file = output_path(out, "out", self.path)
+        _native.edges(*native, file)
+        return np.load(file, mmap_mode="r")
 
     def edge_weights(self) -> np.ndarray:
         """Weights of all edges as int64 [m], in the order of :meth:`edges`; each 1 where edges have none."""
         return _native.edge_weights(self._machine, self._watcher(), self.path)
 
-    def labels(self) -> np.ndarray:
-        """Classes of all nodes as int64 [N], -1 for none."""
-        return _native.labels(self._machine, self._watcher(), self.path)
+    def labels(self, *, numbers: bool = False) -> np.ndarray:
+        """The classes of all nodes, [N]: int64, -1 for none; where classes have names an array of texts (dtype object), None for none.
+
+        ``numbers``: numbers where classes have names, too, those of :meth:`class_names`.
+        """
+        labels = _native.labels(self._machine, self._watcher(), self.path)
+        names = None if numbers else self.class_names()
+        return labels if names is None else np.array([*names, None], dtype=object)[labels]
+
+    @property
+    def splits(self) -> Record:
+        """``train``, ``valid`` and ``test``: numbers of their nodes, int64, ascending; None for a split that the store has not. Nodes
+        that were removed are in none."""
+        found = {name: _native.split(self._machine, self.path, name) for name in ("train", "valid", "test")}
+        return Record({name: None if ids is None else ids.view(NodeNumbers) for name, ids in found.items()})
+
+    @property
+    def masks(self) -> Record:
+        """``train_mask``, ``val_mask`` and ``test_mask``, as PyG calls them: N booleans each; None for a split that the store has not."""
+        nodes, masks = self.num_nodes, Record()
+        for mask, ids in zip(("train_mask", "val_mask", "test_mask"), self.splits.values()):
+            masks[mask] = None
+            if ids is not None:
+                masks[mask] = np.zeros(nodes, bool)
+                masks[mask][ids] = True
+        return masks
 
     # Propagation
 
@@ -107,56 +165,84 @@ class Store:
                   scale_bits: int | None = None, rows: str | None = None, keep: str | None = None, keep_type: str | None = None,
                   keep_exponent: int | None = None, tile: tuple[int, int] | None = None, tiles: int | None = None,
                   assemble: bool = False, restart: bool = False) -> Record:
-        """Computes the embedding Z = sum of w_l P^l X, l = 0 .. hops, with P = D^-rho A D^(rho-1).
+        """Computes the embedding Z = sum of w_l P^l X, l = 0 .. hops, with P = D^-rho A D^(rho-1), A with a self loop at every node.
 
-        ``weights``: hops + 1 numbers; without them those of ``scheme`` ("sgc", "ppr:0.1", "heat:3", "chebyshev"), w_L = 1 by default.
-        ``rows``: "all", or "labelled", which is the default where there are labels: only what these nodes read is computed.
+        ``hops``: L, a whole number from 0. ``weights``: w_0 .. w_L, numbers; without them those of ``scheme``, "sgc" (w_L = 1, the
+        default), "ppr:0.1", "heat:3" or "chebyshev". ``rho``: from 0 to 1. ``scale_bits``: bits of the fixed point of sums, 8 to 29, 24 by
+        default. ``rows``: "all", or "labelled", which is the default where there are labels: only what these nodes read is computed.
+
         ``keep``: "state", the sums of all levels, which streams need, by default; else "embedding", the rows of Z alone, or "hops", P^l X
-        for l = 1 .. hops. These are kept as ``keep_type``: "f32", or "f16" of the values times 2^``keep_exponent``, -64 to 64.
+        for l = 1 .. L. These are kept as ``keep_type``: "f32", or "f16" of the values times 2^``keep_exponent``, -64 to 64.
 
-        Where an earlier call of the same options was cut short, this one goes on with what it had finished; ``restart=True`` begins anew,
-        and other options are an error. ``tile=(i, N)`` sums the columns of job i of N alone, which it keeps in the store; any number of
-        processes may do so at a time. ``tiles=N`` does the jobs of N that nobody has done or is at. ``assemble=True`` joins the tiles of all
-        columns, with the other options of the jobs.
+        Where an earlier call of the same options was cut short, this one goes on with what it had finished; ``restart``: True drops that
+        and begins anew, and without it other options are an error. ``tile``: (i, N), sums the columns of job i of N alone, which it
+        keeps in the store; any number of processes may do so at a time. ``tiles``: N, does the jobs of N that nobody has done or is
+        at. ``assemble``: True joins the tiles of all columns, with the other options of the jobs.
+
+        Returns the fields of ``unweave propagate --json``: rows, tiles, seconds of the parts, and more. A UsageError names what is wrong with an
+        argument; a ResourceError says what memory or disk it takes.
         """
-        options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
+        options = {"hops": hops, "weights": _reals(weights, "weights"), "scheme": scheme, "rho": rho,
                    "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent,
-                   "tile": None if tile is None else (int(tile[0]), int(tile[1])), "tiles": tiles, "assemble": assemble, "restart": restart}
+                   "tile": None if tile is None else _tile_of(tile), "tiles": tiles, "assemble": assemble, "restart": restart}
         return Record.of(_native.propagate(self._machine, self._watcher(), self.path, options))
 
     def embedded(self) -> np.ndarray:
-        """Ids of the nodes that have a row of Z, ascending, int64."""
+        """Numbers of the nodes that have a row of Z, ascending, int64."""
         info = self.info()
         if info.hops is None:
             raise UsageError("the store was not propagated yet; call propagate()")
         if info.rows == "all":
-            return np.arange(info.nodes, dtype=np.int64)
-        return np.flatnonzero(self.labels() >= 0)
+            return np.arange(info.nodes, dtype=np.int64).view(NodeNumbers)
+        return np.flatnonzero(self.labels(numbers=True) >= 0).view(NodeNumbers)
 
     def embeddings(self, nodes: Any = None, *, weights: Sequence[float] | None = None, out: Path | None = None,
                    missing: str = "error") -> np.ndarray:
-        """Rows of Z, float32 [rows, columns].
+        """Rows of Z, float32 [rows, columns]: columns is the number of features, times the blocks of ``weights``.
 
-        ``nodes``: ids or a mask; their rows come in memory, in their order. Without, all rows that there are, in the order of
+        ``nodes``: numbers, names or a mask; their rows come in memory, in their order. Without, all rows that there are, in the order of
         :meth:`embedded`, come as a read-only memory map of the file ``out``, or of one without a name in the store's folder's
-        parent, which goes when the array does. ``weights``: others than those of the propagation. ``missing``: "error" or "nan"
-        for nodes that have no row. Where ``nodes`` are not given, and some are left out, a :class:`unweave.MissingRowsWarning` says so.
+        parent, which goes when the array does. ``weights``: w_0 .. w_L, others than those of the propagation. ``out``: a .npy file to
+        write them to. ``missing``: "error" or "nan" for nodes that have no row.
+
+        A node without a row, as a removed one, is a UsageError unless ``missing`` is "nan". Where ``nodes`` are not given, and some are left
+        out, a :class:`unweave.MissingRowsWarning` says so.
         """
         if missing not in ("error", "nan"):
             raise UsageError(f"missing: {missing!r} is neither 'error' nor 'nan'", ["missing"])
-        numbers = [] if weights is None else list(map(float, weights))
-        wanted = arrays.node_ids(nodes)
+        file = None if out is None else output_path(out, "out", self.path)
+        numbers = _reals(weights, "weights") or []
+        wanted = self._nodes(nodes)
         native = (self._machine, self._watcher(), self.path, wanted, numbers, missing == "nan")
-        if wanted is not None and out is None:
+        if wanted is not None and file is None:
             return _native.embeddings(*native, None, None)
         with contextlib.ExitStack() as held:
-            if out is None:
-                out = pathlib.Path(held.enter_context(tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent))) / "Z.npy"
-            left_out = _native.embeddings(*native, pathlib.Path(out), None)
+            if file is None:
+                file = pathlib.Path(held.enter_context(tempfile.TemporaryDirectory(prefix=".embeddings-", dir=self.path.absolute().parent))) / "Z.npy"
+            left_out = _native.embeddings(*native, file, None)
             if left_out and wanted is None and missing == "error":
                 self._warn_of_missing(left_out, "missing='nan' writes rows of NaN for them")
-            rows = np.load(out, mmap_mode="r")  # it keeps the file that the folder loses
+            rows = np.load(file, mmap_mode="r")  # it keeps the file that the folder loses
         return rows
+
+    def _nodes(self, nodes: Any, name: str = "nodes") -> np.ndarray | None:
+        """Numbers of nodes, from numbers, names or a mask; None for None. Integers are names where the import said so."""
+        return arrays.node_ids(nodes, name, self.numbers, self.info().ids_are == "names", lambda: self.num_nodes)
+
+    def _require_one_meaning(self, requests: Iterable[Request]) -> None:
+        """A UsageError for requests whose integers, names here, may all be numbers of nodes as well, and of other ones."""
+        integers = list(dict.fromkeys(plain_integers(requests)))
+        if not integers or max(integers) >= self.num_nodes:
+            return
+        words = [str(integer) for integer in integers]
+        try:
+            places = self.numbers(words)
+        except UsageError:
+            places = NameTable(self.ids() or []).places(words)
+        for integer, place in zip(integers, places.tolist()):
+            if place not in (-1, integer):
+                raise UsageError(f"requests: {integer} may be the name of a node, or the number of another one; give the name as "
+                                 f"a text, \"{integer}\", or the number with its mark, \"#{integer}\"", ["requests"])
 
     def _warn_of_missing(self, left_out: int, remedy: str, stacklevel: int = 3) -> None:
         warnings.warn(f"{left_out} of {self.num_nodes} nodes have no row of Z, since they were removed, or never had a label; they are "
@@ -165,18 +251,19 @@ class Store:
 
     def batches(self, nodes: Any = None, *, size: int = 65536, shuffle: int | None = None, hops: bool = False,
                 weights: Sequence[float] | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Pairs (ids, rows) for a training loop, ``size`` nodes at a time, never more in memory.
+        """Pairs (ids, rows) for a training loop, ``size`` nodes at a time, never more in memory: int64 [size] and float32 [size, columns].
 
-        ``nodes``: ids or a mask; all of :meth:`embedded` by default. ``shuffle``: a seed; every call with it gives the same order.
-        ``hops``: rows are stacks [X, PX, .., P^L X], float32 [size, L + 1, F], as SIGN, SGC+MLP and other models of precomputed
-        hops read them.
+        ``nodes``: numbers, names or a mask; all of :meth:`embedded` by default. ``size``: at least 1. ``shuffle``: a seed; every call with it
+        gives the same order. ``hops``: True for stacks [X, PX, .., P^L X], float32 [size, L + 1, F], as SIGN, SGC+MLP and other
+        models of precomputed hops read them. ``weights``: as :meth:`embeddings` takes them.
         """
         if size < 1:
             raise UsageError("size must be at least 1", ["size"])
-        ids = self.embedded() if nodes is None else arrays.node_ids(nodes)
+        ids = self.embedded() if nodes is None else self._nodes(nodes)
         assert ids is not None
         if shuffle is not None:
             ids = np.random.default_rng(shuffle).permutation(ids)
+        ids = np.asarray(ids).view(NodeNumbers)
         levels = int(self.info().hops or 0)
         for first in range(0, len(ids), size):
             some = ids[first:first + size]
@@ -187,7 +274,11 @@ class Store:
 
     def arrow(self, nodes: Any = None, *, size: int = 65536, weights: Sequence[float] | None = None) -> Exported:
         """Rows of Z as a stream of Arrow for pyarrow, polars, DuckDB and others: ``pyarrow.RecordBatchReader.from_stream(store.arrow())``
-        goes over all rows, ``size`` at a time. Columns are node, int64, and z, a list of float32 of one length."""
+        goes over all rows. Columns are node, int64, and z, a list of float32 of one length.
+
+        ``nodes``: numbers, names or a mask; all of :meth:`embedded` by default. ``size``: rows of a batch. ``weights``: as
+        :meth:`embeddings` takes them.
+        """
         info = self.info()
         if info.hops is None:
             raise UsageError("the store was not propagated yet; call propagate()")
@@ -196,22 +287,35 @@ class Store:
 
     # Models
 
-    def train(self, solver: str = "exact", *, name: str | None = None, head: str | None = None, lam: float | str | None = None,
+    def train(self, solver: str = "exact", *, name: str | None = None, head: str | None = None, lambda_: float | str | None = None,
               epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None, tau: float | None = None,
               alpha: float | None = None, bound: str | None = None, hidden: Sequence[int] | None = None, activation: str | None = None,
-              weights: Sequence[float] | None = None, seed: int | None = None, key: Path | None = None,
+              weights: Sequence[float] | str | None = None, seed: int | None = None, key: Path | None = None,
               parameters: dict[str, float] | None = None) -> Record:
-        """Learns a model on the training rows and saves it in the store. ``lam``: lambda, a number, or "auto" for the best on the
-        validation split. ``parameters``: the solver's own (:func:`unweave.solvers`). A ``seed`` is for tests: what it makes is not
-        certified."""
-        options = {"solver": solver, "name": name, "head": head, "lam": lam, "epsilon": epsilon, "delta": delta, "intercept": intercept,
+        """Learns a model on the training rows and saves it in the store, in the place of one of the same name.
+
+        ``solver``: how it learns and unlearns, one of :func:`unweave.solvers`. ``name``: letters, digits, - and _; the solver's by default.
+        ``head``: "logistic" (the default) or "least-squares", a class against the rest; "softmax", all at once; or "mlp", a network.
+        ``lambda_``: regularisation, times the training rows / 2, a number above 0; "auto" is the best of nine on the validation split, and
+        0.1 / N the default. ``epsilon``, ``delta``: the certificate's bound, 1 by default, and the probability with which it may fail.
+        ``intercept``: whether rows end in a constant. ``tau``: training ends at this norm of the gradient. ``alpha``: noise in the
+        objective, of some solvers. ``bound``: "corrected", or "paper", as printed and never certified.
+        ``hidden``: widths of the hidden layers of a network. ``activation``: of its layers, "tanh" or "smelu". ``weights``: w_0 .. w_L of the levels, where they
+        are not those of the propagation; "auto" is the best of a few on the validation split. ``seed``: noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key
+        that signs certificates, 64 hexadecimal digits; the store's own by default. ``parameters``: the solver's own, numbers by name.
+
+        Returns the fields of ``unweave train --json``: ``accuracy_train``, ``accuracy_valid`` and ``accuracy_test`` (0 to 1, None for a
+        split without nodes), ``majority_..`` (what naming the most frequent class would reach), ``lambda``, ``claim`` and more. A UsageError
+        tells where there are no labels or no propagation, or a number lies outside its range.
+        """
+        options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
                    "tau": tau, "alpha": alpha, "bound": bound, "hidden": None if hidden is None else list(hidden),
-                   "activation": activation, "weights": None if weights is None else list(map(float, weights)), "seed": seed,
+                   "activation": activation, "weights": weights if isinstance(weights, str) else _reals(weights, "weights"), "seed": seed,
                    "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
 
     def certify(self, weights: Any, intercepts: Any = None, solver: str = "exact", *, name: str | None = None, head: str | None = None,
-                lam: float | str | None = None, epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None,
+                lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None,
                 tau: float | None = None, alpha: float | None = None, bound: str | None = None, level_weights: Sequence[float] | None = None,
                 seed: int | None = None, key: Path | None = None, parameters: dict[str, float] | None = None) -> Record:
         """Takes a linear model that another program made, proves how far its weights are from the minimiser of the objective on the
@@ -220,14 +324,15 @@ class Store:
         ``weights``: a fitted linear classifier of scikit-learn, a torch.nn.Linear, an array [classes, features] beside ``intercepts``
         [classes], one array as :meth:`export_model` writes ``.npy``, or a path of a file that ``unweave certify --model`` takes. Learn
         it on rows of :meth:`embeddings`; those above norm 1 divided by it. ``level_weights`` are the ``weights`` of :meth:`train`,
-        and the other options its own. The report is that of :meth:`train`, and what the given weights were: ``given`` and all
-        that compares with them depends on how they were made, and is for the operator alone.
+        and ``solver``, ``name``, ``head``, ``lambda_``, ``epsilon``, ``delta``, ``intercept``, ``tau``, ``alpha``, ``bound``, ``seed``, ``key`` and
+        ``parameters`` what it has by these names. The report is that of :meth:`train`, and what the given weights were: ``given`` and
+        all that compares with them depends on how they were made, and is for the operator alone. Weights of another shape are a DataError.
         """
-        options = {"solver": solver, "name": name, "head": head, "lam": lam, "epsilon": epsilon, "delta": delta, "intercept": intercept,
-                   "tau": tau, "alpha": alpha, "bound": bound, "weights": None if level_weights is None else list(map(float, level_weights)),
+        options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
+                   "tau": tau, "alpha": alpha, "bound": bound, "weights": _reals(level_weights, "level_weights"),
                    "seed": seed, "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         with tempfile.TemporaryDirectory(prefix="unweave-") as folder:
-            files = linear_model_files(weights, intercepts, pathlib.Path(folder))
+            files = linear_model_files(weights, intercepts, pathlib.Path(folder), self.class_names)
             try:
                 report = _native.certify(self._machine, self._watcher(), self.path, *files, options)
             except Error as error:  # a file that was made here is named as the argument that it holds
@@ -237,46 +342,71 @@ class Store:
 
     def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, Any]:
         if isinstance(nodes, str):
-            raise UsageError(f"nodes: {nodes!r} is one text; solver= or name= chooses a model, and numbers, as of store.numbers(), choose nodes",
+            raise UsageError(f"nodes: {nodes!r} is one text; solver= or name= chooses a model, and a list of names or numbers chooses nodes",
                              ["nodes"])
         selection = {"solver": solver, "name": name}
-        found = _native.predict(self._machine, self._watcher(), self.path, selection, arrays.node_ids(nodes), what)
+        found = _native.predict(self._machine, self._watcher(), self.path, selection, self._nodes(nodes), what)
         if found["missing"]:
             self._warn_of_missing(found["missing"], "nodes=embedded() means the same", stacklevel=4)
         return found
 
-    def predict(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
-        """Classes that a model gives nodes, int64; all of :meth:`embedded` by default, with a :class:`unweave.MissingRowsWarning` where
-        these are not all nodes."""
-        return self._predict(nodes, solver, name, "classes")["classes"]
+    def predict(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None, numbers: bool = False) -> np.ndarray:
+        """The classes that a model gives nodes, [rows]: int64, or texts (dtype object) where classes have names.
+
+        ``nodes``: numbers, names or a mask; all of :meth:`embedded` by default, with a :class:`unweave.MissingRowsWarning` where these are not
+        all nodes. ``solver``, ``name``: of the model; both may be left out where there is only one. ``numbers``: numbers of classes where
+        they have names, too. A node without a row, as a removed one, is a UsageError.
+        """
+        said = self._predict(nodes, solver, name, "classes")["classes"]
+        names = None if numbers else self.class_names()
+        return said if names is None else np.array(names, dtype=object)[said]
 
     def predict_proba(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
-        """Probabilities, float64 [rows, classes]. One-vs-rest heads: each class's own over their sum."""
+        """Probabilities, float64 [rows, classes], classes in the order of their numbers. One-vs-rest heads: each class's own over their sum.
+
+        ``nodes``, ``solver``, ``name``: as :meth:`predict` has them.
+        """
         return self._predict(nodes, solver, name, "probabilities")["scores"]
 
     def scores(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
-        """Margins, float64 [rows, classes]; the largest is the prediction."""
+        """Margins, float64 [rows, classes]; the largest is the prediction.
+
+        ``nodes``, ``solver``, ``name``: as :meth:`predict` has them.
+        """
         return self._predict(nodes, solver, name, "margins")["scores"]
 
     def evaluate(self, *, solver: str | None = None, name: str | None = None, retrain: bool = False) -> list[Record]:
-        """How good models are on each split; ``retrain`` compares each with one that has never seen anything but the present data."""
+        """How good models are on each split, one record a model with the fields of ``unweave evaluate --json``: ``accuracy_train``,
+        ``accuracy_valid``, ``accuracy_test``, and ``metrics`` of each split, by class where there are 20 classes or fewer.
+
+        ``solver``, ``name``: this model alone. ``retrain``: compare each with one that has never seen anything but the present data.
+        """
         selection = {"solver": solver, "name": name}
         return Record.of(_native.evaluate(self._machine, self._watcher(), self.path, selection, retrain))
 
     def export_model(self, file: Path, *, solver: str | None = None, name: str | None = None) -> pathlib.Path:
-        """Writes published weights: ``.npz`` with scikit-learn's names, ``.safetensors`` for a torch.nn.Linear, or ``.npy``."""
-        path = pathlib.Path(file)
+        """Writes published weights and returns the path.
+
+        ``file``: ``.npz`` with scikit-learn's names, ``.safetensors`` for a torch.nn.Linear, or ``.npy``. ``solver``, ``name``: of the model.
+        """
+        path = output_path(file, "file", self.path)
         _native.export_model(self.path, {"solver": solver, "name": name}, path)
         return path
 
     def certificates(self, *, solver: str | None = None, name: str | None = None) -> list[Record]:
-        """The public line of each model's newest certificate; a model without one, which a purge kept, is left out."""
+        """The public line of each model's newest certificate; a model without one, which a purge kept, is left out.
+
+        ``solver``, ``name``: of this model alone.
+        """
         lines = _native.certificates(self.path, {"solver": solver, "name": name})
         return [Record.of(json.loads(line)) for line in lines if line]
 
     def requests(self, id: str | None = None) -> list[Record]:
-        """What became of requests whose lines end in ``id=NAME``, the oldest first; ``id``: of this one alone. Each says when it
-        became durable, which certificates cover it, which models have yet to forget it, and whether nothing is left to do (``settled``)."""
+        """What became of requests whose lines end in ``id=NAME``, the oldest first: when each became durable, which certificates cover
+        it, which models have yet to forget it, and whether nothing is left to do (``settled``).
+
+        ``id``: of this one alone; an empty list where nobody knows it.
+        """
         return Record.of(_native.requests(self._machine, self.path, id))
 
     def audit(self, *, solver: str | None = None, name: str | None = None, canary: str | None = None, requests: Iterable[Request] | None = None,
@@ -286,9 +416,10 @@ class Store:
         shows beside what certificates claim: one report a model and canary. ``refuted`` says whether a certified claim is false;
         one that stands is not proved by that. Changes nothing.
 
-        ``canary``: "hub", "bridge", "gradient" or "all", the default. ``requests``: removals that are the canary instead, as
-        :meth:`Stream.send` takes them. ``trials``: releases of each kind, 400 by default. ``one_run``: train once instead, unlearn so
-        many nodes together, and guess which of two labels each had. All bounds of a call hold together with ``confidence``.
+        ``solver``, ``name``: of this model alone. ``canary``: "hub", "bridge", "gradient" or "all", the default. ``requests``: removals that
+        are the canary instead, as :meth:`Stream.send` takes them. ``one_run``: train once instead, unlearn so many nodes together, and
+        guess which of two labels each had. ``trials``: releases of each kind, 400 by default. ``confidence``: between 0 and 1, with which
+        all bounds of a call hold together. ``rows``: training rows that take part. ``seed``: of what is drawn.
         """
         if one_run is not None and one_run < 1:
             raise UsageError("one_run needs at least one canary", ["one_run"])
@@ -308,11 +439,15 @@ class Store:
              scale_bits: int | None = None, rows: str | None = None, requests: Iterable[Request] | None = None, batch: int | None = None,
              purge: bool = False, keep_order: bool = False, keep: str | None = None, keep_type: str | None = None,
              keep_exponent: int | None = None) -> Record:
-        """What a propagation will take, with arguments of :meth:`propagate`; with ``requests`` a stream of them, ``batch`` at a time, 100
-        by default, whose first batch stands for all; with ``purge`` a purge: memory, disk, bytes, seconds, beside what there is.
-        ``fits`` says whether the disk has room. Nothing is changed; seconds follow from rates of the machine and its
-        disk, which are measured once and kept, by a file of 128 MiB at most that goes at once."""
-        options = {"hops": hops, "weights": None if weights is None else list(map(float, weights)), "scheme": scheme, "rho": rho,
+        """What work will take, beside what there is: memory, disk and bytes read and written, in bytes, and seconds. ``fits`` says
+        whether the disk has room. Nothing is changed; seconds follow from rates of the machine and its disk, which are measured once
+        and kept, by a file of 128 MiB at most that goes at once.
+
+        A propagation, with ``hops``, ``weights``, ``scheme``, ``rho``, ``scale_bits``, ``rows``, ``keep``, ``keep_type`` and ``keep_exponent`` of
+        :meth:`propagate`. ``requests``: a stream of them instead, as :meth:`Stream.send` takes them, ``batch`` at a time, 100 by default;
+        the first batch stands for all. ``purge``: a purge instead, with ``keep_order`` of :meth:`purge`.
+        """
+        options = {"hops": hops, "weights": _reals(weights, "weights"), "scheme": scheme, "rho": rho,
                    "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent}
         if purge and requests is not None:
             raise UsageError("purge and requests ask for two plans; leave one of them out", ["purge", "requests"])
@@ -338,120 +473,109 @@ class Store:
     def _lines(self, requests: Iterable[Request]) -> list[str]:
         """Lines of requests, as a file of requests has them."""
         checked = batch_of(requests)
-        named = self.info().named is not None
-        return [request if isinstance(request, str) else line_of(request, named) for request in checked]
+        info = self.info()
+        if info.ids_are == "names":
+            self._require_one_meaning(checked)
+        return [request if isinstance(request, str) else line_of(request, info.named is not None, info.class_names, info.ids_are == "names")
+                for request in checked]
 
     # Removals
 
-    def stream(self, solver: str | None = None, *, name: str | None = None, r_max: float = 0.0, plan: str = "auto", strict: bool = False,
+    def stream(self, solver: str | Sequence[str] | None = None, *, name: str | Sequence[str] | None = None, r_max: float = 0.0, plan: str = "auto", strict: bool = False,
                adaptive: bool = True, receipts: Path | None = None, changes: Path | None = None, key: Path | None = None) -> Stream:
-        """Opens a stream of requests, for a ``with`` block. ``solver`` or ``name``: the model that forgets with every batch; without,
-        graph and embeddings alone change. ``receipts``: a file that gets a receipt for every request. ``changes``: a folder
-        that gets the rows of Z that each batch changes (:class:`unweave.Changes`). ``strict``: a batch with a request that would change
-        nothing is refused whole. ``plan``: how levels follow a batch, "push", "recompute" or what seems cheaper; the bits are the
-        same, but a feed gets all rows after a recomputation."""
-        return Stream(self, {"solver": solver, "name": name, "r_max": r_max, "plan": plan, "strict": strict, "adaptive": adaptive,
-                             "receipts": None if receipts is None else pathlib.Path(receipts),
-                             "changes": None if changes is None else pathlib.Path(changes),
+        """Opens a stream of requests, for a ``with`` block. There is one writer of a store at a time; a second one is a ResourceError.
+
+        ``solver``, ``name``: the model that forgets with every batch; without, graph and embeddings alone change. A list of either names several
+        models, and ``models`` of what a batch returns has the fields of each. ``r_max``: residue that
+        rows may keep, 0 for exact rows. ``plan``: how levels follow a batch, "push", "recompute" or "auto", what seems cheaper; the
+        bits are the same, but a feed gets all rows after a recomputation. ``strict``: a batch with a request that would change nothing is
+        refused whole. ``adaptive``: False where requests are not chosen after looking at releases. ``receipts``: a file that gets a receipt for
+        every request. ``changes``: a folder that gets the rows of Z that each batch changes (:class:`unweave.Changes`). ``key``: as
+        :meth:`train` has it.
+        """
+        first, *more = _followers(solver, name)
+        return Stream(self, {**first, "more_models": more, "r_max": r_max, "plan": plan, "strict": strict, "adaptive": adaptive,
+                             "receipts": None if receipts is None else output_path(receipts, "receipts", self.path),
+                             "changes": None if changes is None else output_path(changes, "changes", self.path),
                              "key": None if key is None else pathlib.Path(key)})
 
     # Keeping it
 
     def verify(self, *, rebuild: bool = False, sample: int | None = 1000, public_key: str | None = None) -> Record:
-        """Checks every file and statement. ``ok`` says whether all hold, ``findings`` what is wrong. ``rebuild`` recomputes every sum
-        and trains exact models from nothing. ``sample``: nodes looked at where a check samples; None: all."""
+        """Checks every file and statement. ``ok`` says whether all hold, ``errors`` what is wrong.
+
+        ``rebuild``: recompute every sum and train exact models from nothing. ``sample``: nodes looked at where a check samples; None: all.
+        ``public_key``: 64 hexadecimal digits, under which certificates must be signed; else under any one.
+        """
         sample = None if sample is None else arrays.whole_number(sample, "sample")
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
     def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None,
               ids: Any = None) -> Record:
         """Erases what was removed from every byte of the store. Models of ``exact`` stay and are certified anew; a model that is lost,
-        or that nobody could certify, is told by a warning, too. Where a reader of a feed of changes has yet to take entries it is refused,
-        unless ``without_feeds`` says otherwise. With ``nodes`` the store has so many afterwards: those that are new have nothing yet, and wait
-        for ``insert-node``; ``ids`` gives them names, as those of :func:`import_store`, where the store has names."""
+        or that nobody could certify, is told by a warning, too. ``purged`` is False where nothing was to be erased.
+
+        ``keep_order``: the order of the nodes is public, and stays. ``without_feeds``: purge although a reader of a feed of changes has yet to
+        take entries; else that is a DataError. ``key``: as :meth:`train` has it. ``nodes``: how many the store has afterwards: those that are
+        new have nothing yet, and wait for ``insert-node``; ``ids`` gives them names, as those of :func:`import_store`, where the
+        store has names.
+        """
         key = None if key is None else pathlib.Path(key)
         nodes = None if nodes is None else arrays.whole_number(nodes, "nodes")
         report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes,
                                         None if ids is None else arrays.names_of(ids)["ids"]))
-        for model in report.lost_models:
+        for model in report.models_lost:
             warnings.warn(f"the model {model.name} could not be brought up to date, and went: {model.text}", stacklevel=2)
-        for model in report.uncertified_models:
+        for model in report.models_uncertified:
             warnings.warn(f"the model {model.name} stays and has no certificate yet: {model.text}", stacklevel=2)
         return report
 
-    def repair(self, *, cut_journal: bool = False) -> list[Record]:
-        """Rebuilds damaged files that follow from others, and names what is lost."""
+    def repair(self, *, cut_journal: bool = False) -> Record:
+        """Rebuilds damaged files that follow from others: ``files`` names them, what was wrong with each and what was done, and ``ok`` is
+        False where something is lost.
+
+        ``cut_journal``: True cuts a damaged journal behind its last whole record, and loses the requests behind it.
+        """
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
 
 
-def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
-                 test: Any = None, nodes: int | None = None, ids: Any = None, classes: int | None = None, order: str = "none", scale: float | str = "rows",
-                 feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None, edge_weights: Any = None, ignore_weights: bool = False,
-                 restart: bool = False, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
-    """Builds a store in a new or empty folder and returns it; ``store.imported`` is the report.
-
-    ``graph``: anything that :func:`unweave.arrays.edges_of` takes, or an object that has features, labels and masks too, ``Data`` of
-    PyG, a graph of DGL, or what :func:`unweave.read_planetoid` returns; arguments that are given take the place of its own.
-    ``features``: (N, F), or a sparse matrix. ``labels``: N classes, -1 or NaN for none. ``ids``: names of the nodes, that of node 0
-    first, as texts or integers: requests, and text files of edges and splits, then speak of names, arrays of numbers. ``train``,
-    ``valid``, ``test``: ids or masks. Paths stand for any of them; those of Parquet and Arrow are read as :class:`unweave.Columns`,
-    which can name columns. Rows of features above norm 1 are divided by it (``scale``), as certificates need it.
-
-    ``max_weight`` declares that edges have weights, whole numbers from 1 to it: ``edge_weights``, one number an edge, or those of a sparse
-    matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an
-    error, unless ``ignore_weights``; further columns of a table are not read.
-
-    What is finished of a long import from files is kept: where the process is ended, a call of equal arguments goes on with it, which
-    ``store.imported.resumed`` tells; ``restart`` drops it. Arrays in memory, and tables, cannot be compared and are imported anew.
-    """
-    parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
-    if graph is not None:
-        own = arrays.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
-        graph = own.pop("graph")
-        for name, value in own.items():
-            if parts.get(name) is None:
-                parts[name] = value
-    options: dict[str, Any] = {"classes": classes, "order": order, "feature_type": feature_type, "standardize": standardize,
-                               "scale": None if standardize else scale, "ignore_weights": ignore_weights, "restart": restart}
-    if graph is not None:
-        options.update(arrays.edges_of(graph, weighted=max_weight is not None))
-        if max_weight is None and edge_weights is None and not ignore_weights:
-            arrays.require_no_weights(graph, parts["edge_weights"])
-    if edge_weights is not None and hasattr(graph, "tocoo"):
-        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
-    if edge_weights is not None or (max_weight is not None and parts["edge_weights"] is not None):
-        options.update(arrays.weights_of(parts["edge_weights"]))
-    if max_weight is not None:
-        options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)
-    if ids is not None:
-        options.update(arrays.names_of(ids))
-    if parts["nodes"] is not None:
-        options["nodes"] = int(parts["nodes"])
-    if parts["features"] is not None:
-        options.update(arrays.features_of(parts["features"]))
-    if parts["labels"] is not None:
-        options.update(arrays.labels_of(parts["labels"]))
-    for split in ("train", "valid", "test"):
-        if parts[split] is not None:
-            options[split] = arrays.ids_of(parts[split], split)
-    store = Store(path, memory=memory, threads=threads, progress=progress)
-    # Means and deviations are computed from the features before these are read again.
-    with piped(options, store.path, ["features"] if standardize else []) as given:
-        store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, given))
-    return store
+def _reopened(path: pathlib.Path, memory: int | str | None, threads: int) -> Store:
+    return Store(path, memory=memory, threads=threads)
 
 
-def generate_store(path: Path, *, model: str = "rmat", scale: int | None = None, nodes: int | None = None, edges: int | None = None,
-                   edge_factor: int | None = None, features: int | None = None, classes: int | None = None, feature_type: str = "f32",
-                   order: str = "none", seed: int = 1, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
-    """Builds a store of a synthetic graph: "rmat", "sbm" or "citation". Equal arguments give equal files."""
-    store = Store(path, memory=memory, threads=threads, progress=progress)
-    options = {"model": model, "scale": scale, "nodes": nodes, "edges": edges, "edge_factor": edge_factor, "features": features,
-               "classes": classes, "feature_type": feature_type, "order": order, "seed": seed}
-    _native.generate(store._machine, store._watcher(), store.path, options)
-    return store
+def _followers(solver: str | Sequence[str] | None, name: str | Sequence[str] | None) -> list[dict[str, str | None]]:
+    """The models that follow a stream; one of no name and no solver where none does."""
+    if not isinstance(name, (str, type(None))) and not isinstance(solver, (str, type(None))):
+        raise UsageError("solver, name: a list of one of them names several models", ["solver", "name"])
+    if not isinstance(name, (str, type(None))):
+        models = [{"solver": solver, "name": one} for one in name]
+    elif not isinstance(solver, (str, type(None))):
+        if name is not None:
+            raise UsageError("name: it is that of one model; give a list of names in the place of solvers", ["name"])
+        models = [{"solver": one, "name": None} for one in solver]
+    else:
+        models = [{"solver": solver, "name": name}]
+    if not models or (len(models) > 1 and any(one["solver"] is None and one["name"] is None for one in models)):
+        raise UsageError("solver, name: a list of names is empty, or has none among them", ["solver", "name"])
+    return models
+
+
+def _tile_of(tile: Any) -> tuple[int, int]:
+    if not isinstance(tile, (tuple, list)) or len(tile) != 2:
+        raise UsageError(f"tile: {tile!r} is no pair (i, N) of whole numbers", ["tile"])
+    return arrays.whole_number(tile[0], "tile"), arrays.whole_number(tile[1], "tile")
+
+
+def _reals(numbers: Any, name: str) -> list[float] | None:
+    """A list of numbers; None for None."""
+    if numbers is None:
+        return None
+    try:
+        return [float(number) for number in numbers]
+    except (TypeError, ValueError):
+        raise UsageError(f"{name}: {numbers!r} is no list of numbers", [name]) from None
 
 
 def solvers() -> list[Record]:
-    """The solvers there are: how each learns and unlearns, what it claims, and its own parameters. The first is the default."""
+    """The solvers that there are: how each learns and unlearns, what it claims, and its own parameters. The first is the default."""
     return Record.of(_native.solvers())

@@ -1,5 +1,6 @@
 // tools/report/sections/batches.cpp - what was asked of a stream, how right its models were, and what it took, batch by batch.
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,40 @@ std::optional<std::uint64_t> sum_of(const std::vector<RunLine>& batches, std::st
   for (const RunLine& batch : batches)
     if (const auto count = batch.count(name)) sum = sum.value_or(0) + *count;
   return sum;
+}
+
+/// A table of what several models say of each batch; "" where there is one model, of which the table of batches tells. `cells`: of
+/// a step.
+std::string model_table(const std::string& caption, const std::vector<RunLine>& batches,
+                        const std::vector<ModelSteps>& models, const Columns& more,
+                        const std::function<std::vector<std::string>(const RunLine&)>& cells) {
+  if (models.size() < 2) return "";
+  Columns columns = batch_columns({{"model", kText}});
+  columns.insert(columns.end(), more.begin(), more.end());
+  HtmlTable table(caption, columns);
+  const bool several = has_several_streams(batches);
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    for (const ModelSteps& model : models) {
+      if (i >= model.steps.size() || !model.steps[i]) continue;
+      std::vector<std::string> row = batch_cells(batches[i], i, several);
+      row.push_back(escaped(name_among(model)));
+      for (std::string& cell : cells(*model.steps[i])) row.push_back(std::move(cell));
+      table.add_row(std::move(row));
+    }
+  return table.html();
+}
+
+/// What a claim of one batch says, cell by cell, and the columns of it.
+const Columns& claim_columns() {
+  static const Columns kColumns{{"certified", kText}, {"claim", kText}, {"retrained", kText},
+                                {"residual bound"},   {"budget"},       {"for tests", kText}};
+  return kColumns;
+}
+
+std::vector<std::string> claim_cells(const RunLine& step) {
+  return {flag_cell(step.flag("certified")), text_cell(step.text("claim")),
+          flag_cell(step.flag("retrained")), real_cell(step.real("residual_bound")),
+          real_cell(step.real("budget")),    step.flag("for_tests").value_or(false) ? "yes" : ""};
 }
 
 /// "training from 0.7839 to 0.7655": the first and the last value of every series.
@@ -97,40 +132,33 @@ std::string asked_section(const RunLines& lines) {
                                     {"splits_moved", "Nodes moved between splits"},
                                     {"nodes_inserted", "Nodes inserted"},
                                     {"weights_set", "Weights of edges set"},
-                                    {"expiries_set", "Expiries of edges set"}})
+                                    {"expiries_set", "Expiries set"}})
     if (const auto sum = sum_of(lines.batches, name); totals.applied && sum) list.add(label, count_cell(*sum));
 
   std::string html = paragraph(
       "A request asks that an edge, a node or its features be removed, that an edge or a node be inserted, or that "
       "features, "
-      "a label, a split, a weight or the time when an edge is to go be set. It is rejected where it would change "
-      "nothing. Edges that left with their node are counted among the edges.");
+      "a label, a split, a weight or the time when something is to go be set. It is rejected where it would change "
+      "nothing. Edges that left with their node are counted nowhere: their number is the degree that it had.");
   html += list.html();
-  HtmlTable table("Every batch, in the order of the lines", batch_columns({{"time", kText},
-                                                                           {"requests"},
-                                                                           {"last request"},
-                                                                           {"applied"},
-                                                                           {"rejected"},
-                                                                           {"certified", kText},
-                                                                           {"claim", kText},
-                                                                           {"retrained", kText},
-                                                                           {"residual bound"},
-                                                                           {"budget"},
-                                                                           {"for tests", kText}}));
+  const std::vector<ModelSteps> models = model_steps(lines.batches);
+  Columns columns = batch_columns({{"time", kText}, {"requests"}, {"last request"}, {"applied"}, {"rejected"}});
+  if (models.size() < 2) columns.insert(columns.end(), claim_columns().begin(), claim_columns().end());
+  HtmlTable table("Every batch, in the order of the lines", columns);
   const bool several = has_several_streams(lines.batches);
   for (std::size_t i = 0; i < lines.batches.size(); ++i) {
     const RunLine& batch = lines.batches[i];
     std::vector<std::string> cells = batch_cells(batch, i, several);
     for (std::string& cell : std::vector{text_cell(batch.text("time")), count_cell(batch.count("requests")),
                                          count_cell(batch.count("last_request")), count_cell(batch.count("applied")),
-                                         count_cell(batch.count("rejected")), flag_cell(batch.flag("certified")),
-                                         text_cell(batch.text("claim")), flag_cell(batch.flag("retrained")),
-                                         real_cell(batch.real("residual_bound")), real_cell(batch.real("budget")),
-                                         batch.flag("for_tests").value_or(false) ? std::string("yes") : std::string()})
+                                         count_cell(batch.count("rejected"))})
       cells.push_back(std::move(cell));
+    if (models.size() == 1 && models[0].steps[i])
+      for (std::string& cell : claim_cells(*models[0].steps[i])) cells.push_back(std::move(cell));
     table.add_row(std::move(cells));
   }
   html += table.html();
+  html += model_table("Releases of every batch, model by model", lines.batches, models, claim_columns(), claim_cells);
   return html + paragraph(
                     "<em>Last request</em> is the number of the batch\xE2\x80\x99s last request in the store: it says "
                     "when the "
@@ -139,25 +167,38 @@ std::string asked_section(const RunLines& lines) {
 }
 
 std::string accuracy_section(const RunLines& lines) {
-  std::vector<Series> series;
-  add_series(series, lines.batches, "accuracy_train", "training");
-  add_series(series, lines.batches, "accuracy_valid", "validation");
-  add_series(series, lines.batches, "accuracy_test", "test");
-  if (series.empty()) return "";
-  std::string html = paragraph(
-      "Share of right predictions of the published weights after every batch, on the rows that are present then. The "
-      "axis does "
-      "not begin at 0.");
-  html += line_chart({"accuracy", "Accuracy by batch", described(series), "batch, in the order of the lines",
-                      "share of right predictions"},
-                     series, false);
-  HtmlTable table("Accuracy by batch", batch_columns({{"training"}, {"validation"}, {"test"}}));
+  const std::vector<ModelSteps> models = model_steps(lines.batches);
+  const auto cells_of = [](const RunLine& step) {
+    std::vector<std::string> cells;
+    for (const char* name : {"accuracy_train", "accuracy_valid", "accuracy_test"})
+      cells.push_back(real_cell(step.real(name)));
+    return cells;
+  };
+  std::string charts;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    std::vector<Series> series;
+    add_series(series, models[i], "accuracy_train", "training");
+    add_series(series, models[i], "accuracy_valid", "validation");
+    add_series(series, models[i], "accuracy_test", "test");
+    if (series.empty()) continue;
+    charts += line_chart(
+        {i == 0 ? "accuracy" : "accuracy-" + std::to_string(i + 1), "Accuracy by batch" + of_model(models, models[i]),
+         described(series), "batch, in the order of the lines", "share of right predictions"},
+        series, false);
+  }
+  if (charts.empty()) return "";
+  const std::string html =
+      paragraph(
+          "Share of right predictions of the published weights after every batch, on the rows that are present then. "
+          "The axis does not begin at 0.") +
+      charts;
+  const Columns columns{{"training"}, {"validation"}, {"test"}};
+  if (models.size() > 1) return html + model_table("Accuracy by batch", lines.batches, models, columns, cells_of);
+  HtmlTable table("Accuracy by batch", batch_columns(columns));
   const bool several = has_several_streams(lines.batches);
   for (std::size_t i = 0; i < lines.batches.size(); ++i) {
-    const RunLine& batch = lines.batches[i];
-    std::vector<std::string> cells = batch_cells(batch, i, several);
-    for (const char* name : {"accuracy_train", "accuracy_valid", "accuracy_test"})
-      cells.push_back(real_cell(batch.real(name)));
+    std::vector<std::string> cells = batch_cells(lines.batches[i], i, several);
+    for (std::string& cell : cells_of(lines.batches[i])) cells.push_back(std::move(cell));
     table.add_row(std::move(cells));
   }
   return html + table.html();
@@ -167,7 +208,9 @@ std::string cost_section(const RunLines& lines) {
   std::vector<Series> propagation, unlearning;
   add_series(propagation, lines.batches, "seconds_propagate", "actual");
   add_series(propagation, lines.batches, "seconds_predicted", "predicted");
-  add_series(unlearning, lines.batches, "seconds_unlearn", "unlearning");
+  const std::vector<ModelSteps> models = model_steps(lines.batches);
+  for (const ModelSteps& model : models)
+    add_series(unlearning, model, "seconds_unlearn", models.size() > 1 ? name_among(model) : "unlearning");
   if (propagation.empty() && unlearning.empty()) return "";
   std::string html = paragraph(
       "Time of every batch: graph and sums, as it was and as the plan had predicted it before, and the model. Times "
@@ -175,31 +218,43 @@ std::string cost_section(const RunLines& lines) {
       "wall-clock times of the machine that ran the stream.");
   if (!propagation.empty())
     html += cost_chart("propagation", "Propagation: actual and predicted time", std::move(propagation));
-  if (!unlearning.empty()) html += cost_chart("unlearning", "Unlearning of the model", std::move(unlearning));
-  HtmlTable table("Cost by batch", batch_columns({{"journal"},
-                                                  {"propagation"},
-                                                  {"predicted"},
-                                                  {"actual over predicted"},
-                                                  {"unlearning"},
-                                                  {"catching up"},
-                                                  {"rows touched"},
-                                                  {"arcs visited"},
-                                                  {"plan", kText}}));
+  for (std::size_t first = 0; first < unlearning.size(); first += kMostSeries) {
+    const auto begin = unlearning.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kMostSeries, unlearning.size() - first));
+    html += cost_chart(first == 0 ? "unlearning" : "unlearning-" + std::to_string(first / kMostSeries + 1),
+                       models.size() < 2 ? "Unlearning of the model"
+                       : first == 0      ? "Unlearning of the models"
+                                         : "Unlearning of further models",
+                       std::vector<Series>(begin, end));
+  }
+  const Columns model_columns{{"unlearning"}, {"catching up"}};
+  const auto model_cells = [](const RunLine& step) {
+    return std::vector{seconds_cell(step.real("seconds_unlearn")), seconds_cell(step.real("seconds_catch_up"))};
+  };
+  Columns columns = batch_columns({{"journal"}, {"propagation"}, {"predicted"}, {"actual over predicted"}});
+  if (models.size() < 2) columns.insert(columns.end(), model_columns.begin(), model_columns.end());
+  for (const HtmlTable::Column& column : Columns{{"rows touched"}, {"arcs visited"}, {"plan", kText}})
+    columns.push_back(column);
+  HtmlTable table("Cost by batch", columns);
   const bool several = has_several_streams(lines.batches);
   for (std::size_t i = 0; i < lines.batches.size(); ++i) {
     const RunLine& batch = lines.batches[i];
     const auto actual = batch.real("seconds_propagate"), predicted = batch.real("seconds_predicted");
     const auto ratio = actual && predicted && *predicted > 0 ? std::optional(*actual / *predicted) : std::nullopt;
     std::vector<std::string> cells = batch_cells(batch, i, several);
+    for (std::string& cell : std::vector{seconds_cell(batch.real("seconds_journal")), seconds_cell(actual),
+                                         seconds_cell(predicted), ratio ? number_text(*ratio, 2) : std::string()})
+      cells.push_back(std::move(cell));
+    if (models.size() < 2)
+      for (std::string& cell : model_cells(batch)) cells.push_back(std::move(cell));
     for (std::string& cell :
-         std::vector{seconds_cell(batch.real("seconds_journal")), seconds_cell(actual), seconds_cell(predicted),
-                     ratio ? number_text(*ratio, 2) : std::string(), seconds_cell(batch.real("seconds_unlearn")),
-                     seconds_cell(batch.real("seconds_catch_up")), count_cell(batch.count("rows_touched")),
-                     count_cell(batch.count("arcs_visited")), text_cell(joined_texts(batch.texts("plan")))})
+         std::vector{count_cell(batch.count("rows_touched")), count_cell(batch.count("arcs_visited")),
+                     text_cell(joined_texts(batch.texts("plan")))})
       cells.push_back(std::move(cell));
     table.add_row(std::move(cells));
   }
-  return html + table.html();
+  return html + table.html() +
+         model_table("Unlearning by batch and model", lines.batches, models, model_columns, model_cells);
 }
 
 }  // namespace unweave

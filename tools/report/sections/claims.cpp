@@ -55,8 +55,10 @@ std::string theorem_section(const ReportInput& input) {
     if (line.flag("certified").value_or(false)) ++at->certified;
   };
   for (const RunLine& line : input.lines.trainings) add("training of " + model_of(line), line, line.real("delta"));
-  for (const RunLine& line : input.lines.batches)
-    if (line.has("certified")) add("batches of the streams", line, std::nullopt);
+  const std::vector<ModelSteps> models = model_steps(input.lines.batches);
+  for (const ModelSteps& model : models)
+    for (const auto& step : model.steps)
+      if (step && step->has("certified")) add("batches of the streams" + of_model(models, model), *step, std::nullopt);
   if (input.store)
     for (const CertificateLog& log : input.store->logs)
       for (const RunLine& line : log.certificates)

@@ -1,6 +1,7 @@
 // tools/report/sections/models.cpp - trainings, unlearning beside retraining, and what models show of rows that they forgot.
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/cli/output.h"
@@ -19,21 +20,31 @@ std::string evaluated_model(const RunLine& line) {
 
 /// Time of unlearning beside that of training.
 std::string cost_of_both(const RunLines& lines) {
-  double seconds = 0;
-  std::uint64_t batches = 0, retrained = 0;
-  for (const RunLine& batch : lines.batches) {
-    const auto one = batch.real("seconds_unlearn");
-    if (!one) continue;
-    seconds += *one;
-    ++batches;
-    if (batch.flag("retrained").value_or(false)) ++retrained;
-  }
-  if (batches == 0) return "";
   HtmlList list;
-  list.add("Unlearning a batch, mean", seconds_cell(seconds / static_cast<double>(batches)));
+  bool any = false;
+  const std::vector<ModelSteps> models = model_steps(lines.batches);
+  std::vector<std::pair<std::string, std::string>> retrainings;
+  for (const ModelSteps& model : models) {
+    double seconds = 0;
+    std::uint64_t batches = 0, retrained = 0;
+    for (const auto& step : model.steps) {
+      const auto one = step ? step->real("seconds_unlearn") : std::nullopt;
+      if (!one) continue;
+      seconds += *one;
+      ++batches;
+      if (step->flag("retrained").value_or(false)) ++retrained;
+    }
+    if (batches == 0) continue;
+    any = true;
+    const std::string which = of_model(models, model);
+    list.add("Unlearning a batch, mean" + which, seconds_cell(seconds / static_cast<double>(batches)));
+    retrainings.emplace_back("Batches that trained from nothing" + which,
+                             count_cell(retrained) + " of " + count_text(batches));
+  }
+  if (!any) return "";
   for (const RunLine& line : lines.trainings)
     list.add("Training " + model_of(line) + ", the whole command", seconds_cell(line.real("seconds")));
-  list.add("Batches that trained from nothing", count_cell(retrained) + " of " + count_text(batches));
+  for (const auto& [name, value] : retrainings) list.add(name, value);
   return list.html();
 }
 

@@ -22,6 +22,10 @@ namespace unweave {
 // maintenance.cpp
 [[nodiscard]] std::string verification_section(const RunLines& lines);
 [[nodiscard]] std::string purge_section(const RunLines& lines);
+// requests.cpp
+/// A headline where files may hold what was removed; else nothing.
+[[nodiscard]] std::string unpurged_headline(const StoreFacts& store);
+[[nodiscard]] std::string request_section(const StoreFacts& store);
 // store.cpp
 [[nodiscard]] std::string store_section(const StoreFacts& store);
 [[nodiscard]] std::string certificate_section(const StoreFacts& store);

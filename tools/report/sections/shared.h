@@ -28,4 +28,18 @@ inline const std::string kEpsilon = "\xCE\xB5", kDelta = "\xCE\xB4";
 /// Adds the series of a member over all batches; none where no batch has it.
 void add_series(std::vector<Series>& all, const std::vector<RunLine>& batches, const char* name, const char* label);
 
+/// What the batches say of one model.
+struct ModelSteps {
+  std::string model;  ///< as model_of() has it; empty where a batch has one model, which it does not name
+  std::vector<std::optional<RunLine>> steps;  ///< one a batch; none where the model did not follow it
+};
+
+/// The models of all batches, in the order in which they first come.
+[[nodiscard]] std::vector<ModelSteps> model_steps(const std::vector<RunLine>& batches);
+/// The name of a model among several, a text.
+[[nodiscard]] std::string name_among(const ModelSteps& model);
+/// ": NAME" where there are several models, else nothing; a text.
+[[nodiscard]] std::string of_model(const std::vector<ModelSteps>& all, const ModelSteps& model);
+void add_series(std::vector<Series>& all, const ModelSteps& model, const char* name, const std::string& label);
+
 }  // namespace unweave

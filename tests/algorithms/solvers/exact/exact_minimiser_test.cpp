@@ -6,6 +6,8 @@
 #include <sodium.h>
 
 #include <array>
+#include <cmath>
+#include <random>
 #include <string>
 
 #include "storage/io/error.h"
@@ -47,6 +49,63 @@ TrainingSet reordered(const TrainingSet& rows, std::size_t stride) {
     out.append(static_cast<NodeId>(i), rows.row(from), rows.labels()[from]);
   }
   return out;
+}
+
+/// What makes rows of norm up to sqrt(2) hard at a small lambda. Labels are drawn, but where a kind says otherwise.
+enum class HardRows { gaussian, separable, nearly_separable, pairs, collinear, one_class, empty_classes };
+
+TrainingSet hard_rows(HardRows kind, std::size_t count, std::size_t features, std::size_t classes, unsigned seed) {
+  std::mt19937 random(1000 * seed + static_cast<unsigned>(kind));
+  std::normal_distribution<double> normal;
+  const Matrix truth = random_matrix(features, classes, seed + 1);
+  TrainingSet set(features, classes, RowForm(std::sqrt(2.0)));
+  std::vector<float> row(features);
+  ClassId label = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (kind == HardRows::pairs && i % 2 == 1) {  // a row once more, of the same class or another
+      if (random() % 2 == 0) label = static_cast<ClassId>(random() % classes);
+      set.append(static_cast<NodeId>(i), row, label);
+      continue;
+    }
+    for (float& x : row) x = static_cast<float>(normal(random) / std::sqrt(static_cast<double>(features)));
+    if (kind == HardRows::collinear)
+      for (std::size_t j = features / 2; j < features; ++j)
+        row[j] = (j % 2 == 0 ? 1.0F : -0.5F) * row[j - features / 2];
+    Vector margins = Vector::Zero(index_of(classes));
+    for (std::size_t j = 0; j < features; ++j)
+      margins += static_cast<double>(row[j]) * truth.row(index_of(j)).transpose();
+    Eigen::Index best = 0;
+    margins.maxCoeff(&best);
+    label = static_cast<ClassId>(random() % classes);
+    if (kind == HardRows::separable || (kind == HardRows::nearly_separable && random() % 10 > 0))
+      label = static_cast<ClassId>(best);
+    if (kind == HardRows::one_class) label = 0;
+    if (kind == HardRows::empty_classes) label = static_cast<ClassId>(random() % std::max<std::size_t>(1, classes / 2));
+    set.append(static_cast<NodeId>(i), row, label);
+  }
+  return set;
+}
+
+constexpr HardRows kKinds[] = {HardRows::gaussian,  HardRows::separable, HardRows::nearly_separable, HardRows::pairs,
+                               HardRows::collinear, HardRows::one_class, HardRows::empty_classes};
+
+/// The steps from 0, which those from starts near and far must be.
+Matrix steps_from_any_start(const TrainingSet& rows, Head head, double lambda, const TrainingSet& others) {
+  Matrix steps = steps_of(rows, head, lambda);
+  const std::size_t features = rows.features(), classes = rows.classes();
+  CHECK(steps == steps_of(rows, head, lambda, 24, random_matrix(features, classes, 3)));
+  CHECK(steps == steps_of(rows, head, lambda, 24, random_matrix(features, classes, 4, 1e12)));
+  CHECK(steps == steps_of(rows, head, lambda, 24, steps_of(others, head, lambda) / 0x1p24));
+  return steps;
+}
+
+std::string refusal_of(const TrainingSet& rows, Head head, double lambda, Matrix start = {}) {
+  try {
+    static_cast<void>(steps_of(rows, head, lambda, 24, std::move(start)));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 /// Two neighbouring numbers between which `value` leaves what it is at `low`.
@@ -162,15 +221,71 @@ TEST_SUITE("unit") {
       }
   }
 
-  TEST_CASE("a start that is not finite, and weights too large for the grid, are refused") {
+  TEST_CASE("a start that is not finite is refused") {
     const TrainingSet rows = tiny_rows(1);
     const double infinity = std::numeric_limits<double>::infinity();
     CHECK_THROWS_AS(static_cast<void>(steps_of(rows, Head::kLogistic, 1e-3, 24, Matrix::Constant(8, 3, infinity))),
                     UsageError);
   }
+
+  TEST_CASE("lambda n from 1e-10 to 1: a model from any start, and its integers are those that 60 digits round to") {
+    for (const Head head : exact_heads())
+      for (const double mu : {1e-10, 1e-9, 1e-8, 1e-6, 1e-3, 1.0})
+        for (const HardRows kind : {HardRows::separable, HardRows::pairs, HardRows::collinear, HardRows::one_class})
+          for (const std::size_t count : {std::size_t{1}, std::size_t{7}}) {
+            CAPTURE(name_of(head));
+            CAPTURE(mu);
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(count);
+            const double lambda = mu / static_cast<double>(count);
+            const TrainingSet rows = hard_rows(kind, count, 3, 3, 1);
+            const Matrix steps = steps_from_any_start(rows, head, lambda, hard_rows(kind, count, 3, 3, 2));
+            const Objective objective = testing::objective_of(rows, lambda, head);
+            CHECK(steps == rounded_steps(decimal_minimiser(objective, steps / 0x1p24), 24));
+          }
+  }
+
+  TEST_CASE("a way that float64 cannot go is told as what it is, from any start in the same words") {
+    const TrainingSet rows = hard_rows(HardRows::gaussian, 20, 4, 3, 1);
+    for (const Head head : {Head::kLogistic, Head::kSoftmax}) {
+      const std::string refusal = refusal_of(rows, head, 1e-60);
+      CHECK(refusal.starts_with("the training has not converged: after "));
+      CHECK(refusal.find(" readings of the rows the minimiser is ") != std::string::npos);
+      CHECK(refusal.find("lambda times the number of rows is 2.0e-59: train with a larger lambda") !=
+            std::string::npos);
+      CHECK(refusal.find("boundary") == std::string::npos);
+      CHECK(refusal_of(rows, head, 1e-60, random_matrix(4, 3, 5, 100)) == refusal);
+    }
+  }
 }
 
 TEST_SUITE("slow") {
+  TEST_CASE("lambda n from 1e-10 to 1e-6: a model of every kind of rows, from any start the same") {
+    struct Shape {
+      std::size_t count, features, classes;
+    };
+    int trained = 0;
+    for (const Head head : exact_heads())
+      for (const double mu : {1e-10, 1e-9, 1e-8, 1e-7, 1e-6})
+        for (const HardRows kind : kKinds)
+          for (const Shape& shape :
+               {Shape{1, 1, 2}, {2, 1, 2}, {5, 3, 3}, {20, 4, 3}, {20, 8, 2}, {40, 3, 10}, {300, 10, 3}})
+            for (unsigned seed = 1; seed <= 2; ++seed) {
+              CAPTURE(name_of(head));
+              CAPTURE(mu);
+              CAPTURE(static_cast<int>(kind));
+              CAPTURE(shape.count);
+              CAPTURE(seed);
+              const auto drawn = [&](unsigned with) {
+                return hard_rows(kind, shape.count, shape.features, shape.classes, with);
+              };
+              const double lambda = mu / static_cast<double>(shape.count);
+              CHECK_NOTHROW(static_cast<void>(steps_from_any_start(drawn(seed), head, lambda, drawn(seed + 50))));
+              ++trained;
+            }
+    CHECK(trained == 1470);
+  }
+
   TEST_CASE("T0: weights down to 3e-18 from a boundary of the grid are rounded the right way") {
     Decimal nearest = 1;
     for (const Head head : exact_heads())

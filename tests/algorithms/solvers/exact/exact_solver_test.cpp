@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/checks/checked_model.h"
 #include "storage/io/error.h"
 #include "support/exact_reference.h"
 #include "support/learner_data.h"
@@ -46,6 +47,76 @@ TEST_SUITE("unit") {
         CHECK(fit.model.state.arrays.empty());
       }
     }
+  }
+
+  TEST_CASE("T0: what a solver keeps from other rows does not reach the bits") {
+    for (const Head head : exact_heads()) {
+      CAPTURE(name_of(head));
+      const auto solver = make_solver("exact", exact_options(head)), other = make_solver("exact", exact_options(head));
+      TrainingSet rows = random_rows(300, 8, 3, 43);
+      const TrainingSet strangers = random_rows(280, 8, 3, 44);
+      Fit fit = solver->fit(rows, kExact);
+      static_cast<void>(solver->fit(strangers, kExact));
+      const BatchChange change = random_change(rows, 3, 40, 5, 30, 0.05, 7);
+      rows.apply(change);
+      static_cast<void>(solver->absorb(fit.model, rows, change, kExact));
+      CHECK(fit.model.published == other->fit(rows, kExact).model.published);
+      // Nor does what a caller leaves out, who has not been asked for the rows that moved.
+      const BatchChange more = random_change(rows, 3, 40, 5, 30, 0.05, 8);
+      rows.apply(more);
+      BatchChange untold(8, 3);
+      for (std::size_t i = 0; i < more.removed.size(); ++i)
+        untold.removed.append(more.removed.nodes()[i], more.removed.row(i), more.removed.labels()[i]);
+      static_cast<void>(solver->absorb(fit.model, rows, untold, kExact));
+      CHECK(fit.model.published == other->fit(rows, kExact).model.published);
+    }
+  }
+
+  TEST_CASE(
+      "T0: a stream at a small lambda publishes the bits of training from nothing, or both end alike without a model") {
+    for (const Head head : exact_heads())
+      for (const double lambda : {1e-7, 1e-9, 1e-11, 1e-12}) {
+        CAPTURE(name_of(head));
+        CAPTURE(lambda);
+        SolverOptions options = exact_options(head);
+        options.lambda = lambda;
+        const auto solver = make_solver("exact", options);
+        TrainingSet rows = random_rows(150, 4, 3, 17);
+        Fit fit = solver->fit(rows, kExact);
+        for (unsigned round = 0; round < 4; ++round) {
+          const BatchChange change = random_change(rows, 0, 20, 2, 20, 0.05, round);
+          rows.apply(change);
+          static_cast<void>(solver->absorb(fit.model, rows, change, kExact));
+          CHECK(fit.model.published == solver->fit(rows, kExact).model.published);
+        }
+        options.lambda = 1e-60;
+        const auto hopeless = make_solver("exact", options);
+        const auto refusal = [](const auto& work) -> std::string {
+          try {
+            static_cast<void>(work());
+          } catch (const UsageError& error) {
+            return error.what();
+          }
+          return "";
+        };
+        const Matrix before = fit.model.published;
+        const std::string fresh = refusal([&] { return hopeless->fit(rows, kExact); });
+        if (head == Head::kLeastSquares && fresh.empty()) continue;  // may be solved all the same
+        CHECK(fresh.find("has not converged") != std::string::npos);
+        CHECK(refusal([&] { return hopeless->catch_up(fit.model, rows, kExact); }) ==
+              fresh +
+                  "; requests that were acknowledged stay so, and the model of before, which has not absorbed them, is "
+                  "to be withdrawn");
+        CHECK(fit.model.published == before);
+        // Nor does a check call the weights wrong.
+        const Json none;
+        Statements say;
+        const CheckedModel model{fit.model, options, rows.form(), "", none};
+        CHECK_FALSE(kExactSolver.linear.check_release(model, rows, ample_budget(), say));
+        CHECK(say.all_wrong().empty());
+        REQUIRE(say.remarks().size() == 1);
+        CHECK(say.remarks().front().find("has not converged") != std::string::npos);
+      }
   }
 
   TEST_CASE("T0: putting back what was removed gives the first model") {

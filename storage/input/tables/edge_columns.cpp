@@ -1,0 +1,95 @@
+// storage/input/tables/edge_columns.cpp - names of columns, and first columns that are an index.
+#include "storage/input/tables/edge_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "storage/io/error.h"
+#include "storage/io/small_letters.h"
+
+namespace unweave {
+namespace {
+
+/// How the columns of edge lists are often called, in lower case and without what parts words.
+constexpr std::array<std::string_view, 27> kEndNames{
+    "source", "target",   "src",      "dst",        "dest",     "destination", "from",  "to",    "u",
+    "v",      "head",     "tail",     "start",      "end",      "node",        "node1", "node2", "id1",
+    "id2",    "sourceid", "targetid", "fromnodeid", "tonodeid", "fromid",      "toid",  "srcid", "dstid"};
+
+using ThreeNumbers = std::array<std::uint64_t, 3>;
+
+std::optional<ThreeNumbers> three_numbers(std::string_view text) {
+  ThreeNumbers numbers{};
+  Fields fields(text);
+  for (std::uint64_t& number : numbers)
+    if (fields.number(number) != std::errc()) return std::nullopt;
+  return fields.at_end() && !fields.after_comma() ? std::optional(numbers) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_end_name(std::string_view word) {
+  const std::string plain = plain_name(word);
+  return std::find(kEndNames.begin(), kEndNames.end(), plain) != kEndNames.end();
+}
+
+std::string columns_of_ends(std::string_view header) {
+  std::vector<std::string_view> ends;
+  for (Fields fields(header); !fields.at_end();)
+    if (const std::string_view word = fields.take(); is_end_name(word)) ends.push_back(word);
+  return ends.size() == 2 ? "[" + std::string(ends[0]) + "," + std::string(ends[1]) + "]" : "[0,1]";
+}
+
+void require_ends_first(std::string_view header, const LineReader& lines) {
+  Fields fields(header);
+  const std::string_view first = fields.take(), second = fields.take();
+  if (is_end_name(first) && is_end_name(second)) return;
+  for (int column = 3; !fields.at_end(); ++column)
+    if (const std::string_view word = fields.take(); is_end_name(word))
+      throw InputError(
+          lines.name(), lines.place(),
+          "the header calls column " + std::to_string(column) + ", " + quote_for_message(word) +
+              ", an end of an edge, and the first two columns are taken for the ends",
+          "write the two ends first, and a weight behind them, or name the columns that are meant, as in '" +
+              lines.name().string() + columns_of_ends(header) + "'");
+}
+
+void require_no_row_names(std::string_view header, std::string_view line, const LineReader& lines) {
+  if (double value = 0; Fields(header).number(value) == std::errc()) return;  // numbers of nodes and edges
+  Fields fields(line);
+  const std::size_t named = Fields(header).count(), columns = fields.count();
+  while (!fields.at_end()) fields.take();
+  if (named < 2 || columns != named + 1 || fields.mixed()) return;
+  throw InputError(lines.name(), lines.place(),
+                   std::to_string(columns) + " columns, and the header names " + std::to_string(named) +
+                       ": the first one may be that of the names of the rows, as R writes it",
+                   "write the table without them, as write.table(..., row.names = FALSE) does, or a header of " +
+                       std::to_string(columns) + " names");
+}
+
+void require_no_line_numbers(const std::string& line, LineReader& lines) {
+  if (lines.header() == Header::yes || line.find(',') == std::string::npos) return;
+  std::optional<ThreeNumbers> last = three_numbers(line);
+  if (!last || (*last)[0] > 1) return;
+  constexpr int kFewest = 2, kMost = 1000;  // lines behind the first
+  int count = 0;
+  bool counts = true;
+  lines.show_ahead([&](std::string_view next) {
+    const auto numbers = three_numbers(next);
+    counts = numbers && (*numbers)[0] == (*last)[0] + 1;
+    last = numbers;
+    return counts && ++count < kMost;
+  });
+  if (!counts) return;
+  if (count < kFewest) return;
+  const std::string file = lines.name().string();
+  throw InputError(lines.name(), lines.place(),
+                   "the first of three columns counts the lines, as the index of a frame that pandas has written does",
+                   "name the columns that are meant, as in " + file + "[1,2] without the first, or " + file +
+                       "[0,1] and " + file + "[0,1,2] with it");
+}
+
+}  // namespace unweave

@@ -1,0 +1,202 @@
+// storage/input/tables/line_order.cpp - compares the orders of lines, and words what differs.
+#include "storage/input/tables/line_order.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "storage/input/name_reader.h"
+#include "storage/input/quoted_word.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+std::uint64_t hash_of(std::uint64_t number) noexcept {
+  return checksum64(std::as_bytes(std::span(&number, 1)));
+}
+
+std::string option_for_names(const std::filesystem::path& file, const std::string& column) {
+  return option("ids", "'" + file.string() + "[" + column + "]'");
+}
+
+/// A column of each table which have the same words in another order, where no two have them in the same one; else null.
+std::pair<const LineOrders::Column*, const LineOrders::Column*> moved_columns(
+    std::span<const LineOrders::Column> columns, std::span<const LineOrders::Column> others) {
+  std::pair<const LineOrders::Column*, const LineOrders::Column*> found{};
+  for (const LineOrders::Column& column : columns)
+    for (const LineOrders::Column& other : others) {
+      const LineOrder::Shared shared = column.order.shared_with(other.order);
+      if (shared.words == 0) continue;
+      if (!shared.moved) return {};
+      found = {&column, &other};
+    }
+  return found;
+}
+
+}  // namespace
+
+void LineOrder::add(std::string_view word) {
+  const std::array<std::uint64_t, 2> placed{checksum64(std::as_bytes(std::span(word))), lines_++};
+  words_ += placed[0];
+  places_ += checksum64(std::as_bytes(std::span(placed)));
+  if (few_.size() == kFew && placed[0] >= few_.front().first) return;
+  if (few_.size() == kFew) {
+    std::pop_heap(few_.begin(), few_.end());
+    few_.pop_back();
+  }
+  few_.emplace_back(placed[0], placed[1]);
+  std::push_heap(few_.begin(), few_.end());
+}
+
+LineOrder::Shared LineOrder::shared_with(const LineOrder& other) const {
+  std::vector<Placed> mine = few_, others = other.few_;
+  for (std::vector<Placed>* const placed : {&mine, &others}) {
+    std::sort(placed->begin(), placed->end());
+    const auto same_word = [](const Placed& a, const Placed& b) { return a.first == b.first; };
+    if (placed->empty() || std::adjacent_find(placed->begin(), placed->end(), same_word) != placed->end()) return {};
+  }
+  if (lines_ == other.lines_ && words_ == other.words_)
+    return {std::numeric_limits<std::uint64_t>::max(), places_ != other.places_};
+  Shared shared;
+  for (auto a = mine.begin(), b = others.begin(); a != mine.end() && b != others.end();) {
+    if (a->first != b->first) {
+      a->first < b->first ? ++a : ++b;
+      continue;
+    }
+    ++shared.words;
+    shared.moved |= a++->second != b++->second;
+  }
+  return 2 * shared.words < std::max(mine.size(), others.size()) ? Shared() : shared;
+}
+
+void ColumnOrder::add(std::string_view word) {
+  if (std::exchange(begun_, true) && may_have_header_) behind_first_.add(word);
+  all_.add(word);
+}
+
+LineOrder::Shared ColumnOrder::shared_with(const ColumnOrder& other) const {
+  LineOrder::Shared most;
+  for (const LineOrder* const mine : {&all_, &behind_first_})
+    for (const LineOrder* const others : {&other.all_, &other.behind_first_}) {
+      const LineOrder::Shared shared = mine->shared_with(*others);
+      if (shared.words > most.words || (shared.words == most.words && !shared.moved)) most = shared;
+    }
+  return most;
+}
+
+void LineNumbers::see(std::string_view word) noexcept {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_first = !std::exchange(begun_, true);
+  if (error == std::errc() && end == word.data() + word.size())
+    see(number);
+  else if (!is_first)
+    see_no_number();
+}
+
+void LineNumbers::see(std::uint64_t number) noexcept {
+  if (!possible_) return;
+  from_zero_in_order_ &= number == lines_;
+  from_one_in_order_ &= number == lines_ + 1;
+  largest_ = std::max(largest_, number);
+  seen_ += hash_of(number);
+  from_zero_ += hash_of(lines_++);
+  from_one_ += hash_of(lines_);
+}
+
+bool LineNumbers::differ_in_order() const noexcept {
+  return possible_ && !from_zero_in_order_ && !from_one_in_order_ && lines_ >= kFewest &&
+         (seen_ == from_zero_ || seen_ == from_one_);
+}
+
+bool LineNumbers::contradict_order() const noexcept {
+  constexpr std::uint64_t kMostNodesALine = 16;  // a table may lack nodes; other numbers are those of accounts, say
+  return possible_ && !from_zero_in_order_ && !from_one_in_order_ && lines_ > 1 && largest_ / kMostNodesALine <= lines_;
+}
+
+void LineOrders::set_names(ColumnOrder names) {
+  const std::scoped_lock lock(mutex_);
+  names_ = std::move(names);
+}
+
+bool LineOrders::has_names() const {
+  const std::scoped_lock lock(mutex_);
+  return names_.has_value();
+}
+
+void LineOrders::add(Table table) {
+  const std::scoped_lock lock(mutex_);
+  if (names_) {
+    const Column names{"", *names_};
+    if (const Column* const column = moved_columns(table.columns, std::span(&names, 1)).first; column != nullptr)
+      throw InputError(
+          table.file, "column " + column->name,
+          "it has the names of the nodes in another order than " + option("ids") +
+              ", and line i is taken for that of node i, whatever its name",
+          "sort the lines, or take this column for the names: " + option_for_names(table.file, column->name));
+  }
+  for (const Table& other : tables_) {
+    if (other.file == table.file) continue;
+    if (const auto [column, others] = moved_columns(table.columns, other.columns); column != nullptr)
+      throw InputError(table.file, "column " + column->name,
+                       "it has what column " + others->name + " of " + other.file.string() +
+                           " has, in another order, and line i of both is taken for that of node i",
+                       "sort the lines of both alike, or name the nodes by one of them, as " +
+                           option_for_names(other.file, others->name) +
+                           " does, and sort the lines of the other as that");
+  }
+  const auto is_this = [&](const Table& other) { return other.file == table.file; };
+  std::erase_if(tables_, is_this);
+  tables_.push_back(std::move(table));
+}
+
+void LeftOutColumns::begin(std::size_t columns, std::span<const std::size_t> chosen, bool may_have_header) {
+  if (lines_ == LinesAre::any) return;
+  std::vector<bool> is_chosen(columns);
+  for (const std::size_t place : chosen) is_chosen[place] = true;
+  for (std::size_t place = 0; place < columns; ++place)
+    if (!is_chosen[place]) columns_.push_back({place, {}, ColumnOrder(may_have_header)});
+}
+
+void LeftOutColumns::see(std::span<const std::string> fields) {
+  for (Column& column : columns_) {
+    if (column.place >= fields.size()) continue;
+    column.numbers.see(fields[column.place]);
+    if (orders_) column.order.add(fields[column.place]);
+  }
+}
+
+void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<const std::string> header,
+                                   bool by_name) const {
+  const auto name_of = [&](std::size_t place) { return by_name ? as_word(header[place]) : std::to_string(place); };
+  const bool counts = !orders_ || !orders_->has_names();  // else a number is no place
+  LineOrders::Table table{file, {}};
+  bool confirmed = !counts;  // by a column that has the numbers of the lines
+  for (const Column& column : columns_) {
+    const std::string name = name_of(column.place);
+    if (counts && column.numbers.differ_in_order())
+      throw InputError(
+          file, "column " + name,
+          "it numbers the lines, in another order than they stand in, and line i is taken for that of node i",
+          "sort the lines by it, or " +
+              (lines_ == LinesAre::names
+                   ? "say that numbers are names, too: " + option("ids-are", "names")
+                   : "name the nodes by it: " + option_for_names(file, name) + " and " + option("ids-are", "names")));
+    confirmed |= column.numbers.are_in_order();
+    table.columns.push_back({name, column.order});
+  }
+  for (const Column& column : columns_) {
+    if (confirmed) break;
+    const std::string name = name_of(column.place);
+    if (is_header_of_names(header[column.place]) && column.numbers.contradict_order())
+      throw InputError(
+          file, "column " + name, "its numbers are not those of the lines, and line i is taken for that of node i",
+          "give a line for each node, in their order, or name the nodes by it: " + option_for_names(file, name) +
+              " and " + option("ids-are", "names") + ", or call the column otherwise if it numbers something else");
+  }
+  if (orders_) orders_->add(std::move(table));
+}
+
+}  // namespace unweave

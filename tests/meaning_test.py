@@ -1,0 +1,616 @@
+#!/usr/bin/env python3
+# tests/meaning_test.py - what comes in is what was meant: inputs that could mean two things are errors that name both, and what a
+# message advises gives the graph that went in, compared by the names of its nodes.
+#
+#   python3 tests/meaning_test.py UNWEAVE [PART ...]
+import argparse
+import ast
+import csv
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from serve_test import check
+
+
+class Session:
+    """The program in a folder of its own."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder, self.stores = program, folder, 0
+
+    def command(self, *words):
+        return subprocess.run([self.program, *map(str, words)], capture_output=True, text=True, timeout=300, cwd=self.folder)
+
+    def imported(self, *words):
+        """A store of these files; its path."""
+        self.stores += 1
+        store = self.folder / f"store{self.stores}"
+        done = self.command("import", store, *words)
+        check(done.returncode == 0, words, done.stderr)
+        return store, done
+
+    def refused(self, *words):
+        """The line that refuses these files; nothing stays behind."""
+        store = self.folder / "refused"
+        done = self.command("import", store, *words)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and not store.exists(), words, done.returncode, done.stderr)
+        return done.stderr.strip()
+
+    def edges(self, store):
+        """The edges of a store as sets of names, or of numbers where nodes have none."""
+        names = self.folder / "names.txt"
+        done = self.command("export", store, "--edges", "edges-out.npy", "--quiet")
+        check(done.returncode == 0, done.stderr)
+        pairs = np.load(self.folder / "edges-out.npy").tolist()
+        self.command("export", store, "--names", names, "--quiet")
+        said = names.read_text().split("\n") if names.exists() else []
+        names.unlink(missing_ok=True)
+        called = [next(csv.reader([name]), [""])[0] if name.startswith('"') else name for name in said]
+        return {frozenset(called[end] if called else end for end in pair) for pair in pairs}
+
+    def nodes(self, store):
+        return json.loads(self.command("info", store, "--json").stdout)["nodes"]
+
+
+def between(*pairs):
+    return {frozenset(pair) for pair in pairs}
+
+
+def follow(session, message, ids_are=None, more=()):
+    """Does what a message advises: runs its Python, and imports by the options behind the #."""
+    line = message.split("convert it with Python: ", 1)[1]
+    ast.parse(line)
+    code, _, then = line.partition("  # then ")
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, cwd=session.folder, timeout=120)
+    check(done.returncode == 0, line, done.stderr)
+    words = [word for word in shlex.split(then.replace(" and ", " ").replace(",", " ")) if word.startswith("--") or "." in word]
+    return session.imported(*words, *(["--ids-are", ids_are] if ids_are else []), *more)[0]
+
+
+def part_graphs(session):
+    """Graphs of networkx in five formats, with names that have blanks and commas, and nodes without edges."""
+    if importlib.util.find_spec("networkx") is None:
+        print("graphs: networkx is not installed")
+        return
+    import pickle
+
+    import networkx
+
+    graph = networkx.Graph()
+    graph.add_nodes_from(["p3", "O'Brien, Pat", "lone", "the \"one\"", "zoe"])
+    graph.add_edges_from([("O'Brien, Pat", "p3"), ("the \"one\"", "zoe"), ("zoe", "p3")])
+    for name, write in {"g.graphml": networkx.write_graphml, "g.gexf": networkx.write_gexf, "g.gml": networkx.write_gml,
+                        "g.pickle": lambda g, path: pickle.dump(g, open(path, "wb")),
+                        "g.json": lambda g, path: json.dump(networkx.node_link_data(g), open(path, "w"))}.items():
+        write(graph, session.folder / name)
+        store = follow(session, session.refused("--edges", name))
+        check(session.edges(store) == {frozenset(edge) for edge in graph.edges()}, name, session.edges(store))
+        check(session.nodes(store) == 5, name)
+    # Weights go on behind the ends, in each format.
+    weighted = networkx.Graph()
+    weighted.add_edge("a", "b", weight=3)
+    weighted.add_edge("b", "c")
+    for name, write in {"w.gml": networkx.write_gml, "w.net": networkx.write_pajek,
+                        "w.json": lambda g, path: json.dump(networkx.node_link_data(g), open(path, "w"))}.items():
+        write(weighted, session.folder / name)
+        store = follow(session, session.refused("--edges", name), more=["--max-weight", "3"])
+        check(session.edges(store) == between(("a", "b"), ("b", "c")), name)
+        check(json.loads(session.command("info", store, "--json").stdout)["weight_sum"] == 4, name)
+    # Nodes that are numbers, in another order than their places.
+    numbers = networkx.Graph()
+    numbers.add_nodes_from([7, 2, 0, 1])
+    numbers.add_edges_from([(7, 0), (0, 1)])
+    networkx.write_graphml(numbers, session.folder / "n.graphml")
+    store = follow(session, session.refused("--edges", "n.graphml"), "names")
+    check(session.edges(store) == between(("7", "0"), ("0", "1")), session.edges(store))
+
+
+def part_links(session):
+    """JSON of nodes and links: ends are ids, or places, and where they could be both the line says so."""
+    def refused(nodes, links):
+        (session.folder / "G.json").write_text(json.dumps({"nodes": [{"id": node} for node in nodes], "links": [
+            {"source": s, "target": t} for s, t in links]}))
+        return session.refused("--edges", "G.json")
+
+    store = follow(session, refused(["c7", "a1", "b4", "d9"], [(0, 1), (1, 2), (2, 3)]))
+    check(session.edges(store) == between(("c7", "a1"), ("a1", "b4"), ("b4", "d9")))
+    store = follow(session, refused(["c7", "a1", "b4"], [("a1", "c7")]))
+    check(session.edges(store) == between(("a1", "c7")) and session.nodes(store) == 3)
+    store = follow(session, refused([0, 1, 2], [(0, 1), (1, 2)]))
+    check(session.edges(store) == between(("0", "1"), ("1", "2")))
+    line = refused([2, 0, 1], [(0, 1)]).split("convert it with Python: ", 1)[1]
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, cwd=session.folder)
+    check(done.returncode != 0 and "may be ids or places" in done.stderr, done.stderr)
+
+
+def part_arrays(session):
+    """MAT-files, compressions and archives that are not read: one line that names them."""
+    import scipy.io
+    import scipy.sparse
+
+    matrix = scipy.sparse.csr_matrix(([1.0, 1.0], ([0, 1], [1, 2])), shape=(4, 4))
+    scipy.io.savemat(session.folder / "a.mat", {"network": matrix.tocsc()})
+    check(session.edges(follow(session, session.refused("--edges", "a.mat"))) == between((0, 1), (1, 2)))
+    both = {"net": matrix.tocsc(), "homo": scipy.sparse.csc_matrix(([1.0], ([2], [3])), shape=(4, 4)), "features": np.zeros((4, 2))}
+    scipy.io.savemat(session.folder / "b.mat", both)
+    line = session.refused("--edges", "b.mat").split("convert it with Python: ", 1)[1]
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, cwd=session.folder)
+    check(done.returncode != 0 and "['net', 'homo']" in done.stderr, done.stderr)
+    chosen = line.replace("; assert", "; names = ['homo']; assert")
+    done = subprocess.run([sys.executable, "-c", chosen], capture_output=True, text=True, cwd=session.folder)
+    check(done.returncode == 0 and session.edges(session.imported("--edges", "edges.npz")[0]) == between((2, 3)), done.stderr)
+    (session.folder / "a.txt").write_text("0 1\n1 2\n")
+    for command, name, word in [("bzip2 -k a.txt", "a.txt.bz2", "bzip2"), ("xz -k a.txt", "a.txt.xz", "xz"),
+                                ("tar -cf a.tar a.txt", "a.tar", "tar"), ("tar -czf a.tgz a.txt", "a.tgz", "tar"),
+                                ("python3 -m zipfile -c a.zip a.txt", "a.zip", "zip")]:
+        if subprocess.run(command, shell=True, cwd=session.folder, capture_output=True).returncode == 0:
+            check(word in session.refused("--edges", name), name, session.refused("--edges", name))
+
+
+def part_identity(session):
+    """Names that are numbers: what a number means is said, and is the same in every format, at import and afterwards."""
+    folder = session.folder
+    np.save(folder / "n.npy", np.arange(1, 6))
+    np.save(folder / "pairs.npy", np.array([[1, 2], [2, 3], [3, 4]]))
+    np.savez(folder / "index.npz", edge_index=np.array([[1, 2, 3], [2, 3, 4]]))
+    np.savetxt(folder / "e.txt", [[1, 2], [2, 3], [3, 4]], fmt="%d")
+    np.save(folder / "x.npy", np.eye(5, 3, dtype="f4"))
+    np.save(folder / "y.npy", np.array([0, 1, 0, 1, 0]))
+    np.save(folder / "split.npy", np.array([1, 3, 4]))
+    (folder / "split.txt").write_text("1\n3\n4\n")
+    shifted = {"names": between(("1", "2"), ("2", "3"), ("3", "4")), "positions": between(("2", "3"), ("3", "4"), ("4", "5"))}
+    for edges in ("e.txt", "pairs.npy", "index.npz"):
+        message = session.refused("--edges", edges, "--ids", "n.npy")
+        check("'1'" in message and "position 1" in message, message)
+        answers = re.findall(r"--ids-are (\w+)", message)
+        check(set(answers) == {"names", "positions"}, message)
+        for answer in answers:
+            for split in ("split.npy", "split.txt"):
+                store, _ = session.imported("--edges", edges, "--ids", "n.npy", "--ids-are", answer, "--features", "x.npy", "--labels",
+                                            "y.npy", "--split", f"train={split}")
+                check(session.edges(store) == shifted[answer], edges, answer)
+                session.command("export", store, "--train", "t.npy", "--quiet")
+                expected = [0, 2, 3] if answer == "names" else [1, 3, 4]
+                check(np.load(folder / "t.npy").tolist() == expected, answer, split)
+            session.command("propagate", store)
+            (folder / "requests").write_text("node 1\n")
+            session.command("stream", store, "--requests", "requests")
+            gone = "1" if answer == "names" else "2"
+            check(all(gone not in pair for pair in session.edges(store)), answer, session.edges(store))
+            (folder / "requests").write_text('node "4"\n')
+            session.command("stream", store, "--requests", "requests")
+            check(all("4" not in pair for pair in session.edges(store)), answer)
+    import scipy.sparse
+    scipy.sparse.save_npz(folder / "m.npz", scipy.sparse.csr_matrix(np.eye(5, k=1)))
+    check("rows and columns of a matrix" in session.refused("--edges", "m.npz", "--ids", "n.npy", "--ids-are", "names"))
+    np.save(folder / "raw.npy", np.array([10**12, 7 * 10**11, 5]))
+    np.save(folder / "raw-pairs.npy", np.array([[10**12, 5], [5, 7 * 10**11], [5, 5]]))
+    store, _ = session.imported("--edges", "raw-pairs.npy", "--ids", "raw.npy", "--ids-are", "names")
+    check(session.edges(store) == between((str(10**12), "5"), ("5", str(7 * 10**11))))
+    # What a store writes is not read back as something else: numbers of its arrays would be names.
+    (folder / "four.f").write_text("1,0\n0,1\n1,1\n")
+    (folder / "four.n").write_text("2\n0\n1\n")
+    np.save(folder / "four.npy", np.array([[2, 0], [0, 1], [0, 0]]))
+    store, _ = session.imported("--edges", "four.npy", "--ids", "four.n", "--ids-are", "names", "--features", "four.f", "--scale", "2")
+    check(session.command("propagate", store).returncode == 0)
+    done = session.command("export", store, "--embeddings", "z.npy", "--ids", "i.npy")
+    remedy = re.search(r"give (--ids i\.txt),", done.stderr)
+    check(done.returncode == 1 and remedy, done.stderr)
+    done = session.command("export", store, "--embeddings", "z.npy", *remedy[1].split())
+    check(done.returncode == 0 and (folder / "i.txt").read_text() == "2\n0\n1\n", done.stderr)
+    session.command("export", store, "--embeddings", "again.npy", "--nodes", "i.txt")
+    check((np.load(folder / "again.npy") == np.load(folder / "z.npy")).all())
+    check("positions in the order" in session.command("export", store, "--edges", "e.npy").stderr)
+
+
+def part_names(session):
+    """Names of people, with blanks, commas and quotes: stored, printed, asked for and taken in without loss."""
+    folder, names = session.folder, ["O'Brien, Pat", "ann", "Pat Smith", "the \"one\", or two", "#"[:0] + "日本 太郎"]
+    with open(folder / "ids.csv", "w", newline="") as file:
+        csv.writer(file).writerows([name] for name in names)
+    pairs = [(names[0], names[1]), (names[2], names[3]), (names[3], names[4]), (names[1], names[2])]
+    with open(folder / "friends.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["user_a", "user_b", "since"]] + [[a, b, 2020 + i] for i, (a, b) in enumerate(pairs)])
+    np.save(folder / "x.npy", np.eye(5, 3, dtype="f4"))
+    (folder / "people.csv").write_text("class,train\n0,True\n1,False\n0,True\n1,True\n0,False\n")
+    for columns in ("user_a,user_b", "0,1", "user_b,user_a"):
+        store, _ = session.imported("--edges", f"friends.csv[{columns}]", "--ids", "ids.csv", "--features", "x.npy", "--labels",
+                                    "people.csv[class]", "--split", "train=people.csv[train]")
+        check(session.edges(store) == {frozenset(pair) for pair in pairs}, columns, session.edges(store))
+    session.command("propagate", store)
+    session.command("train", store)
+    predicted = session.command("predict", store, "--json").stdout.splitlines()
+    check(all(json.loads(line).get("id") in names for line in predicted if '"id"' in line), predicted)
+    (folder / "requests").write_text('node "O\'Brien, Pat"\nedge "Pat Smith" ann\n')
+    done = session.command("stream", store, "--requests", "requests", "--json")
+    check(done.returncode == 0, done.stderr)
+    check(session.edges(store) == between((names[2], names[3]), (names[3], names[4])), session.edges(store))
+    listed = session.command("export", store, "--requests", "drawn", "--draw", "node", "--count", "2")
+    check(listed.returncode == 0, listed.stderr)
+    done = session.command("stream", store, "--requests", "drawn")
+    check(done.returncode == 0, done.stderr, (folder / "drawn").read_text())
+
+
+def part_features(session):
+    """An id among the features is told, and the file without it is the remedy that the note names."""
+    rng = np.random.default_rng(7)
+    n = 600
+    y = rng.integers(0, 2, n)
+    x = rng.normal(size=(n, 8)) + 1.6 * (2 * y[:, None] - 1)
+    ids = rng.choice(np.arange(10**6, 4 * 10**8), n, replace=False)
+    np.save(session.folder / "feat.npy", np.c_[ids, x])
+    np.save(session.folder / "y.npy", y)
+    np.save(session.folder / "tr.npy", np.arange(360))
+    np.save(session.folder / "te.npy", np.arange(360, n))
+    np.save(session.folder / "e.npy", np.array([(a, rng.choice(np.flatnonzero(y == y[a]))) for a in rng.integers(0, n, 1200)]))
+    rest = ["--edges", "e.npy", "--labels", "y.npy", "--split", "train=tr.npy,test=te.npy"]
+    store, done = session.imported("--features", "feat.npy", *rest)
+    check("column 0 of the features has whole numbers that are all different" in done.stderr, done.stderr)
+    session.command("propagate", store)
+    trained = session.command("train", store)
+    check("column 0 of the features has" in trained.stderr and "lambda auto" not in trained.stderr, trained.stderr)
+    remedy = re.search(r"leave it out by (\S+),", done.stderr).group(1)
+    store, done = session.imported("--features", remedy, *rest)
+    check("column" not in done.stderr, done.stderr)
+    session.command("propagate", store)
+    result = json.loads(session.command("train", store, "--json").stdout.splitlines()[0])
+    check(result["accuracy_test"] > 0.95, result)
+
+
+def part_lists(session):
+    """First lines, masks and columns as people write them, each with the answer that its message names."""
+    folder = session.folder
+    (folder / "pd.csv").write_text("0,1\n3,4\n4,5\n")
+    answers = re.findall(r"--header (\S+)", session.refused("--edges", "pd.csv", "--nodes", "6"))
+    found = {answer: session.edges(session.imported("--edges", "pd.csv", "--nodes", "6", "--header", answer)[0]) for answer in answers}
+    check(found == {"edges=no": between((0, 1), (3, 4), (4, 5)), "edges=yes": between((3, 4), (4, 5))}, found)
+    (folder / "nm.txt").write_text("34 78\n0 1\n1 2\n2 3\n")
+    answers = re.findall(r"--header (\S+)", session.refused("--edges", "nm.txt"))
+    sizes = {answer: session.nodes(session.imported("--edges", "nm.txt", "--header", answer)[0]) for answer in answers}
+    check(sizes == {"edges=no": 79, "edges=yes": 4}, sizes)
+    (folder / "out.konect").write_text("% sym unweighted\n% 2 3 3\n1 2\n2 3\n")
+    check(session.edges(session.imported("--edges", "out.konect")[0]) == between((1, 2), (2, 3)))
+    (folder / "nr.mtx").write_text("%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 1\n")
+    check(session.edges(session.imported("--edges", "nr.mtx")[0]) == between((0, 1), (0, 2)))
+    (folder / "q.csv").write_text('"2","1"\n"1","3"\n')
+    check(session.edges(session.imported("--edges", "q.csv[0,1]")[0]) == between((1, 2), (1, 3)))
+    (folder / "t.csv").write_text("src,dst,time\n0,1,0\n1,2,17\n")
+    message = session.refused("--edges", "t.csv")
+    columns = re.search(r"as in (\S+\[src,dst\])", message).group(1)
+    check(session.edges(session.imported("--edges", columns)[0]) == between((0, 1), (1, 2)), message)
+
+
+def part_tables(session):
+    """Tables that mean something else than their first look: each is refused with the word that tells, and what the line advises is right."""
+    folder = session.folder
+
+    def text(name, lines):
+        (folder / name).write_text(lines)
+        return name
+
+    def array(name, values, **options):
+        np.save(folder / name, np.array(values, **options), allow_pickle=True)
+        return name
+
+    def refused(word, *words):
+        message = session.refused(*words)
+        check(word in message, words, message)
+        return message
+
+    ring = text("ring.txt", "0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n")
+    y = text("y.txt", "0\n1\n2\n0\n1\n2\n")
+    names = text("ids", "Ann Lee\nBob\nCyd\n")
+    # Names with blanks that stand in no quotes: no header.
+    tabs = text("a.tsv", "Ann Lee\tBob\nBob\tCyd\n")
+    message = refused("'Ann Lee' is the name of a node", "--edges", tabs, "--ids", names)
+    columns = re.search(r"as in (\S+\[0,1\])", message).group(1)
+    check(session.edges(session.imported("--edges", columns, "--ids", names)[0]) == between(("Ann Lee", "Bob"), ("Bob", "Cyd")), message)
+    refused("names with blanks in quotes", "--edges", text("b.csv", "Bob,Cyd\nAnn Lee,Bob\n"), "--ids", names)
+    store = session.imported("--edges", text("q.csv", '"Ann Lee",Bob\nBob,Cyd\n'), "--ids", names, "--labels", text("y3", "0\n1\n0\n"), "--split",
+                             "train=" + text("train", "Ann Lee\nBob\n"), "--header", "labels=no")[0]
+    session.command("export", store, "--train", "t.npy")
+    check(np.load(folder / "t.npy").tolist() == [0, 1])
+    # Arrays: objects, booleans, texts.
+    refused("astype('int64')", "--edges", array("o.npy", [[16777216, 16777217]], dtype=object))
+    refused("numpy.argwhere", "--edges", array("b.npy", [[0, 1], [1, 0], [1, 1]], dtype=bool))
+    numbers = re.search(r"with (numpy\.unique.*)$", refused("numpy.unique", "--edges", array("u.npy", [["a", "b"], ["b", "c"], ["a", "c"]]))).group(1)
+    np.save(folder / "n.npy", eval(numbers, {"numpy": np, "a": np.load(folder / "u.npy")}))
+    check(session.edges(session.imported("--edges", "n.npy")[0]) == between((0, 1), (1, 2), (0, 2)), numbers)
+    # Matrices and lists of neighbours as text, and the index of a frame.
+    matrix = text("m.txt", "0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n")
+    line = re.search(r"by (numpy\.savetxt.*)$", refused("adjacency matrix", "--edges", matrix)).group(1)
+    exec(line.replace("FILE", repr(str(folder / matrix))).replace("'edges.txt'", repr(str(folder / "edges.txt"))), {"numpy": np})
+    check(session.edges(session.imported("--edges", "edges.txt")[0]) == between((0, 1), (1, 2), (2, 3), (3, 0)), line)
+    refused("adjacency matrix", "--edges", text("m5.txt", "0 1 0 1 0\n" * 5) + "[0,1]")
+    refused("networkx.read_adjlist", "--edges", text("a.adj", "0 1 2\n1 2 3\n2 3 4\n"))
+    frame = text("p.csv", "0,5,6\n1,6,7\n2,7,8\n")
+    for words in [], ["--ignore-weights"], ["--max-weight", "9"]:
+        message = refused("counts the lines", "--edges", frame, *words)
+    columns = re.search(r"as in (\S+\[1,2\])", message).group(1)
+    check(session.edges(session.imported("--edges", columns)[0]) == between((5, 6), (6, 7), (7, 8)), message)
+    check(session.edges(session.imported("--edges", frame + "[0,1,2]", "--max-weight", "9")[0]) == between((0, 5), (1, 6), (2, 7)))
+    # Decimal commas, codes of splits, labels that are signs or words among numbers.
+    refused("decimal", "--edges", text("e3", "0 1\n1 2\n"), "--nodes", "3", "--features", text("x.tsv", "1,5\t2,5\n3,0\t4,0\n5,0\t6,0\n"))
+    rest = ["--edges", ring, "--nodes", "6"]
+    codes = array("codes.npy", [1, 0, 2, 1, 1, 0])
+    message = refused("seem to be a code", *rest, "--labels", y, "--split", "train=" + codes)
+    np.save(folder / "mask.npy", eval(re.search(r"booleans (.*)$", message).group(1), {"codes": np.load(folder / codes)}))
+    store = session.imported(*rest, "--labels", y, "--split", "train=mask.npy")[0]
+    session.command("export", store, "--train", "t.npy")
+    check(np.load(folder / "t.npy").tolist() == [1, 5])
+    check("[0]" not in refused("not all on one", *rest, "--labels", y, "--split", "train=" + text("line", "2,3,4\n")))
+    refused("-1 may be a class", *rest, "--labels", array("signs.npy", [-1, 1, 1, -1, 1, -1]))
+    session.imported(*rest, "--labels", "signs.npy", "--classes", "2")
+    check("--classes" not in refused("'None' is not a label", *rest, "--labels", text("none.txt", "0\n1\nNone\n?\n1\n0\n")))
+    # A table whose lines stand in another order than its nodes.
+    text("target.csv", "id,mature,new_id\n91,1,2\n17,0,0\n44,1,1\n60,0,3\n12,1,5\n33,0,4\n")
+    message = refused("in another order", *rest, "--labels", "target.csv[mature]")
+    words = [word for word in shlex.split(message) if word.startswith(("--", "target.csv[new_id]"))]
+    text("r.txt", "0\t1\n1\t2\n2\t3\n3\t4\n4\t5\n5\t0\n")
+    store = session.imported("--edges", "r.txt", "--labels", "target.csv[mature]", "--ids", "target.csv[new_id]", "--ids-are", "names", "--header", "edges=no")[0]
+    check("--ids" in words and "--ids-are" in words, words)
+    session.command("export", store, "--labels", "labels.npy")
+    check(np.load(folder / "labels.npy").tolist() == [1, 0, 1, 0, 1, 0])
+    refused("in another order", *rest, "--features", text("x.emb", "".join(f"{u} {u}.5 1\n" for u in [2, 0, 1, 5, 4, 3])) + "[1:]")
+    refused("the first line has 2", *rest, "--features", text("y.emb", "6 2\n" + (folder / "x.emb").read_text()) + "[1:]")
+    refused("the first line has 3", "--edges", text("ragged.adj", "0 1 2\n1 3\n") + "[0,1]")
+    # Archives of SciPy in other forms than rows, and files that are not what they are called.
+    import scipy.sparse
+    a = scipy.sparse.csr_matrix(np.eye(6, k=1))
+    for form in "dia", "bsr", "coo":
+        scipy.sparse.save_npz(folder / f"{form}.npz", a.asformat(form))
+        words = ["--edges", ring, "--features"] if form == "coo" else ["--edges"]
+        refused("tocsr()", *words, f"{form}.npz")
+    refused("Git LFS", "--edges", text("lfs.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n"))
+    refused("HTML", "--edges", text("page.txt", "<!DOCTYPE html>\n<html></html>\n"))
+    refused("carriage return", "--edges", text("cr.txt", "0 1\r1 2\r2 3"))
+    refused("RDF", "--edges", text("t.nt", "<http://a/x> <http://a/p> <http://a/y> .\n"))
+    refused("DL file", "--edges", text("u.dl", "dl n=3 format=edgelist1\ndata:\n1 2\n"))
+    refused("Graphviz", "--edges", text("g.dot", "graph {\n a -- b;\n}\n"))
+    refused("[0,1]", "--edges", text("semi.txt", "2;1\n1;0\n"))
+    check(session.edges(session.imported("--edges", "semi.txt[0,1]")[0]) == between((0, 1), (1, 2)))
+    store = follow(session, refused("DIMACS", "--edges", text("c.col", "c a remark\np edge 4 3\ne 1 2\ne 2 3\ne 4 1\n")), "names")
+    check(session.edges(store) == between(("1", "2"), ("2", "3"), ("4", "1")))
+    if importlib.util.find_spec("sklearn") is not None:
+        line = refused("svmlight", *rest, "--features", text("x.svm", "1 1:0.5 3:2\n0 2:1\n" * 3)).split("Python: ", 1)[1]
+        done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, cwd=folder)
+        check(done.returncode == 0, line, done.stderr)
+        session.imported(*rest, "--features", "features.npz")
+    # Lines with names in another order than --ids; the remedy names the nodes by the lines.
+    named = ["--edges", text("n.e", "ann bob\nbob cid\n"), "--ids", text("ids", "ann\nbob\ncid\n")]
+    for table, what, column in (("who,class\ncid,1\nann,0\nbob,1\n", "--labels", "[class]"), ("cid,0.5\nann,0\nbob,0.25\n", "--features", "[1:]"),
+                                ("who,x,y\nbob,0.25,0.5\nann,0,0.5\ncid,0.5,0.5\n", "--features", "[x,y]")):
+        message = refused("names of the nodes in another order", *named, what, text("n.t", table) + column)
+        again = [word for word in shlex.split(message) if word.startswith("n.t[")][0]
+        store = session.imported(*named[:2], "--ids", again, what, "n.t" + column)[0]
+        all_files = f"all-{column.strip('[]')}"
+        session.command("export", store, "--all", all_files)
+        found = np.load(folder / all_files / ("labels.npy" if what == "--labels" else "features.npy"))
+        check(found.tolist() == ([1, 0, 1] if what == "--labels" else [[0.5], [0], [0.25]] if column == "[1:]" else [[0.25, 0.5], [0, 0.5], [0.5, 0.5]]), found)
+    session.imported(*named, "--labels", text("n.t", "who,class\nann,0\nbob,1\ncid,2\n") + "[class]")
+    session.imported(*named, "--labels", text("n.t", "boss,class\nbob,0\nbob,1\nann,2\n") + "[class]")
+    refused("names of the nodes in another order", *named, "--labels", text("n.t", "who,class\nbob,2\nann,0\ndan,1\n") + "[class]")
+    # Two tables without names of nodes, each with its own order; a mask beside ids; ids among features without a header.
+    three = ["--edges", text("e3", "0 1\n1 2\n"), "--nodes", "3"]
+    text("f.t", "cust,x,y\n1001,1,1\n1005,2,2\n1003,3,1\n")
+    text("l.t", "cust,class\n1005,1\n1001,0\n1003,2\n")
+    message = refused("in another order, and line i of both", *three, "--features", "f.t[x,y]", "--labels", "l.t[class]")
+    again = [word for word in shlex.split(message) if word in ("f.t[cust]", "l.t[cust]")][0]
+    other = {"f.t[cust]": ["--features", "f.t[x,y]"], "l.t[cust]": ["--labels", "l.t[class]"]}[again]
+    session.imported("--edges", text("c.e", "1001 1003\n"), "--ids", again, "--ids-are", "names", *other)
+    session.imported(*three, "--features", "f.t[x,y]", "--labels", text("l.t", "cust,class\n1001,1\n1005,0\n1003,2\n") + "[class]")
+    labels3 = ["--labels", text("y3", "1\n0\n1\n")]
+    message = refused("numbers the lines, in another order", *three, *labels3, "--split", "train=" + text("m.t", "who,train\n2,True\n0,False\n1,True\n") + "[train]")
+    check("--ids 'm.t[who]' and --ids-are names" in message, message)
+    session.imported(*three, *labels3, "--split", "train=" + text("m.t", "who,train\n0,2\n1,1\n2,0\n") + "[train]")
+    message = refused("numbers the lines, in another order", *three, "--features", text("x.t", "2 0.5\n0 1\n1 0\n"))
+    check("x.t[1:]" in message and "x.t[0:]" in message, message)
+    session.imported(*three, "--features", "x.t[0:]")
+    # Columns that are called as ids and have others than their lines: beside labels, and among features.
+    message = refused("not those of the lines", *three, "--labels", text("o.t", "id,label\n2,0\n0,1\n2,2\n") + "[label]")
+    check("--ids 'o.t[id]'" in message, message)
+    session.imported(*three, "--labels", text("o.t", "id,new,label\n20,0,0\n10,1,1\n30,2,2\n") + "[label]")
+    message = refused("may have the ids of nodes", *three, "--features", text("p.t", "a,id,b\n1,2,0\n1,0,1\n0,1,1\n"))
+    check("'p.t[a,b]'" in message and "p.t[0:]" in message, message)
+    # Decimal commas where columns are chosen.
+    for table in ("0;1,5\n1;2,5\n2;3,5\n", "0 1,5\n1 2,5\n2 3,5\n", "1,5;2,5\n1,5;2,5\n1,5;2,5\n"):
+        refused("may be that of a decimal number", *three, "--features", text("c.t", table) + "[1]")
+        refused("may be that of a decimal number", *three, "--labels", text("c.t", table) + "[1]")
+    refused("may be that of a decimal number", *three, "--features", text("c.t", "Ann;1,5\nBob;2,5\nCid;3,5\n") + "[1]")
+    for table in ("Ann 2,1.5\nBob 3,2.5\nCid 4,0.5\n", "12 High St 5,1\n7 Low St 2,2\n1 A,3\n", '"1;5",1\n"2;5",2\n"3;5",4\n', "a;b,1\nc;d,2\ne;f,4\n"):
+        session.imported(*three, "--features", text("c.t", table) + "[1]")
+    # Parts whose numbers have no zeros before them, copies beside them, and one part in two forms.
+    (folder / "parts").mkdir()
+    for part in range(12):
+        text(f"parts/part-{part}.csv", f"label\n{part % 3}\n")
+    twelve = ["--edges", text("e12", "0 1\n"), "--nodes", "12", "--labels", "parts"]
+    session.command("export", session.imported(*twelve)[0], "--labels", "labels.npy")
+    check(np.load(folder / "labels.npy").tolist() == [part % 3 for part in range(12)])
+    for other, said in (("part-3.csv~", "copy"), ("part-3.csv.gz", "same part as part-3.csv"), ("part-3.bak", "copy")):
+        text(f"parts/{other}", "label\n0\n")
+        refused(said, *twelve)
+        (folder / "parts" / other).unlink()
+    # Names of classes that both parts begin with, and an order of names.
+    (folder / "named").mkdir()
+    text("named/part-0", "cat\ndog\nowl\n")
+    text("named/part-1", "cat\ncat\ndog\n")
+    six = ["--edges", text("e6", "0 1\n"), "--nodes", "6", "--labels", "named", "--classes", "cat,dog,owl"]
+    message = refused("may be data, or the header", *six)
+    session.command("export", session.imported(*six, *re.search(r"(--header labels=no)", message).group(1).split())[0], "--labels", "labels.npy")
+    check(np.load(folder / "labels.npy").tolist() == [0, 1, 2, 0, 0, 1])
+    (folder / "mixed").mkdir()
+    for label, part in enumerate(["a001", "a1bb", "a1c", "a2", "a010"]):
+        text(f"mixed/{part}", f"{label}\n")
+    session.command("export", session.imported("--edges", text("e5", "0 1\n"), "--nodes", "5", "--labels", "mixed", "--header", "labels=no")[0], "--labels", "labels.npy")
+    check(np.load(folder / "labels.npy").tolist() == [0, 1, 2, 3, 4])
+    # Weights of an archive, whatever they are called.
+    for name in ("edge_weight", "weight", "weights", "w", "edge_attr"):
+        np.savez(folder / "w.npz", edge_index=np.array([[0, 1], [1, 2]]), **{name: np.array([2, 3])})
+        refused("have weights", "--edges", "w.npz")
+        session.imported("--edges", "w.npz", "--max-weight", "3")
+    np.savez(folder / "w.npz", edge_index=np.array([[0, 1], [1, 2]]), weight=np.array([2, 3]), w=np.array([1, 1]))
+    message = refused("it may have the weights of the edges, and so may", "--edges", "w.npz", "--max-weight", "3")
+    session.imported("--edges", "w.npz", "--max-weight", "3", *shlex.split(re.search(r"--edge-weights '[^']+'", message).group(0)))
+    np.savez(folder / "w.npz", edge_index=np.array([[0, 1], [1, 2]]), edge_attr=np.ones((2, 3)))
+    session.imported("--edges", "w.npz")
+    # A number that may be that of a class, or its name.
+    store = session.imported(*three, "--labels", text("stars", "3\n1\n2\n"), "--classes", "1,2,3", "--header", "labels=no")[0]
+    session.command("propagate", store)
+    said = session.command("stream", store, "--requests", text("r", "set-label 0 1\n"), "--json").stdout
+    check(json.loads(said.splitlines()[0])["rejections"][0]["reason"] == "number-or-name", said)
+    session.command("stream", store, "--requests", text("r", "set-label 0 #0\n"))
+    session.command("export", store, "--labels", "labels.npy")
+    check(np.load(folder / "labels.npy").tolist() == [0, 0, 1])
+    for table in ("paper_id,x1\n0,0.1\n1,0.3\n2,0.5\n", "1 0.1\n2 0.3\n3 0.5\n"):
+        message = refused("counts the lines", *three, "--features", text("c.t", table))
+        check("c.t[1:]" in message and "c.t[0:]" in message, message)
+        session.imported(*three, "--features", "c.t[1:]")
+    # Names beside a column of numbers in another order, where edges may be numbers.
+    text("i.t", "number,name\n2,ann\n0,bob\n1,cid\n")
+    message = refused("numbers the lines, in another order", "--edges", array("e3.npy", [[0, 1], [1, 2], [0, 2]]), "--ids", "i.t[name]")
+    check("--ids-are names" in message, message)
+    check(session.edges(session.imported("--edges", "n.e", "--ids", "i.t[name]", "--ids-are", "names")[0]) == between(("ann", "bob"), ("bob", "cid")))
+    # An array of two edges, of which nobody knows which are its edges; both lines of the message.
+    message = refused("in rows or in columns", "--edges", array("square.npy", [[0, 1], [2, 3]]))
+    check(session.edges(session.imported("--edges", re.search(r"'(\S+\[0,1\])'", message).group(1))[0]) == between((0, 1), (2, 3)), message)
+    line = re.search(r"numpy\.savez\([^)]*\)", message).group(0)
+    subprocess.run([sys.executable, "-c", f"import numpy; a = numpy.load('square.npy'); {line}"], check=True, cwd=folder)
+    check(session.edges(session.imported("--edges", "edges.npz")[0]) == between((0, 2), (1, 3)), line)
+    # Ids among the features, values that a header does not name, columns without a name, texts as labels.
+    rest3 = three
+    message = refused("may have the ids of nodes", *rest3, "--features", text("n.csv", "node,f\n2,5\n0,1\n1,7\n"))
+    check("n.csv[1:]" in message and "n.csv[0:]" in message, message)
+    refused("in another order", *rest3, "--features", "n.csv[1:]")
+    session.imported(*rest3, "--features", "n.csv[0:]")
+    refused("the header names 1 column", *rest3, "--features", text("d.csv", "score\n0,5\n0,25\n1,0\n"))
+    message = refused("[1:]", *rest3, "--features", text("i.csv", ",age,h\n0,31,1.7\n1,32,1.8\n2,40,1.6\n"))
+    check("put #" not in message, message)
+    session.imported(*rest3, "--features", re.search(r"as in (\S+\[1:\])", message).group(1))
+    message = refused("[1,2]", "--edges", text("i2.csv", ",src,dst\n0,5,6\n1,6,7\n2,7,8\n"))
+    check(session.edges(session.imported("--edges", "i2.csv[1,2]")[0]) == between((5, 6), (6, 7), (7, 8)), message)
+    message = refused("numpy.savetxt", *rest, "--labels", array("t.npy", list("abacba")), "--classes", "c,b,a")
+    np.savetxt(folder / "t.txt", np.load(folder / "t.npy"), "%s")
+    store = session.imported(*rest, "--labels", "t.txt", "--classes", "c,b,a")[0]
+    session.command("export", store, "--labels", "labels.npy")
+    check(np.load(folder / "labels.npy").tolist() == [2, 1, 2, 0, 1, 2])
+    # Both directions given twice: the graph is right, and so is what is told of it.
+    store, done = session.imported("--edges", text("twice", "0 1\n1 0\n0 1\n1 0\n"))
+    check(session.edges(store) == between((0, 1)) and "184467" not in done.stdout, done.stdout)
+
+
+def part_columns(session):
+    """Columns by place are looked at as those by name are; first columns that are an index; commas in numbers."""
+    folder = session.folder
+
+    def text(name, content):
+        (folder / name).write_text(content)
+        return name
+
+    def refused(said, *words):
+        message = session.refused(*words)
+        check(said in message, words, message)
+        return message
+    five = ["--nodes", "5", "--edges", text("e5.txt", "0 1\n1 2\n2 3\n3 4\n")]
+    for header in ("id", "node", "uid", "index", "User_ID"):
+        table = text("x.csv", f"{header},a\n50,0.5\n30,0.1\n10,0.2\n40,0.1\n20,0.3\n")
+        message = refused("may have the ids of nodes", *five, "--features", table)
+        check("x.csv[1:]" in message and "x.csv[0:]" in message, message)
+        message = refused("not those of the lines", *five, "--features", table + "[1:]")
+        check("--ids 'x.csv[0]'" in message, message)
+        text("own.csv", "10,20\n20,30\n40,50\n")
+        session.imported("--edges", "own.csv", "--features", table + "[1:]", "--ids", "x.csv[0]", "--ids-are", "names", "--header", "edges=no,ids=yes")
+        for what, column in (("--labels", "2"), ("--split", "train")):
+            table = text("l.csv", f"{header},c\n" + "".join(f"{node},{value}\n" for node, value in zip((7, 3, 1, 0, 2), "01010" if what == "--labels" else
+                                                                                                  ("True", "False") * 2 + ("True",))))
+            words = ["--labels", table + "[1]"] if what == "--labels" else ["--labels", text("y", "1\n0\n1\n0\n0\n"), "--split", f"train={table}[1]"]
+            refused("not those of the lines", *five, *words)
+    session.imported(*five, "--features", text("x.csv", "id,a\n0,0.5\n1,0.1\n2,0.2\n3,0.1\n4,0.3\n") + "[1:]")
+    # Arrays as texts.
+    moved = np.c_[[4, 3, 2, 1, 0], np.arange(5) / 10]
+    np.save(folder / "x.npy", moved)
+    np.savez(folder / "x.npz", x=moved)
+    for name in ("x.npy", "x.npz", "x.npz[x]"):
+        refused("numbers the lines, in another order", *five, "--features", name)
+    refused("numbers the lines, in another order", *five, "--features", "x.npy[1:]")
+    session.imported(*five, "--features", "x.npy[0:]")
+    np.save(folder / "sorted.npy", moved[np.argsort(moved[:, 0])])
+    message = refused("counts the lines", *five, "--features", "sorted.npy")
+    session.imported(*five, "--features", re.search(r"by (\S+\[1:\])", message).group(1))
+    np.save(folder / "ones.npy", np.ones((5, 2)))
+    session.imported(*five, "--features", "ones.npy")
+    # The columns that a message names are those that the header calls ends.
+    for header, wanted in (("edge_id,source,target", "[source,target]"), ("id,u,v", "[u,v]"), ("id,u,v,type", "[u,v]"), ("id,person,friend", "[0,1]")):
+        more = ",1" if header.count(",") == 3 else ""
+        table = text("k.csv", header + "\n" + "".join(f"{100 + k},{k},{k + 1}{more}\n" for k in range(4)))
+        message = session.refused("--edges", table)
+        check("k.csv" + wanted in message, message)
+        if wanted != "[0,1]":
+            check(session.edges(session.imported("--edges", table + wanted)[0]) == between(*((k, k + 1) for k in range(4))))
+            check("k.csv" + wanted in refused("an end of an edge", "--edges", table, "--ignore-weights") if not more else True)
+    text("ten.txt", "0\n1\n2\n10\n11\n")
+    refused("the first of three columns counts the lines", "--edges", text("ed.csv", "0,10,11\n1,11,10\n2,10,0\n"), "--ids", "ten.txt",
+            "--ids-are", "names", "--header", "ids=no")
+    check("[from_id,to_id]" in session.refused("--edges", text("k.csv", "friendship_id,from_id,to_id\n8,4,2\n2,3,1\n5,1,0\n7,0,2\n")))
+    refused("an end of an edge", "--edges", "k.csv", "--max-weight", "9")
+    # A word above numbers in a list of names.
+    for header in ("customer_id", "kunde", "Customer ID"):
+        message = refused("that of the column", "--edges", "e5.txt", "--ids", text("hid.csv", header + "\n11\n12\n13\n14\n15\n"), "--ids-are", "positions")
+        store = session.imported("--edges", "e5.txt", "--ids", "hid.csv", "--ids-are", "positions", "--header", re.search(r"--header (ids=yes)", message).group(1))[0]
+        check(session.edges(store) == between(("11", "12"), ("12", "13"), ("13", "14"), ("14", "15")))
+    session.imported("--edges", "e5.txt", "--ids", text("hid.csv", "ann\n12\nbob\n13\n14\n"), "--ids-are", "positions")
+    # What is advised for long rows is no norm of one.
+    message = refused("is above 1", *five, "--features", text("long", "0.5\n4.7705\n1\n1\n1\n"), "--scale", "none")
+    check("--scale 8," in message and "4.77" not in message.split("; ")[-1], message)
+    # Names of rows, as R writes them; thousands; values with decimal commas.
+    for table in ("source target\n1 3 4\n2 4 5\n3 5 6\n", "source,target\n0,3,4\n1,4,5\n"):
+        for more in ([], ["--ignore-weights"], ["--max-weight", "9"]):
+            refused("names of the rows", "--edges", text("r.txt", table), *more)
+    text("r.txt", "row source target\n1 3 4\n2 4 5\n3 5 6\n")
+    check(session.edges(session.imported("--edges", "r.txt[source,target]")[0]) == between((3, 4), (4, 5), (5, 6)))
+    for more in ([], ["--ignore-weights"], ["--max-weight", "9"]):
+        refused("may be that of a number", "--edges", text("th.tsv", "source\ttarget\n1,000\t2\n1,001\t3\n"), *more)
+    store = session.imported(*five, "--features", text("f4", "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n1 1 1 1\n"), "--scale", "4")[0]
+    for values, status in (("0,5 0,2", "malformed"), ("0.5 0.5 0 0", None), ("0.5,0.5,0,0 id=T1", None), ("0,5 0,2 id=T2", "malformed")):
+        done = session.command("stream", store, "--requests", text("r", f"set-feature 3 {values}\n"))
+        check((done.returncode == 0) == (status is None), values, done.stdout, done.stderr)
+    # Labels that the type cannot exceed; a list behind a remark, of which a column is chosen.
+    np.save(folder / "y.npy", np.array([0, 1, 255, 1, 0], "u1"))
+    message = refused("stand for none", *five, "--labels", "y.npy")
+    session.imported(*five, "--labels", "y.npy", "--classes", re.search(r"--classes (\d+)", message).group(1))
+    labelled = [*five, "--features", "f4", "--scale", "4", "--labels", text("y", "1\n0\n1\n0\n1\n")]
+    refused("[1]", *labelled, "--split", "train=" + text("s.csv", "7,0\n8,1\n9,3\n"))
+    store = session.imported(*labelled, "--split", "train=" + text("s.csv", "# ids\n0,7\n1,8\n3,9\n") + "[0]")[0]
+    session.command("propagate", store)
+    session.command("train", store)
+    message = session.command("predict", store, "--nodes", text("q.txt", "0,x\n4,y\n") + "[0]").stderr
+    check("put a line above it that begins with #" in message, message)
+    done = session.command("predict", store, "--nodes", text("q.txt", "# ids\n0,x\n4,y\n") + "[0]")
+    check([line.split("\t")[0] for line in done.stdout.splitlines()[1:]] == ["0", "4"], done.stdout, done.stderr)
+
+
+PARTS = {"graphs": part_graphs, "links": part_links, "arrays": part_arrays, "identity": part_identity, "names": part_names,
+         "features": part_features, "lists": part_lists, "tables": part_tables, "columns": part_columns}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("parts", nargs="*", default=[])
+    asked = parser.parse_args()
+    for name in asked.parts or PARTS:
+        with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+            PARTS[name](Session(pathlib.Path(asked.program).resolve(), pathlib.Path(folder)))
+        print(f"{name}: holds")
+
+
+if __name__ == "__main__":
+    main()

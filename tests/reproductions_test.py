@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+# tests/reproductions_test.py - what hostile readers once broke, done again by the program as they did it: harmless now.
+#
+#   python3 tests/reproductions_test.py UNWEAVE [PART ...]
+#
+# Each part is one attack, short and whole. The tests of the files concerned go through its kind: links_test.cpp, serve_hostile_test.py,
+# serve_text_test.py, service_memory_test.py, corruption_test.cpp and others.
+import argparse
+import io
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import time
+import zipfile
+
+import numpy as np
+
+from serve_test import Service, check, edges_of, make_store, run, wait_until
+
+
+def fails(program, *words, stdin=None):
+    """Runs a command that must fail in one line, without a signal; the line."""
+    done = subprocess.run([program, *map(str, words)], input=stdin, capture_output=True, timeout=120)
+    error = done.stderr.decode()
+    check(0 < done.returncode < 5 and "internal error" not in error, words[0], done.returncode, error)
+    return error
+
+
+def gives(program, *words, stdin=b""):
+    done = subprocess.run([program, *map(str, words)], input=stdin, capture_output=True, timeout=300)
+    check(done.returncode == 0, words[0], done.returncode, done.stderr)
+    return done.stdout.decode()
+
+
+def people_store(program, folder, names=("ann", "bob", "cid", "dan"), x=None):
+    (folder / "ids").write_text("".join(name + "\n" for name in names))
+    (folder / "edges").write_text("".join(f"{a} {b}\n" for a, b in zip(names, names[1:])))
+    np.save(folder / "x.npy", np.eye(len(names), dtype=np.float32) if x is None else x)
+    np.save(folder / "y.npy", np.arange(len(names)) % 2)
+    run(program, "import", folder / "p", "--ids", folder / "ids", "--edges", folder / "edges", "--features", folder / "x.npy", "--labels",
+        folder / "y.npy", "--classes", 2)
+    return folder / "p"
+
+
+def part_links(program, folder):
+    """C1: a link in the place of tiles/ led every writing command to empty what lay behind it."""
+    store = make_store(program, folder, 8)
+    home = folder / "home"
+    (home / "sub").mkdir(parents=True)
+    (home / "sub" / "thesis").write_text("years of work")
+    (store / "tiles").symlink_to(home)
+    for words in (["stream", store, "--requests", "-"], ["train", store], ["propagate", store], ["purge", store, "--always"],
+                  ["certify", store, "--weights", folder / "none.npy"]):
+        fails(program, *words, stdin=b"node 10\n")
+        check((home / "sub" / "thesis").read_text() == "years of work", words[0])
+
+
+def part_bytes(program, folder):
+    """C2: one byte in an id ended a service with receipts for good."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    receipts = folder / "receipts"
+    for _ in range(3):
+        service = Service(program, store, "--solver", "exact", "--every", "50ms", "--receipts", str(receipts))
+        for line in (b"node 3 id=\xff\n", b"node 4 id=\xc2\x9b2J\n", b"node 5 id=\xe2\x80\xaeevil\n", b"node 6 id=ok\x1b[2J\n"):
+            status, answer = service.call("POST", "/requests", line)
+            check(status == 400 and len(answer["refused"]) == 1, status, answer)
+        status, answer = service.call("POST", "/requests", "node 7 id=Zo\u00eb\n".encode())
+        check(status == 200, answer)
+        check(service.end() == 0, service.error)
+    # A file of requests is as strict: the line is told, and nothing of it is applied.
+    error = fails(program, "stream", store, "--requests", "-", "--solver", "exact", "--receipts", receipts, stdin=b"node 8 id=\xff\n")
+    check("line 1" in error, error)
+
+
+def part_browsers(program, folder):
+    """S1: a page of any site could erase data on this machine."""
+    store = make_store(program, folder, 8)
+    service = Service(program, store, "--every", "50ms")
+    own = service.location[len("http://"):]
+    for headers in ({"Origin": "https://evil.example", "Host": "rebind.evil.example", "Content-Type": "text/plain"},
+                    {"Origin": "https://evil.example"}, {"Host": "rebind.evil.example"}, {"Origin": "null"},
+                    {"Sec-Fetch-Site": "cross-site"}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"},
+                    {"Content-Type": "multipart/form-data; boundary=x"}):
+        status, answer = service.call("POST", "/requests", "node 5", {"Host": own} | headers)
+        check(400 <= status < 500, headers, status, answer)
+    for path in ("/status", "/predict?nodes=1", "/ready", "/metrics"):
+        check(service.call("GET", path, headers={"Host": "rebind.evil.example"})[0] >= 400, path)
+        check(service.call("GET", path, headers={"Origin": "https://evil.example"})[0] >= 400, path)
+    check(service.call("GET", "/status")[1]["acknowledged"] == 0)
+    check(service.end() == 0, service.error)
+
+
+def part_large_calls(program, folder):
+    """S2: three calls of 14 MiB were acknowledged under 64 MiB of memory, and could never be applied."""
+    columns = 40_000
+    np.save(folder / "x.npy", np.zeros((64, columns), np.float32))
+    np.save(folder / "e.npy", np.stack([np.arange(63), np.arange(1, 64)]))
+    run(program, "import", folder / "s", "--edges", folder / "e.npy", "--features", folder / "x.npy")
+    options = ("--memory", "64M", "--every", "50ms")
+    service = Service(program, folder / "s", *options)
+    row = " ".join(["0.001"] * columns)
+    body = "".join(f"set-feature {node} {row}\n" for node in range(60))
+    body = body[:body.rfind("\n", 0, 14 << 20) + 1]
+    acknowledged = []
+
+    def send():
+        status, answer = service.call("POST", "/requests", body)
+        acknowledged.append(len(answer["acknowledged"]) if status == 200 else 0)
+        check(status in (200, 413, 503), status, answer)
+
+    senders = [threading.Thread(target=send) for _ in range(3)]
+    for one in senders:
+        one.start()
+    for one in senders:
+        one.join()
+    check(service.end() == 0, service.error)
+    service = Service(program, folder / "s", *options)
+    check(service.end() == 0, service.error)
+    check(json.loads(run(program, "info", folder / "s", "--json"))["acknowledged"] == sum(acknowledged), acknowledged)
+
+
+def part_many_lines(program, folder):
+    """S3: 90,000 lines ended the process by a signal."""
+    store = make_store(program, folder, 8)
+    service = Service(program, store, "--memory", "64M", "--every", "50ms")
+    status, answer = service.call("POST", "/requests", "node 5\n" * 90_000)
+    check(status in (200, 413, 503), status, answer)
+    check(service.end() == 0, service.error)
+
+
+def part_names(program, folder):
+    """S5: the name of a removed node came back by a purge when its node was filled again."""
+    for again in ("insert-node #0 0.5 0 0 0", "set-label #0 1", "set-feature #0 1 0 0 0", "insert-edge #0 cid"):
+        told = []
+        for between in (False, True):
+            place = folder / f"{again.split()[0]}-{between}"
+            place.mkdir()
+            store = people_store(program, place)
+            gives(program, "stream", store, "--requests", "-", stdin=b"node ann\n")
+            if between:
+                run(program, "purge", store)
+            gives(program, "stream", store, "--requests", "-", stdin=again.encode() + b"\n")
+            run(program, "propagate", store, "--hops", 1, "--rows", "all")
+            run(program, "export", store, "--embeddings", place / "z.npy", "--ids", place / "z.txt", "--missing", "nan")
+            check("ann" not in (place / "z.txt").read_text())
+            run(program, "purge", store)
+            told.append((run(program, "export", store, "--names", "-"), json.loads(run(program, "info", store, "--digest", "--json"))["digest"]))
+        check(told[0] == told[1] and told[0][0] == "\nbob\ncid\ndan\n", again, told)
+    store = people_store(program, folder)
+    gives(program, "stream", store, "--requests", "-", stdin=b"feature ann\nedge ann bob\n")
+    run(program, "purge", store)
+    check(run(program, "export", store, "--names", "-").startswith("ann\n"))
+
+
+def part_archives(program, folder):
+    """S6: of two arrays of one name, `verify` read one and NumPy the other."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    run(program, "export", store, "--model", folder / "w.npz")
+    gives(program, "verify", folder / "w.npz")
+    with zipfile.ZipFile(folder / "w.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    forged = io.BytesIO()
+    np.save(forged, np.load(io.BytesIO(members["coef_.npy"])) * 2)
+    certificate = (folder / "w.jsonl").read_bytes()
+
+    def write(name, entries):
+        with zipfile.ZipFile(folder / f"{name}.npz", "w") as archive:
+            for member, content in entries:
+                archive.writestr(member, content)
+        (folder / f"{name}.jsonl").write_bytes(certificate)
+        return folder / f"{name}.npz"
+
+    import warnings
+    warnings.simplefilter("ignore")  # of names that are there twice
+    check("coef_" in fails(program, "verify", write("twice", [*members.items(), ("coef_.npy", forged.getvalue())])))
+    check("coef" in fails(program, "verify", write("more", [*members.items(), ("coef.npy", forged.getvalue())])))
+
+
+def part_signs(program, folder):
+    """A row of small values could not be removed, and left its signs."""
+    x = np.zeros((6, 4), np.float32)
+    x[5] = [-1e-9, 1e-9, -1e-9, -1e-9]
+    np.save(folder / "x.npy", x)
+    np.save(folder / "e.npy", np.array([[0, 1], [1, 2], [2, 3]]))
+    run(program, "import", folder / "s", "--edges", folder / "e.npy", "--features", folder / "x.npy", "--feature-type", "f16")
+    gives(program, "stream", folder / "s", "--requests", "-", stdin=b"feature 5\nnode 5\n")
+    run(program, "purge", folder / "s", "--always")
+    run(program, "export", folder / "s", "--all", folder / "all")
+    for file in (folder / "all").glob("*.npy"):
+        values = np.load(file)
+        check(values.dtype.kind != "f" or not np.signbit(values).any(), file)
+
+
+def part_times(program, folder):
+    """The times of files told which part of a store had held what was removed."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    time.sleep(1.1)
+    gives(program, "stream", store, "--requests", "-", stdin=b"node 5\n")
+    run(program, "purge", store)
+    times = {path.stat().st_mtime_ns for path in [store, *store.rglob("*")]}
+    check(len(times) == 1, sorted(times))
+
+
+def part_log_of_certificates(program, folder):
+    """A log that was cut inside its last line, or signed again with other words, was said to be whole."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    gives(program, "stream", store, "--requests", "-", "--solver", "exact", stdin=b"node 5\n")
+    log = store / "certificates" / "exact.jsonl"
+    whole = log.read_bytes()
+    (folder / "cut.jsonl").write_bytes(whole[:-40])
+    fails(program, "verify", folder / "cut.jsonl")
+    (folder / "cut.jsonl").write_bytes(whole[:-1])
+    fails(program, "verify", folder / "cut.jsonl")
+
+
+def part_reports(program, folder):
+    """A report told the degree of a removed node."""
+    store = make_store(program, folder, 8)
+    line = gives(program, "stream", store, "--requests", "-", "--json", stdin=b"node 5\n")
+    check(json.loads(line)["edges_removed"] == 0, line)
+
+
+def part_small_lambda(program, folder):
+    """Softmax by `exact` refused ordinary data, with words that made no sense."""
+    for seed in range(9):
+        place, chance, nodes = folder / str(seed), np.random.default_rng(seed), 8
+        place.mkdir()
+        np.save(place / "x.npy", chance.normal(size=(nodes, 4)).astype(np.float32))
+        np.save(place / "e.npy", np.array([[0, 1]]))
+        np.save(place / "y.npy", chance.integers(0, 3, nodes))
+        np.save(place / "t.npy", np.arange(nodes))
+        run(program, "import", place / "s", "--edges", place / "e.npy", "--features", place / "x.npy", "--labels", place / "y.npy", "--classes",
+            3, "--split", f"train={place / 't.npy'}")
+        run(program, "propagate", place / "s", "--hops", 1, "--weights", "1,0")
+        gives(program, "train", place / "s", "--head", "softmax", "--lambda", "1e-9")
+
+
+def part_forgotten_ids(program, folder):
+    """The receipt of a stranger's request was given for an id that had been forgotten and was used again."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    options = ("--solver", "exact", "--every", "50ms", "--receipts", str(folder / "receipts"))
+
+    def receipt(service, name):
+        wait_until(lambda: service.call("GET", f"/receipts/{name}")[0] == 200)
+        return service.call("GET", f"/receipts/{name}")[1]["request"]
+
+    service = Service(program, store, *options)
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 6))
+    service.call("POST", "/requests", f"node 1 expires {soon} id=X\nfeature 2 id=Y\n")
+    check(receipt(service, "Y").startswith("feature 2 id=Y"))
+    check(service.end() == 0, service.error)
+    run(program, "requests", store, "--forget-before", "2999-01-01")
+    service = Service(program, store, *options)
+    service.call("POST", "/requests", "feature 3 id=X\nfeature 4 id=Y\n")
+    check(receipt(service, "Y").startswith("feature 4 id=Y") and receipt(service, "X").startswith("feature 3 id=X"))
+    wait_until(lambda: service.call("GET", "/status")[1]["applied"] >= 3)  # the note of the id that was forgotten
+    check("removal" not in service.call("GET", "/requests/X")[1], service.call("GET", "/requests/X"))
+    check(receipt(service, "X").startswith("feature 3 id=X"))
+    check(service.call("POST", "/purge", "{}", {"Content-Type": "application/json"})[0] == 200)
+    check(receipt(service, "Y").startswith("feature 4 id=Y"))
+    check(service.end() == 0, service.error)
+
+
+def part_begun_feeds(program, folder):
+    """A feed of changes that was ended while its first entry was written never began again, and left hidden copies of rows."""
+    store = make_store(program, folder, 10)
+    feed = folder / "feed"
+    (feed / "readers").mkdir(parents=True)
+    left = [".1.rows.npy.4711.new", ".1.ids.txt.4711.new", "1.ids.npy"]
+    for name in left:
+        (feed / name).write_bytes(b"a row of somebody")
+    gives(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node 5\n")
+    check(not any((feed / name).exists() for name in left[:2]) and (feed / "1.rows.npy").exists(), os.listdir(feed))
+    (feed / ".77.rows.npy.4711.new").write_bytes(b"a row of somebody")
+    gives(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node 6\n")
+    check(not (feed / ".77.rows.npy.4711.new").exists())
+    (folder / "other").mkdir()
+    (folder / "other" / ".thesis.new").write_text("mine")
+    fails(program, "stream", store, "--requests", "-", "--changes", folder / "other", stdin=b"node 7\n")
+    check((folder / "other" / ".thesis.new").read_text() == "mine")
+
+
+def part_long_feeds(program, folder):
+    """A number in a feed, and a list of feeds with a million lines, took time and memory without end."""
+    store = make_store(program, folder, 8)
+    feed = folder / "feed"
+    (feed / "readers").mkdir(parents=True)
+    line = {"sequence": 0, "complete": True, "rows": 1, "removed": 0, "columns": 6}
+    for entry in (10**12, 2**64 - 1):
+        (feed / "changes.jsonl").write_text(json.dumps({"entry": entry} | line) + "\n")
+        (feed / "1.rows.npy").write_text("x")
+        (feed / "readers" / "r").write_text(str(10**12 - 1))
+        if entry == 10**12:
+            gives(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node 5\n")
+        else:
+            check("names no entry" in fails(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node 6\n"))
+    (store / "certificates" / "feeds").write_text("".join(f"/nowhere/{i}\n" for i in range(300_000)))
+    began = time.monotonic()
+    done = subprocess.run([program, "verify", store, "--memory", "64M"], capture_output=True, text=True)
+    check(done.returncode == 0 and "300000 lines" in done.stdout + done.stderr, done.returncode, done.stderr[-300:])
+    check("300000 lines" in fails(program, "purge", store), "purge")
+    check(time.monotonic() - began < 60)
+
+
+def part_long_runs(program, folder):
+    """A report took ten times the bytes of the runs that it read, whatever --memory said."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    line = gives(program, "stream", store, "--requests", "-", "--solver", "exact", "--json", stdin=b"node 5\n").splitlines()[0]
+    with open(folder / "many.jsonl", "w") as many:
+        for batch in range(40_000):
+            many.write(json.dumps(json.loads(line) | {"batch": batch}) + "\n")
+    check("--memory" in fails(program, "report", folder / "many.jsonl", "--out", folder / "r.html", "--memory", "64M"))
+    check(not (folder / "r.html").exists())
+    (folder / "few.jsonl").write_text("".join((folder / "many.jsonl").read_text().splitlines(keepends=True)[:1000]))
+    gives(program, "report", folder / "few.jsonl", "--out", folder / "r.html", "--memory", "64M")
+
+
+def part_calls_behind_predictions(program, folder):
+    """Who asked what became of a request was refused while another caller asked for predictions."""
+    store = make_store(program, folder, 14)
+    run(program, "train", store)
+    service = Service(program, store, "--every", "50ms")
+    service.call("POST", "/requests", "node 5 id=c\n")
+    wait_until(lambda: service.call("GET", "/requests/c")[1]["state"] == "applied")
+    path, ends = "/predict?nodes=" + ",".join(map(str, range(2000))), threading.Event()
+
+    def ask():
+        while not ends.is_set():
+            service.call("GET", path)
+
+    callers = [threading.Thread(target=ask) for _ in range(40)]
+    for one in callers:
+        one.start()
+    try:
+        answers = [service.call("GET", path)[0] for _ in range(10) for path in ("/requests/c", "/")]
+    finally:
+        ends.set()
+        for one in callers:
+            one.join()
+    check(answers == [200] * 20, answers)
+    check(service.end() == 0, service.error)
+
+
+def part_values_without_end(program, folder):
+    """Some hundred kilobytes of empty objects took minutes and hundreds of MiB to read, in files and in POST /purge."""
+    store = make_store(program, folder, 8)
+    many = '{"x":[' + ",".join(["{}"] * 400_000) + "]}"
+    short = '{"x":[' + ",".join(["[0]"] * 2_000_000) + "]}"
+    began = time.monotonic()
+    for name, text in (("many", many), ("short", short)):
+        (folder / f"{name}.jsonl").write_text(text + "\n")
+        fails(program, "report", folder / f"{name}.jsonl", "--out", folder / "r.html", "--memory", "256M")
+        manifest = store / "manifest.json"
+        kept = manifest.read_bytes()
+        manifest.write_text(text)
+        fails(program, "info", store, "--memory", "64M")
+        manifest.write_bytes(kept)
+    service = Service(program, store, "--memory", "64M")
+    for body in (many, short):
+        status, answer = service.call("POST", "/purge", body, {"Content-Type": "application/json"})
+        check(status in (400, 413, 503), status, answer)
+    check(service.end() == 0, service.error)
+    check(time.monotonic() - began < 60)
+
+
+def part_changes_within_a_batch(program, folder):
+    """After a purge a removal of what the same batch inserted was taken for one of before, by its id, and never done."""
+    store = make_store(program, folder, 8)
+    u, v = sorted(edges_of(program, store, folder))[0]
+    gives(program, "stream", store, "--requests", "-", stdin=f"edge {u} {v} id=T2\n".encode())
+    gives(program, "purge", store)
+    lines = f"insert-edge {u} {v} id=N1\nedge {u} {v} id=T2\n".encode()
+    error = fails(program, "stream", store, "--requests", "-", "--strict", stdin=lines)
+    check("the id T2 was used before" in error, error)
+    check((u, v) not in edges_of(program, store, folder))
+    gives(program, "stream", store, "--requests", "-", stdin=f"edge {u} {v} id=T2\n".encode())  # it changes nothing
+
+
+def part_readers_of_a_purge(program, folder):
+    """A reader beside a purge was told that there is no model, and to train one."""
+    store = make_store(program, folder, 12)
+    run(program, "train", store)
+    for node in range(4):
+        gives(program, "stream", store, "--requests", "-", "--solver", "exact", stdin=f"node {node}\n".encode())
+        purge = subprocess.Popen([program, "purge", store, "--quiet"], stdout=subprocess.DEVNULL)
+        while purge.poll() is None:
+            done = subprocess.run([program, "export", store, "--model", folder / "m.npy"], capture_output=True, text=True)
+            check(done.returncode in (0, 3) and "train" not in done.stderr, done.returncode, done.stderr)
+        check(purge.returncode == 0)
+    gives(program, "export", store, "--model", folder / "m.npy")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("parts", nargs="*")
+    given = parser.parse_args()
+    parts = {name[len("part_"):]: body for name, body in globals().items() if name.startswith("part_")}
+    for name, body in parts.items():
+        if given.parts and name not in given.parts:
+            continue
+        with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+            print(f"{name}: {body.__doc__}", flush=True)
+            body(given.program.resolve(), pathlib.Path(folder))
+    print("reproductions_test: harmless")
+
+
+if __name__ == "__main__":
+    main()

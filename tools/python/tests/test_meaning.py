@@ -1,0 +1,226 @@
+# tools/python/tests/test_meaning.py - what could mean two things is an error that names both, and what the error advises is done.
+import datetime
+import decimal
+import re
+
+import numpy as np
+import pytest
+
+import unweave
+from meaning import PATH, advised
+from unweave import ForgetSet, read_forget_set
+
+
+@pytest.mark.parametrize("word", ["1_5", "\u0661\u0664", "\uff11\uff15", " 15", "15 ", "+15", "-15", "0x0f", "1e1", "15.0", "", "\xa015"])
+def test_a_text_is_a_node_by_digits_of_ascii_alone(store, word):
+    with store.stream() as stream:
+        for request in (("node", word), ("edge", 1, word), ("feature", word, "expires", "never"), ("set-label", word, 1), ("insert-edge", word, 2, "weight", 1),
+                        ("node", word, "id=A")):
+            with pytest.raises(unweave.UsageError, match="whole numbers from 0"):
+                stream.send([request])
+        if word.strip(" ") != "15":
+            for line in (f"node {word}", f"edge 1 {word}", f"feature {word} id=B"):
+                with pytest.raises(unweave.UsageError, match="request 1: not a request"):
+                    stream.send(["node 7", line])
+    assert store.info().pending_requests == 0 and store.requests() == []
+
+
+def test_numbers_of_every_kind_are_nodes(store):
+    with store.stream() as stream:
+        said = stream.send([("feature", "15"), ("feature", np.uint8(16)), ("feature", np.array(17)), ("feature", decimal.Decimal(18)), "feature 019", "feature\t20",
+                            "feature,21", ("feature", np.str_("22"), "id=A")])
+        assert said.statuses == ["applied"] * 8
+        for wrong in (b"15", decimal.Decimal("1.5"), 1j, None, [15], -1, np.float64(-1), np.timedelta64(5), "9" * 5000):
+            with pytest.raises(unweave.UsageError, match="whole numbers"):
+                stream.send([("feature", wrong)])
+
+
+@pytest.mark.parametrize("request_", [
+    ("set-label", 9, "1 id=evil"), ("set-label", 9, "1,id=evil"), ("set-label", 9, "1\tid=evil"), ("set-label", 9, "1\nnode 3"), ("set-label", 9, ""),
+    ("set-feature", 9, "0.5 0.25"), ("set-feature", 9, "0:0.5 1:0.25"), ("set-feature", 9, "", *[0.5] * 12), ("set-feature", 9, [0.5, 0.25]),
+    ("insert-node", 9, "0.5,0.25"), ("move-split", 9, "valid id=evil"), ("set-weight", 1, 2, "3 id=evil"), ("insert-edge", 1, 2, "weight", "3 id=evil"),
+    ("edge", 1, 2, "expires", "2027-01-31 id=evil"), ("node", 9, "expires", "2027-01-31 12:00"), ("node", 9, "id=A B"), ("node", 9, "id=A\0"),
+    ("node 5", 9, "id=A"), ("feature", 9, "expires", "never\x1f")])
+def test_a_part_of_a_tuple_is_one_word(store, request_):
+    with store.stream() as stream:
+        with pytest.raises(unweave.UsageError, match="where one word is wanted"):
+            stream.send([("node", 7), request_])
+    with pytest.raises(unweave.UsageError, match="where one word is wanted"):
+        store.plan(requests=[request_])
+    assert store.info().pending_requests == 0 and store.requests() == []
+
+
+def test_names_of_nodes_are_quoted_whatever_they_hold(tmp_path):
+    names = ["a b", 'say "hi"', "c, id=evil", "7", "d expires never"]
+    store = unweave.import_store(tmp_path / "s", np.array([[0, 1, 2, 3], [1, 2, 3, 4]]), np.eye(5), ids=names, ids_are="positions")
+    with store.stream() as stream:
+        said = stream.send([("feature", name, f"id=N{place}") for place, name in enumerate(names)])
+        assert said.statuses == ["applied"] * 5
+        assert stream.send([("edge", "c, id=evil", "7", "expires", "2999-01-31"), ("node", "#4", "id=last")]).statuses == ["applied"] * 2
+        for wrong in ("#1_5", "#4 id=evil", "#", "#+4", "#\u0664"):
+            for rest in ((), ("id=A",), ("expires", "never")):
+                with pytest.raises(unweave.UsageError, match="whole numbers from 0"):
+                    stream.send([("node", wrong, *rest)])
+    assert [one.id for one in store.requests()] == [f"N{place}" for place in range(5)] + ["last"]
+
+
+def test_forget_sets_have_digits_of_ascii(tmp_path):
+    for wrong in ("1_5", "\u0661\u0664", "+15", "nan", "inf", "1_0.0", "0x1f"):
+        (tmp_path / "a.txt").write_text(f"3\n{wrong}\n", encoding="utf-8")
+        with pytest.raises(unweave.DataError, match="line 2"):
+            read_forget_set(tmp_path / "a.txt", "node")
+        (tmp_path / "a.json").write_text('{"nodes": [3, "%s"]}' % wrong, encoding="utf-8")
+        with pytest.raises(unweave.DataError, match=r"nodes\[1\]"):
+            read_forget_set(tmp_path / "a.json")
+        with pytest.raises(unweave.DataError, match="line 1"):
+            ForgetSet.of_requests([f"node {wrong}"])
+    for wrong in ("node 99999999999999999999", "node\xa015", "node 15\u2003"):
+        with pytest.raises(unweave.DataError, match="line 1"):
+            ForgetSet.of_requests([wrong])
+    (tmp_path / "a.txt").write_text("3\n15\n1.600000000000000000e+01\n17.0\n")
+    assert read_forget_set(tmp_path / "a.txt", "node").targets.tolist() == [3, 15, 16, 17]
+
+
+def test_a_tile_is_two_whole_numbers(store):
+    for wrong in (("0", "2"), (0.5, 2), (0,), 3, "02"):
+        with pytest.raises(unweave.UsageError, match="^tile"):
+            store.propagate(tile=wrong)
+
+
+def test_masked_arrays_are_refused_with_what_fills_them(sample, tmp_path):
+    gaps = np.arange(400) % 7 == 0
+    given = {"features": sample.x, "labels": sample.y, "train": sample.train}
+    names = np.array(["a", "b", "c"])[sample.y]
+    for argument, wrong, said in (
+            ("labels", np.ma.array(sample.y, mask=gaps), "labels.filled(-1)"), ("labels", np.ma.array(sample.y, float, mask=gaps), "labels.filled(numpy.nan)"),
+            ("labels", np.ma.array(sample.y, np.uint8, mask=gaps), "labels.astype(int).filled(-1)"), ("labels", np.ma.array(names, mask=gaps), "labels.tolist()"),
+            ("features", np.ma.array(sample.x, mask=sample.x > 0.2), "features.filled(VALUE)"), ("train", np.ma.array(sample.train, mask=gaps), "train.filled(False)"),
+            ("graph", np.ma.array(sample.edge_index, mask=False), "graph.filled(VALUE)"), ("ids", np.ma.array(np.arange(400) + 400, mask=gaps), "ids.filled(VALUE)")):
+        with pytest.raises(unweave.UsageError, match=f"^{argument}: a masked array.*{re.escape(said)}"):
+            unweave.import_store(tmp_path / "bad", **{"graph": sample.edge_index, **given, argument: wrong})
+        assert not (tmp_path / "bad").exists()
+        if argument == "labels":
+            mended = eval(said, {"labels": wrong, "numpy": np})  # noqa: S307  what the error advises
+            store = unweave.import_store(tmp_path / f"s{len(list(tmp_path.iterdir()))}", sample.edge_index, sample.x, mended)
+            assert np.array_equal(store.labels(numbers=True), np.where(gaps, -1, sample.y))
+    for rows, classes in ((np.ma.array(sample.x, mask=False), sample.y), (sample.x, np.ma.array(sample.y, mask=gaps))):
+        for graph in (None, sample.edge_index):
+            with pytest.raises(unweave.UsageError, match="^[Xy]: a masked array"):
+                unweave.ForgettingClassifier(hops=1).fit(rows, classes, graph=graph)
+
+
+def test_numbers_of_what_is_no_name(four):
+    for wrong in ([2], ["ann", None], "ann", 2, None, ["\udcff"], [["ann"]]):
+        with pytest.raises(unweave.UsageError, match="^names: "):
+            four.numbers(wrong)
+    assert four.numbers(name for name in ("bob", np.str_("dan"), "#0", b"cid")).tolist() == [1, 3, 0, 2]
+    assert four.numbers([]).tolist() == []
+
+
+class Hostile:
+    def __array__(self, dtype=None):
+        raise RuntimeError("no array today")
+
+
+class HostileStream:
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise OSError("no stream today")
+
+
+class NoCapsule:
+    def __arrow_c_stream__(self, requested_schema=None):
+        return 5
+
+
+class HostileColumn:
+    def to_numpy(self):
+        raise KeyError("no column today")
+
+
+@pytest.mark.parametrize("wrong, said", [(Hostile(), "no array today"), (HostileStream(), "no stream today"), (NoCapsule(), "NoCapsule"), (HostileColumn(), "no column today")],
+                         ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("argument", ["graph", "features", "labels", "train", "edge_weights"])
+def test_objects_that_raise(sample, tmp_path, wrong, said, argument):
+    given = {"graph": sample.edge_index, "features": sample.x, "labels": sample.y, argument: wrong, "max_weight": 3 if argument == "edge_weights" else None}
+    with pytest.raises(unweave.UsageError, match=f"^{argument}: .*{said}") as caught:
+        unweave.import_store(tmp_path / "bad", **given)
+    assert caught.value.options == [argument] and not (tmp_path / "bad").exists()
+
+
+def test_columns_of_features_that_are_called_as_ids(pandas, tmp_path):
+    frame = pandas.DataFrame({"x": [0.25, 0.5, 0.75, 1.0], "Node_ID": [2, 0, 3, 1]})
+    with pytest.raises(unweave.UsageError, match="^features: the column 'Node_ID' may have the ids of nodes, or be a feature; give the others alone") as caught:
+        unweave.import_store(tmp_path / "bad", PATH, frame)
+    assert caught.value.options == ["features"]
+    unweave.import_store(tmp_path / "s", PATH, frame[["x"]])
+    unweave.import_store(tmp_path / "t", PATH, frame.rename(columns={"Node_ID": "visits"}))
+
+
+def test_columns_of_features_that_are_called_as_labels(pandas, tmp_path):
+    frame = pandas.DataFrame({"x": [0.25, 0.5, 0.75, 1.0], " Label": [0, 1, 0, 1], "train_mask": [True, False, True, True]})
+    with pytest.warns(unweave.RemarkWarning, match="called as labels or splits") as caught:
+        store = unweave.import_store(tmp_path / "s", PATH, frame, frame[" Label"])
+    assert [re.search("column '(.*?)'", str(one.message))[1] for one in caught] == [" Label", "train_mask"]
+    assert store.imported.remarks == [str(one.message) for one in caught]
+    for number, given in enumerate(((frame,), (frame[["x"]], frame[" Label"]))):
+        assert unweave.import_store(tmp_path / f"t{number}", PATH, *given).imported.remarks == []
+
+
+@pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8"])
+def test_labels_that_are_the_largest_of_their_type(pandas, kind, tmp_path):
+    labels = np.array([0, 1, 0, 1, -1]).astype(kind)
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    for number, given in enumerate((labels, pandas.Series(labels))):
+        with pytest.raises(unweave.UsageError, match=f"^labels: {labels.max()}, the largest number of type uint.* for no label, or") as caught:
+            unweave.import_store(tmp_path / "bad", edges, labels=given)
+        mended = advised(caught, "give (.+?) for none", labels=given)
+        assert unweave.import_store(tmp_path / f"s{number}", edges, labels=mended).labels().tolist() == [0, 1, 0, 1, -1]
+    if kind == "u1":
+        as_class = advised(caught, "or (labels.*?) for the class", labels=given)
+        assert unweave.import_store(tmp_path / "c", edges, labels=as_class).labels().tolist() == [0, 1, 0, 1, 255]
+    with pytest.raises(unweave.UsageError, match="^y: .* may stand for no label"):
+        unweave.ForgettingClassifier(hops=1).fit(np.eye(5), labels, graph=edges)
+
+
+def test_a_moment_without_a_zone_is_none(tmp_path):
+    now = datetime.datetime.now()
+    store = unweave.import_store(tmp_path / "s", PATH, np.eye(4), [0, 1, 0, 1])
+    store.propagate(1)
+    with store.stream() as stream:
+        for moment in (now, np.datetime64(now).item()):
+            with pytest.raises(unweave.UsageError, match="a moment without a zone may be one of UTC or of where this runs"):
+                stream.send([("node", 0, "expires", moment)])
+            with pytest.raises(unweave.UsageError, match="without a zone"):
+                stream.remove_expired(moment)
+        late = now.astimezone() + datetime.timedelta(hours=2)
+        assert stream.send([("node", 0, "expires", late)]).applied == 1
+        assert stream.remove_expired() == [] and len(stream.remove_expired(late.astimezone(datetime.timezone(datetime.timedelta(hours=9))))) == 1
+
+
+def test_weights_and_masks_of_other_packages(tmp_path):
+    class Data:  # as torch_geometric.data.Data has it
+        edge_index, edge_attr = np.array(PATH).T, np.array([0.5, 0.5, 0.5])
+
+    with pytest.raises(unweave.DataError, match="a value other than 1, as of a weight, 0.5"):
+        unweave.import_store(tmp_path / "bad", Data())
+    Data.edge_attr = np.ones((3, 2))
+    unweave.import_store(tmp_path / "s", Data())
+    masks = np.zeros((4, 2), bool)
+    masks[[0, 3], 0] = True
+    with pytest.raises(unweave.UsageError, match=r"give one of these masks, train\[:, 0\]"):
+        unweave.import_store(tmp_path / "bad", PATH, np.eye(4), [0, 1, 0, 1], train=masks)
+    assert unweave.import_store(tmp_path / "t", PATH, np.eye(4), [0, 1, 0, 1], train=masks[:, 0]).splits.train.tolist() == [0, 3]
+
+
+def test_remarks_of_an_import_are_warnings(tmp_path):
+    with pytest.warns(unweave.RemarkWarning, match="no node has class 0"):
+        unweave.import_store(tmp_path / "s", PATH, np.eye(4), [1, 2, 1, 2])
+
+
+def test_a_class_with_a_number_as_its_name(tmp_path):
+    store = unweave.import_store(tmp_path / "s", PATH, np.eye(4), ["3", "1", "2", "3"], classes=["1", "2", "3"])
+    store.propagate(1)
+    with store.stream() as stream:
+        outcome = stream.send([("set-label", 0, 1), "set-label 0 1", ("set-label", 0, "1"), "set-label 3 #1"])
+        assert outcome.statuses == ["number-or-name", "number-or-name", "applied", "applied"]
+    assert store.labels().tolist() == ["1", "1", "2", "2"]

@@ -1,0 +1,367 @@
+"""Edges and their weights, as other packages have them: arrays, tables, matrices, graphs. Nothing is copied where memory can be read as it lies."""
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Callable, Iterable, Sequence
+
+import numpy as np
+
+from . import _arrow
+from .arrays import array_of, columns_of, input_of, is_path, joined, little_endian
+from .columns import EndKinds, are_ends, ends_elsewhere, is_index
+from .errors import UsageError
+from .names import NameTable, NodeNumbers, Numbers, nodes_called, texts_of
+from .row_order import require_one_order, require_unmoved
+
+__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "warn_of_third_column", "weights_of"]
+
+
+def _columns_of(table: Any) -> list[Any] | None:
+    """The columns of a table of pandas, pyarrow or polars; None for anything else."""
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return [table.iloc[:, place] for place in range(len(table.columns))]
+    if hasattr(table, "column_names") and hasattr(table, "column"):
+        return [table.column(place) for place in range(len(table.column_names))]
+    return list(table.get_columns()) if hasattr(table, "get_columns") else None
+
+
+def _has_numbers(column: Any) -> bool:
+    kind = getattr(getattr(column, "dtype", None), "kind", None) or np.asarray(column.to_numpy()).dtype.kind
+    return kind in "iuf"
+
+
+def _pair_input(name: str, first: list[np.ndarray], second: list[np.ndarray]) -> dict[str, Any]:
+    """Two columns of ids, in pieces, as an array of shape (2, m)."""
+    count, other = sum(map(len, first)), sum(map(len, second))
+    if count != other:
+        raise UsageError(f"{name}: {count} sources and {other} targets")
+    types = {piece.dtype for piece in [*first, *second]} or {np.dtype(np.int64)}
+    kind = types.pop() if len(types) == 1 else np.dtype(np.int64)
+    pieces = [np.ascontiguousarray(little_endian(piece.astype(kind, copy=False))) for piece in [*first, *second]]
+    return {"name": name, "type": little_endian(np.empty(0, kind)).dtype.str, "shape": [2, count], "fortran_order": False,
+            "pieces": pieces}
+
+
+def _check_ids(name: str, *pieces: np.ndarray) -> None:
+    for piece in pieces:
+        if piece.dtype.kind not in "iu":
+            raise UsageError(f"{name}: ids of type {piece.dtype}, where integers are wanted")
+
+
+def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str], list[str]] | None:
+    """The ends of edges that are names: two columns of a table, a pair of lists, (m, 2) or (2, m), or tuples; None where they are
+    numbers. ``weighted``: a table has weights, too."""
+    require_ends_first(edges, name, weighted)
+    if is_path(edges) or hasattr(edges, "tocoo"):
+        return None
+    if (columns := _columns_of(edges)) is not None:
+        ends = columns[:2] if len(columns) > 1 else []
+    elif isinstance(edges, tuple) and len(edges) == 2 and not all(isinstance(one, str) for one in edges):
+        ends = list(edges)
+    elif isinstance(edges, (list, np.ndarray)) and len(edges):
+        if isinstance(edges, list) and not any(isinstance(one, str) for edge in edges if isinstance(edge, (list, tuple)) for one in edge):
+            return None
+        array = np.array(edges, dtype=object) if isinstance(edges, list) else edges
+        if array.dtype.kind not in "OUST" or array.ndim != 2 or 2 not in array.shape:
+            return None
+        are_tuples = isinstance(edges, list) and all(isinstance(edge, tuple) for edge in edges)
+        _require_no_square(array, name, are_tuples)
+        ends = [array[:, 0], array[:, 1]] if array.shape[1] == 2 else [array[0], array[1]]
+    else:
+        return None
+    texts = [texts_of(end, name) for end in ends]
+    if all(one is None for one in texts):
+        return None
+    if len(texts) != 2 or texts[0] is None or texts[1] is None:
+        raise UsageError(f"{name}: one column of names and one of numbers; give names in both, or numbers", [name])
+    if len(texts[0]) != len(texts[1]):
+        raise UsageError(f"{name}: {len(texts[0])} sources and {len(texts[1])} targets", [name])
+    return [str(text) for text in texts[0]], [str(text) for text in texts[1]]
+
+
+def _require_no_square(array: np.ndarray, name: str, are_tuples: bool) -> None:
+    """A UsageError for an array (2, 2) whose rows are other edges than its columns."""
+    if array.shape == (2, 2) and not are_tuples and array[0, 1] != array[1, 0]:
+        raise UsageError(f"{name}: an array of shape (2, 2) may have its edges in rows or in columns; give a list of tuples (u, v), or the pair (a[0], a[1]) "
+                         "where columns are edges, as in an edge_index", [name])
+
+
+def _listed(columns: Iterable[Any]) -> str:
+    return ", ".join(f'"{one}"' if isinstance(one, str) and '"' not in one and "\\" not in one else repr(one) for one in columns)
+
+
+def _choice(table: Any, name: str, columns: Iterable[Any]) -> str:
+    """What takes these columns of a table, as a message advises it."""
+    return f"{name}.select([{_listed(columns)}])" if hasattr(table, "column_names") else f"{name}[[{_listed(columns)}]]"
+
+
+def require_ends_first(table: Any, name: str, weighted: bool = False, columns: Sequence[Any] | None = None, first: Any = None) -> None:
+    """A UsageError for a table of which it is not clear that its first two columns are the ends of edges: others are called so, there are
+    more than three, the first of three may be an index, or it may be a matrix. ``weighted``: weights stand behind them, and nothing else
+    does. ``columns``, ``first``: the names of the columns, and the first one, where pandas, pyarrow or polars do not say them."""
+    if columns is None and (hasattr(table, "iloc") or hasattr(table, "get_columns")):
+        columns = getattr(table, "columns", None)
+    elif columns is None:
+        columns = getattr(table, "column_names", None)
+    if columns is None:
+        return
+    if name == "graph":
+        _require_no_matrix(table, weighted)
+    weights = [one for one in columns if weighted and isinstance(one, str) and one.strip().lower() in ("weight", "weights", "w")][:1]
+    if (ends := ends_elsewhere(columns)) is not None:
+        raise UsageError(f"{name}: a table whose first two columns, {columns[0]!r} and {columns[1]!r}, would be the ends of the edges, and "
+                         f"{ends[0]!r} and {ends[1]!r} seem to be; give {_choice(table, name, [*ends, *weights])}, or name the columns "
+                         "otherwise", [name])
+    ends_are_first = len(columns) > 1 and are_ends(columns[0], columns[1])
+    if len(columns) > 3:
+        which = "are the ends of the edges" if not ends_are_first else "has the weights" if weighted else "of the others is meant"
+        pairs = [columns[:2]] if ends_are_first else [columns[:2], columns[1:3]]
+        choices = ", or ".join(_choice(table, name, [*pair, *weights]) for pair in pairs) + ("" if ends_are_first else ", or others")
+        behind = ", and the weights behind them" if weighted and not weights else ""
+        listed = _listed(columns[:6]) + (", .." if len(columns) > 6 else "")
+        raise UsageError(f"{name}: a table of {len(columns)} columns, {listed}, of which it is not clear which {which}; give "
+                         f"{choices}{behind}", [name, *(["max_weight"] if weighted else [])])
+    if len(columns) == 3 and not ends_are_first and (is_index(columns[0]) or _counts_rows((_columns_of(table) or [first])[0])):
+        how = "is called as the index of a table is" if is_index(columns[0]) else "counts the rows, as the index of a table does"
+        raise UsageError(f"{name}: the first of three columns, {columns[0]!r}, {how}; give {_choice(table, name, columns[1:])} without it, "
+                         'or, if it is an end of the edges, call the first two columns "source" and "target"', [name])
+
+
+def _counts_rows(column: Any) -> bool:
+    """Whether a column is 0, 1, 2, .. or 1, 2, 3, ..; fewer than three rows have such numbers by chance, and a thousand tell."""
+    some = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)[:1000]
+    return some.dtype.kind in "iu" and len(some) > 2 and int(some[0]) in (0, 1) and bool(np.all(some == some[0] + np.arange(len(some))))
+
+
+def _require_no_matrix(graph: Any, weighted: bool) -> None:
+    """A UsageError for a table of pandas whose rows are called as its columns are: it may be an adjacency matrix, or a list of edges.
+    ``weighted``: a list of edges has weights, too."""
+    if not hasattr(graph, "iloc") or not 1 < len(graph.columns) == len(graph) or graph.index.tolist() != graph.columns.tolist():
+        return
+    labels, numbers = graph.columns.tolist(), list(range(len(graph)))
+    matrix = "graph.sparse.to_coo()" if hasattr(graph, "sparse") else "scipy.sparse.csr_matrix(graph)"
+    names = ""
+    if labels != numbers and all(isinstance(one, int) for one in labels) and sorted(labels) == numbers:
+        matrix = matrix.replace("graph", "graph.loc[sorted(graph), sorted(graph)]")
+    elif labels != numbers:
+        names = " and ids=[str(node) for node in graph.columns]" + _positions_in(labels)
+    count = 3 if weighted and len(labels) > 2 else 2
+    called = _listed(["source", "target", "weight"][:count])
+    raise UsageError(f"graph: a table whose {len(labels)} rows are called as its columns are may be an adjacency matrix, or a list of "
+                     f"edges; give {matrix}{names} for a matrix, or graph.iloc[:, :{count}].set_axis([{called}], axis=1) for a list",
+                     ["graph"])
+
+
+def _positions_in(names: Iterable[Any]) -> str:
+    """What an import has to be told beside names of which one may be a number of another node."""
+    return ' and ids_are="positions"' if any(str(name).isdecimal() for name in names) else ""
+
+
+def _as_pairs(edges: Any) -> tuple[Any, bool]:
+    """Edges of requests, and whether each of their rows is one: tuples of two, the two columns of a table, a pair (u, v) of arrays or lists."""
+    if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(end, (list, np.ndarray)) or hasattr(end, "to_numpy") for end in edges):
+        ends = [end.to_numpy() if hasattr(end, "to_numpy") else end for end in edges]
+        if len(ends[0]) != len(ends[1]):
+            raise UsageError(f"edges: {len(ends[0])} sources and {len(ends[1])} targets", ["edges"])
+        return list(zip(*(end.tolist() if isinstance(end, np.ndarray) else end for end in ends))), True
+    columns = getattr(edges, "columns", None) if hasattr(edges, "iloc") or hasattr(edges, "get_columns") else getattr(edges, "column_names", None)
+    if columns is not None:
+        require_ends_first(edges, "edges")
+        if len(columns) != 2:
+            raise UsageError(f"edges: a table of {len(columns)} columns, where the two ends are wanted; give these alone, as in edges[[\"source\", \"target\"]]", ["edges"])
+        _require_no_index(edges, "edges")
+        return edges, True
+    are_tuples = isinstance(edges, list) and len(edges) > 0 and all(isinstance(edge, tuple) for edge in edges)
+    if are_tuples and any(len(edge) != 2 for edge in edges):
+        raise UsageError(f"edges: a tuple of {next(len(edge) for edge in edges if len(edge) != 2)}, where (u, v) is wanted; weights are given beside the edges",
+                         ["edges"])
+    return edges, are_tuples
+
+
+def _require_no_index(table: Any, name: str) -> None:
+    """A UsageError for a table of edges whose index has a name: it may be an end."""
+    names = [one for one in getattr(getattr(table, "index", None), "names", ()) if one is not None]
+    if names:
+        raise UsageError(f"{name}: its index is called {', '.join(map(repr, names))} and may be an end of the edges; give {name}.reset_index(), or "
+                         f"{name}.reset_index(drop=True) where it is none", [name])
+
+
+def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool = False,
+             count: Callable[[], int] | None = None) -> np.ndarray:
+    """Edges of requests as integers (m, 2), from (m, 2), (2, m) or a list of tuples (u, v); with ``numbers`` also from names, which with
+    ``numbers_are_names`` integers are, too. ``count``: as :func:`unweave.arrays.node_ids` has it."""
+    if isinstance(edges, NodeNumbers):
+        numbers, edges = None, np.asarray(edges)
+    if isinstance(edges, tuple) and len(edges) == 2 and any(isinstance(end, NodeNumbers) for end in edges):
+        if numbers_are_names and not all(isinstance(end, NodeNumbers) for end in edges):
+            raise UsageError("edges: numbers of nodes as one end, and integers that are names as the other; give unweave.NodeNumbers "
+                             "as both, or texts", ["edges"])
+        numbers = None if numbers_are_names else numbers
+    edges, are_tuples = _as_pairs(edges)
+    if numbers is not None and (ends := named_edges(edges, "edges")) is not None:
+        return np.stack([numbers(ends[0]), numbers(ends[1])], axis=1)
+    array = array_of(edges, "edges")
+    if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
+        raise UsageError(f"edges: an array of shape {array.shape} and type {array.dtype}, where integers (m, 2) or (2, m) are wanted", ["edges"])
+    _require_no_square(array, "edges", are_tuples)
+    array = array.T if array.shape[1] != 2 else array
+    if numbers is not None and numbers_are_names:
+        return nodes_called(array, "edges", numbers, count)
+    return array
+
+
+def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None, numbers_are_names: bool = False,
+             ignored: bool = False) -> dict[str, Any]:
+    """Options of an import for the edges of ``graph``, and for their weights where ``weighted`` and it has them, or it is a matrix:
+
+    - a path, as ``--edges`` of the command line takes it, or of a file of Parquet or Arrow;
+    - :class:`unweave.Columns` of such files;
+    - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2), which may be either, is a UsageError; or a list of tuples (u, v);
+    - a pair (u, v) of arrays;
+    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights;
+    - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends, the third one the weights;
+    - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
+
+    With ``table``, ends may be names (texts) in an array, a pair or a table; with ``numbers_are_names`` integers are names, too.
+    ``ignored``: whoever asks for the weights will leave them out, and a third column without numbers has none.
+    """
+    name = "graph"
+    require_ends_first(graph, name, weighted)
+    if hasattr(graph, "iloc") and hasattr(graph, "columns"):
+        _require_no_index(graph, name)
+
+    def nodes(piece: np.ndarray) -> np.ndarray:
+        return table.of_numbers(piece, name) if table is not None and numbers_are_names else piece
+
+    def third() -> dict[str, Any]:
+        columns = _columns_of(graph) or []
+        if not weighted or len(columns) < 3 or (ignored and not _has_numbers(columns[2])):
+            return {}
+        named = list(graph.column_names if hasattr(graph, "column_names") else graph.columns)
+        return weights_of(columns[2], graph, f"graph: column {named[2]!r}")
+
+    if table is not None and (ends := named_edges(graph, name, weighted)) is not None:
+        return {"edges": _pair_input(name, [table(ends[0], name)], [table(ends[1], name)]), "two_row_edges": True} | third()
+    if (files := columns_of(graph)) is not None:
+        return files.edges()
+    if is_path(graph):
+        return {"edges": os.fspath(graph)}
+    if hasattr(graph, "tocoo"):
+        if graph.shape[0] != graph.shape[1]:
+            raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
+        matrix = graph.tocoo()
+        # A sum could hide what is no weight.
+        if weighted and not getattr(matrix, "has_canonical_format", True) and np.all(matrix.data >= 0) and np.all(np.isfinite(matrix.data)):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()  # entries that repeat are added, as SciPy means them
+        options = {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
+        return options | weights_of(matrix.data)
+    if hasattr(graph, "__arrow_c_stream__"):
+        columns = _arrow.columns(graph, name)
+        require_ends_first(graph, name, weighted, [column for column, _ in columns], columns[0][1][0] if columns else None)
+        if len(columns) < 2:
+            raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
+        ends = [columns[0][1], columns[1][1]]
+        _check_ids(name, *ends[0], *ends[1])
+        kinds = EndKinds(name, columns[0][0], columns[1][0])
+        for end, pieces in enumerate(ends):
+            for piece in pieces:
+                kinds.see(end, piece)
+        kinds.require_apart()
+        options = {"edges": _pair_input(name, *([nodes(piece) for piece in end] for end in ends)), "two_row_edges": True}
+        return options | (weights_of(joined(columns[2][1])) if weighted and len(columns) > 2 else {})
+    if hasattr(graph, "iloc") and hasattr(graph, "columns"):
+        if len(graph.columns) < 2:
+            raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
+        ends = [array_of(graph.iloc[:, i], name) for i in (0, 1)]
+        _check_ids(name, *ends)
+        kinds = EndKinds(name, *graph.columns[:2])
+        for end, piece in enumerate(ends):
+            kinds.see(end, piece)
+        kinds.require_apart()
+        options = {"edges": _pair_input(name, [nodes(ends[0])], [nodes(ends[1])]), "two_row_edges": True}
+        return options | third()
+    if type(graph).__module__.partition(".")[0] == "networkx":
+        are_places = all(isinstance(node, int) for node in graph) and sorted(graph) == list(range(len(graph)))
+        given = "nodelist=sorted(G))" if are_places else f"nodelist=list(G)), with ids=[str(node) for node in G]{_positions_in(graph)}"
+        raise UsageError(f"graph: a graph of networkx, whose nodes may be anything; give networkx.to_scipy_sparse_array(G, {given}: it keeps weights and "
+                         "nodes without edges" + ("" if are_places else ", and row i of features is then that of the i-th of list(G)"), ["graph"])
+    if hasattr(graph, "edges") and callable(graph.edges):
+        graph = graph.edges()
+    if isinstance(graph, tuple) and len(graph) == 2:
+        ends = [array_of(one, name) for one in graph]
+        _check_ids(name, *ends)
+        return {"edges": _pair_input(name, [nodes(ends[0])], [nodes(ends[1])]), "two_row_edges": True}
+    are_tuples = isinstance(graph, list) and all(isinstance(edge, tuple) for edge in graph)  # each is an edge, also where there are two
+    array = array_of(graph, name)
+    _check_ids(name, array)
+    if array.ndim != 2 or 2 not in array.shape or (are_tuples and array.shape[1] != 2):
+        raise UsageError(f"graph: an array of shape {array.shape}, where (2, m) or (m, 2) is wanted, or tuples (u, v)")
+    _require_no_square(array, name, are_tuples)
+    if array.shape == (2, 2) and are_tuples:
+        array = array.T
+    return {"edges": input_of(name, nodes(array)), "two_row_edges": array.shape[0] == 2}
+
+
+def weights_of(weights: Any, graph: Any = None, name: str = "edge_weights") -> dict[str, Any]:
+    """Options of an import for the weights of edges: a path, or an array of one number an edge, 0 for no edge. ``graph``: the table whose
+    edges they are, if it is one. ``name``: where they stand, in messages."""
+    if is_path(weights):
+        return {"edge_weights": os.fspath(weights)}
+    if hasattr(graph, "iloc"):
+        require_one_order(graph=graph, edge_weights=weights)
+    else:
+        require_unmoved(weights, "edge_weights")
+    return {"edge_weights": input_of(name, array_of(weights, "edge_weights").reshape(-1))}
+
+
+def warn_of_third_column(graph: Any) -> None:
+    """Warns of a table whose third column may have weights that nobody asked for."""
+    if hasattr(graph, "iloc") and len(graph.columns) == 3:
+        warnings.warn(f"graph: the third column, {graph.columns[2]!r}, is not read; if it has the weights of the edges, give max_weight or "
+                      f"ignore_weights=True, else graph[[{_listed(graph.columns[:2])}]]", stacklevel=3)
+
+
+def _weights_in(graph: Any) -> Any:
+    """The weights of a graph of PyG: ``edge_weight``, or an ``edge_attr`` of one number an edge; None where it has none."""
+    weights = getattr(graph, "edge_weight", None)
+    attributes = getattr(graph, "edge_attr", None)
+    shape = tuple(getattr(attributes, "shape", ()))
+    return attributes if weights is None and (len(shape) == 1 or shape[1:] == (1,)) else weights
+
+
+def _first(container: Any, names: Iterable[str]) -> Any:
+    for name in names:
+        try:
+            value = container[name]
+        except (KeyError, TypeError, AttributeError):
+            continue
+        if value is not None:
+            return value
+    return None
+
+
+def parts_of_graph(graph: Any) -> dict[str, Any]:
+    """Graph, features, labels, splits and weights of an object that has them all: ``Data`` of PyG (edge_index, edge_weight, x, y, masks), or
+    a graph of DGL (``ndata`` with feat, label and masks, ``edata`` with weight). Anything else is the graph alone."""
+    masks = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
+    if getattr(graph, "edge_index", None) is not None:
+        edges = graph.edge_index
+        if getattr(edges, "shape", (0,))[0] == 2:  # also where it has two edges
+            edges = (edges[0], edges[1])
+        parts = {"graph": edges, "features": getattr(graph, "x", None), "labels": getattr(graph, "y", None),
+                 "edge_weights": _weights_in(graph)}
+        parts.update({split: getattr(graph, mask, None) for split, mask in masks.items()})
+        nodes = getattr(graph, "num_nodes", None)
+        parts["nodes"] = int(nodes) if hasattr(nodes, "__index__") else nodes
+        return parts
+    if hasattr(graph, "ndata"):
+        data = graph.ndata
+        parts = {"graph": graph, "features": _first(data, ("feat", "x", "features")), "labels": _first(data, ("label", "y", "labels")),
+                 "edge_weights": _first(getattr(graph, "edata", {}), ("weight",))}
+        parts.update({split: _first(data, (mask,)) for split, mask in masks.items()})
+        nodes = graph.num_nodes() if callable(getattr(graph, "num_nodes", None)) else None
+        parts["nodes"] = int(nodes) if hasattr(nodes, "__index__") else nodes
+        return parts
+    return {"graph": graph}

@@ -1,0 +1,146 @@
+"""How a store begins: imports of files, arrays, tables and graphs of other packages, and synthetic graphs."""
+from __future__ import annotations
+
+import warnings
+from typing import Any, Sequence
+
+import numpy as np
+
+from . import _native, arrays, graphs
+from .columns import piped
+from .errors import Error, RemarkWarning, UsageError, text_of
+from .progress import Progress
+from .records import Record
+from .store import Path, Store
+
+__all__ = ["generate_store", "import_store"]
+
+
+def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
+                 test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
+                 classes: int | Sequence[str] | None = None, order: str = "none",
+                 scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
+                 edge_weights: Any = None, ignore_weights: bool = False, restart: bool = False, memory: int | str | None = None, threads: int = 0,
+                 progress: Progress = None) -> Store:
+    """Builds a store in a new or empty folder and returns it; ``store.imported`` has the fields of ``unweave import --json``.
+
+    ``path``: the folder. ``graph``: anything that :func:`unweave.graphs.edges_of` takes: integers (2, m) or (m, 2), a pair (u, v), a
+    sparse matrix, a table of two columns, the ends, or of three with weights behind them; or an object that has features, labels and masks
+    too, ``Data`` of PyG, a graph of DGL, or what :func:`unweave.read_planetoid` returns; arguments that are given take the place of its
+    own. Ends may be names of nodes, where ``ids`` gives them; where nothing else tells the order of the nodes, ``ids`` may be left out,
+    and the nodes are the names that occur, sorted. ``features``: (N, F) numbers, or a sparse matrix. ``labels``: N classes, whole numbers
+    from 0, -1 or NaN for none; or N names of classes, None or NaN for none, whose sorted names, or pandas' categories, are classes 0, 1,
+    .. then. ``train``, ``valid``, ``test``: numbers or names of nodes, or masks of N booleans. ``nodes``: N, where nothing else says it.
+    ``ids``: names of the nodes, that of node 0 first, as texts or integers: requests, and text files of edges and splits, then speak of
+    names, arrays of numbers. ``ids_are``: "names" or "positions", what an integer means in edges, splits and requests where names are
+    whole numbers; it has to be said where a name is the position of another node, and :class:`Store` says how these are told apart later.
+    ``classes``: how many there are, the largest label and 1
+    by default; or a list of their names, in the order of their numbers. Paths stand for any of these; those of Parquet and Arrow are read
+    as :class:`unweave.Columns`, which can name columns.
+
+    ``order``: of the nodes inside the store, "none", "degree", "bfs", "community" or "auto"; numbers stay the user's. ``scale``: "rows", those
+    above norm 1 are divided by it, as certificates need it; "none", one above it is an error; or a number by which all are divided.
+    ``feature_type``: "f32" or "f16", bits of a value at rest. ``standardize``: columns to mean 0 and deviation 1, for comparisons:
+    certificates do not hold.
+
+    Row i of features, labels and masks is that of node i. A Series or a DataFrame has the index 0, 1, 2, .., or that of ``ids``, or the
+    names in it, in their order; any other index is an error that says how to give the rows by it, or as they stand.
+
+    ``max_weight`` declares that edges have weights, whole numbers from 1 to it, 65535 at most: ``edge_weights``, one number an edge, or those of
+    a sparse matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights of matrices and
+    graphs other than 1 are an error, unless ``ignore_weights``, and the third column of a table is not read, which a warning says. A weight
+    of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
+
+    What is finished of a long import from files is kept: where the process is ended, a call of equal arguments goes on with it, which
+    ``store.imported.resumed`` tells; ``restart``: True drops it. Arrays in memory, and tables, cannot be compared and are imported anew.
+    ``memory``, ``threads``, ``progress``: as :class:`Store` has them.
+
+    Wrong arguments are a UsageError, wrong contents a DataError that names argument and place; both are ValueErrors. What may be a slip is a
+    :class:`unweave.RemarkWarning`, and stands in ``store.imported.remarks``.
+    """
+    parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
+    if graph is not None:
+        own = graphs.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
+        graph = own.pop("graph")
+        for name, value in own.items():
+            if parts.get(name) is None:
+                parts[name] = value
+    options: dict[str, Any] = {"order": order, "feature_type": feature_type, "standardize": standardize,
+                               "scale": None if standardize else scale, "ignore_weights": ignore_weights, "restart": restart}
+    is_declared = max_weight is not None
+    is_weighted = (is_declared or ignore_weights) and edge_weights is None
+    if ids is None and graph is not None:
+        ids = _names_in(graph, parts, is_weighted)
+    table = arrays.table_of(ids)
+    if table is None and graph is not None and graphs.named_edges(graph, "graph", is_weighted) is not None:
+        raise UsageError("graph: names of nodes in memory, and ids in a file; give both in memory, or both as files", ["graph", "ids"])
+    are_names = ids_are == "names"
+    if are_names and table is None and any(value is not None and not arrays.is_path(value) for value in (graph, train, valid, test)):
+        raise UsageError("ids_are: integers in memory are names, and ids are in a file; give both in memory, or both as files", ["ids_are", "ids"])
+    if graph is not None:
+        options.update(graphs.edges_of(graph, weighted=is_weighted, table=table, numbers_are_names=are_names, ignored=not is_declared))
+        if not (is_weighted or edge_weights is not None):
+            graphs.warn_of_third_column(graph)
+    if edge_weights is not None and hasattr(graph, "tocoo"):
+        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
+    if parts["edge_weights"] is not None:
+        options.update(graphs.weights_of(parts["edge_weights"], graph))
+    if max_weight is not None:
+        options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)
+    if ids is not None:
+        options.update(arrays.names_of(ids))
+        options["ids_are"] = ids_are
+    elif ids_are is not None:
+        raise UsageError("ids_are needs ids", ["ids_are", "ids"])
+    if parts["nodes"] is not None:
+        options["nodes"] = arrays.whole_number(parts["nodes"], "nodes")
+    if parts["features"] is not None:
+        options.update(arrays.features_of(parts["features"], table))
+    slips = arrays.remarks_on_features(parts["features"], options.get("features"), parts["labels"], table)
+    options.update(arrays.labels_of(parts["labels"], classes, table))
+    for split in ("train", "valid", "test"):
+        if parts[split] is not None:
+            options[split] = arrays.ids_of(parts[split], split, table, are_names)
+    store = Store(path, memory=memory, threads=threads, progress=progress)
+    # Means and deviations are computed from the features before these are read again.
+    with piped(options, store.path, ["features"] if standardize else []) as given:
+        try:
+            store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, given))
+        except Error as error:
+            are_integers = not arrays.is_path(ids) and np.asarray(ids).dtype.kind in "iu"
+            if ids_are is not None or not are_integers or "outside the graph" not in str(error):
+                raise
+            raise type(error)(f"{error}; where integers in edges and splits are names, those of ids, give ids_are=\"names\"",
+                              [*error.options, "ids_are"]) from None
+    store.imported["remarks"] = [*slips, *store.imported.remarks]
+    for remark in store.imported.remarks:
+        warnings.warn(text_of(remark), RemarkWarning, stacklevel=2)
+    return store
+
+
+def _names_in(graph: Any, parts: dict[str, Any], weighted: bool) -> list[str] | None:
+    """The names that the ends of edges are, sorted; None where they are numbers. ``weighted``: a table has weights, too."""
+    ends = graphs.named_edges(graph, "graph", weighted)
+    if ends is None:
+        return None
+    ordered = next((name for name in ("features", "labels", "nodes") if parts[name] is not None), None)
+    if ordered is not None:
+        raise UsageError(f"graph: names of nodes, and {ordered} by their numbers: nobody can tell which row is whose; ids names all nodes, in the order of "
+                         "the rows", ["graph", "ids"])
+    return sorted({*ends[0], *ends[1]})
+
+
+def generate_store(path: Path, *, model: str = "rmat", scale: int | None = None, nodes: int | None = None, edges: int | None = None,
+                   edge_factor: int | None = None, features: int | None = None, classes: int | None = None, feature_type: str = "f32",
+                   order: str = "none", seed: int = 1, memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
+    """Builds a store of a synthetic graph in a new or empty folder and returns it. Equal arguments give equal files.
+
+    ``path``: the folder. ``model``: "rmat", "sbm" or "citation". ``scale``: of R-MAT, 2^scale nodes. ``nodes``, ``edges``: of the others; ``edges`` is
+    what is drawn. ``edge_factor``: edges a node of R-MAT. ``features``, ``classes``: how many columns and classes, 0 for none. ``feature_type``,
+    ``order``: as :func:`import_store` has them. ``seed``: a whole number. ``memory``, ``threads``, ``progress``: as :class:`Store` has them.
+    """
+    store = Store(path, memory=memory, threads=threads, progress=progress)
+    options = {"model": model, "scale": scale, "nodes": nodes, "edges": edges, "edge_factor": edge_factor, "features": features,
+               "classes": classes, "feature_type": feature_type, "order": order, "seed": seed}
+    _native.generate(store._machine, store._watcher(), store.path, options)
+    return store
