@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -70,30 +71,51 @@ void require_no_writer(const std::filesystem::path& store) {
       operation("purge " + shell_word(store.string())));
 }
 
+bool all_certified(const std::vector<StoredModel>& models) {
+  return std::all_of(models.begin(), models.end(), [](const StoredModel& m) { return !m.certificate().empty(); });
+}
+
+/// What `read` gives. Where that is no model (UsageError), or one without a certificate, it is read once more when there is
+/// no writer: one may have ended since, and have brought the model back.
+template <class Read>
+std::vector<StoredModel> read_at_rest(const std::filesystem::path& store, const Read& read) {
+  try {
+    std::vector<StoredModel> models = read();
+    if (all_certified(models)) return models;
+  } catch (const UsageError&) {  // of the second reading it is told
+  }
+  require_no_writer(store);
+  try {
+    std::vector<StoredModel> models = read();
+    if (!all_certified(models)) require_no_writer(store);
+    return models;
+  } catch (const UsageError&) {
+    require_no_writer(store);
+    throw;
+  }
+}
+
 }  // namespace
 
 std::vector<StoredModel> read_models(const std::filesystem::path& named, const ModelSelection& selection) {
   const std::filesystem::path store = resolved(named);
   if (selection.solver) static_cast<void>(solver_entry(*selection.solver));  // an unknown one is told before all else
-  std::vector<StoredModel> models;
   if (selection.name || selection.solver) {
-    try {
-      models.push_back(Internals::model(load_model(store, selection.name ? *selection.name : *selection.solver)));
-    } catch (const UsageError&) {
-      require_no_writer(store);
-      throw;
-    }
-    if (models.front().certificate().empty()) require_no_writer(store);
+    const std::string name = selection.name ? *selection.name : *selection.solver;
+    std::vector<StoredModel> models =
+        read_at_rest(store, [&] { return std::vector{Internals::model(load_model(store, name))}; });
     require_solver(selection, Internals::record(models.front()));
     return models;
   }
-  for (const ModelSummary& model : list_models(store))
-    models.push_back(Internals::model(load_model(store, model.name)));
-  if (models.empty() || models.front().certificate().empty()) require_no_writer(store);
-  if (models.empty())
-    throw UsageError(store.string() + ": holds no model; run " + operation("train " + shell_word(store.string())) +
-                     " first");
-  return models;
+  return read_at_rest(store, [&] {
+    std::vector<StoredModel> models;
+    for (const ModelSummary& model : list_models(store))
+      models.push_back(Internals::model(load_model(store, model.name)));
+    if (models.empty())
+      throw UsageError(store.string() + ": holds no model; run " + operation("train " + shell_word(store.string())) +
+                       " first");
+    return models;
+  });
 }
 
 StoredModel read_model(const std::filesystem::path& store, const ModelSelection& selection) {

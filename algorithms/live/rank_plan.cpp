@@ -69,6 +69,7 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
     plan.tile_columns = state.tiles.width;
     plan.memory_bytes = state.memory_bytes();
     plan.graph_bytes = plan.tiles * levels * contents.graph().file_bytes();
+    job.barrier();  // when all have found the folder
     job.barrier();  // when all have looked whether the disk has the room
     job.barrier();  // when all have their tiles
     job.barrier();  // when all are joined
