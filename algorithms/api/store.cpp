@@ -306,9 +306,21 @@ const NodeNames& Writer::names() const noexcept {
   return state_->store().contents().order().names();
 }
 
+namespace {
+
 ReadId id_reader(const Reader& reader) {
   if (!reader.names().given()) return {};
   return [&reader](std::string_view word) { return reader.names().read(word); };
+}
+
+RequestWords words_of(const LiveStore& store, ReadId node) {
+  return {std::move(node), std::make_shared<const ClassWords>(class_names(store))};
+}
+
+}  // namespace
+
+RequestWords request_words(const Reader& reader) {
+  return words_of(Internals::store(reader), id_reader(reader));
 }
 
 std::vector<NodeId> read_nodes(const Reader& reader, const std::string& file) {
@@ -332,10 +344,11 @@ NodeWord read_asked(const NodeNames& names, std::string_view word) {
 
 }  // namespace
 
-ReadId id_reader(const Writer& writer) {
-  if (!writer.names().given()) return {};
+RequestWords request_words(const Writer& writer) {
+  ReadId node;
   // A checkpoint opens the names anew.
-  return [&writer](std::string_view word) { return read_asked(writer.names(), word); };
+  if (writer.names().given()) node = [&writer](std::string_view word) { return read_asked(writer.names(), word); };
+  return words_of(Internals::state(writer).store(), std::move(node));
 }
 
 void require_no_session(const LiveStore& store, bool in_session) {

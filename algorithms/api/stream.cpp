@@ -133,9 +133,9 @@ void require_ids(std::span<const Request> requests) {
 
 }  // namespace
 
-Request request_of_line(std::string_view line, const ReadId& read_id) {
+Request request_of_line(std::string_view line, const RequestWords& words) {
   RequestFault fault;
-  if (std::optional<Request> request = parse_request(line, read_id, &fault)) return *std::move(request);
+  if (std::optional<Request> request = parse_request(line, words, &fault)) return *std::move(request);
   throw UsageError(text_of(fault, line) + "; " + fault.remedy);
 }
 

@@ -94,9 +94,9 @@ std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInpu
 }
 
 /// The nodes that the requests of a file remove, sorted.
-std::vector<NodeId> removed_nodes(const InputFile& file, const ReadId& read_id) {
+std::vector<NodeId> removed_nodes(const InputFile& file, RequestWords words) {
   std::vector<NodeId> nodes;
-  RequestReader reader(file.path, read_id);
+  RequestReader reader(file.path, std::move(words));
   for (Request request; reader.next(request);) {
     if (request.kind != RequestKind::remove_node && request.kind != RequestKind::remove_feature) continue;
     if (request.u == kUnknownName)
@@ -261,7 +261,7 @@ class Import {
   ImportReport build() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
     if (options_.ids) read_names();
-    if (options_.replay) replayed_ = removed_nodes(*options_.replay, read_id_);
+    if (options_.replay) replayed_ = removed_nodes(*options_.replay, {read_id_, std::make_shared<const ClassWords>(options_.class_names)});
     std::unique_ptr<FeatureReader> features;
     if (options_.features) {
       features = open_rows();

@@ -3,19 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "storage/formats/class_names.h"
+#include "storage/input/class_words.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/name_reader.h"
 #include "storage/input/node_id.h"
 #include "storage/input/npy.h"
+#include "storage/input/quoted_word.h"
 #include "storage/input/tables/column_choice.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
@@ -26,6 +26,8 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;
 constexpr std::uint64_t kAllNodes = std::uint64_t{kMaxNodeId} + 1;
+/// What Python makes of a missing value among texts: a class has such a name where it is declared, and is not proposed.
+constexpr std::string_view kMissing[] = {"None", "<NA>", "NaT"};
 constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 31;
 
 void require_column(const NpyReader& array, std::string_view what) {
@@ -114,20 +116,17 @@ class TextLabels final : public LabelReader {
  public:
   TextLabels(ByteSource source, std::uint64_t classes, EmptyLine empty_line,
              const std::vector<std::string>& class_names)
-      : lines_(std::move(source)), classes_(classes), empty_line_(empty_line) {
-    for (std::size_t c = 0; c < class_names.size(); ++c)
-      names_.push_back(number_of_.emplace(class_names[c], static_cast<std::int32_t>(c)).first->first);
-  }
+      : lines_(std::move(source)), classes_(classes), empty_line_(empty_line), names_(class_names) {}
 
   std::size_t read(std::span<std::int32_t> out) override {
     std::size_t count = 0;
     std::string_view line;
     while (count < out.size() && lines_.next(line)) {
       Fields fields(line);
-      if (fields.first() == '#' && !(named() && find(line))) continue;
+      if (fields.first() == '#' && !(names_.given() && find(line))) continue;
       if (!fields.at_end() && std::exchange(is_first_, false)) {
         may_be_header_ =
-            !named() && lines_.header() == Header::ask && lines_.number() == 1 && Fields(line).take() == "0";
+            !names_.given() && lines_.header() == Header::ask && lines_.number() == 1 && Fields(line).take() == "0";
         if (!may_be_header_ && is_header(line)) continue;
       }
       if (empty_line_ == EmptyLine::kUnlabelled && (fields.at_end() || line == kQuotedNothing)) {
@@ -142,7 +141,7 @@ class TextLabels final : public LabelReader {
         throw InputError(lines_.name(), "line " + std::to_string(first_empty_), "an empty line among the labels",
                          "write -1 for a node without a label");
       }
-      out[count++] = named() ? parse_name(line) : parse(fields, line);
+      out[count++] = names_.given() ? parse_name(line) : parse(fields, line);
     }
     if (count == 0) lines_.require_order_of_nodes();
     return count;
@@ -150,11 +149,9 @@ class TextLabels final : public LabelReader {
   [[nodiscard]] bool first_may_be_header() const override { return may_be_header_; }
 
  private:
-  [[nodiscard]] bool named() const noexcept { return !names_.empty(); }
-
   /// Where classes have names, one of them is no header, and what is nearly one is a mistake.
   bool is_header(std::string_view line) {
-    if (lines_.header() != Header::yes && named() && (find(line) || !did_you_mean(text_, names_).empty())) return false;
+    if (lines_.header() != Header::yes && names_.given() && (find(line) || !names_.nearest(text_).empty())) return false;
     if (!lines_.skips_header(line)) return false;
     header_ = line;
     return true;
@@ -165,29 +162,17 @@ class TextLabels final : public LabelReader {
     constexpr std::string_view kAround = " \t";
     line.remove_prefix(std::min(line.find_first_not_of(kAround), line.size()));
     line.remove_suffix(line.size() - std::min(line.find_last_not_of(kAround) + 1, line.size()));
-    text_ = line;
-    if (line.size() > 1 && line.front() == '"' && line.back() == '"')
-      if (const auto quoted = read_class_list(line); quoted && quoted->size() == 1) text_ = quoted->front();
-    const auto found = number_of_.find(text_);
-    if (found == number_of_.end()) return std::nullopt;
-    return found->second;
+    text_ = is_quoted(line) ? unquoted(line) : std::string(line);
+    return names_.find(line);
   }
 
   std::int32_t parse_name(std::string_view line) {
     if (const auto found = find(line)) return *found;
     if (text_ == "-1" || text_ == "nan" || text_ == "NaN") return kNone;
     throw InputError(
-        lines_.name(), lines_.place(), quote_for_message(text_) + " is none of the classes " + some_names(),
-        did_you_mean(text_, names_).empty() ? "correct it, write -1 for none, or declare it: " + option("classes")
-                                            : "correct it" + did_you_mean(text_, names_));
-  }
-
-  /// The names, or the first ones.
-  [[nodiscard]] std::string some_names() const {
-    std::string text;
-    for (std::size_t c = 0; c < names_.size() && c < kShownNames; ++c)
-      text += (c == 0 ? "" : ", ") + quote_for_message(names_[c]);
-    return names_.size() > kShownNames ? text + ", ..." : text;
+        lines_.name(), lines_.place(), quote_for_message(text_) + " is none of the classes " + names_.shown(),
+        names_.nearest(text_).empty() ? "correct it, write -1 for none, or declare it: " + option("classes")
+                                      : "correct it" + names_.nearest(text_));
   }
 
   /// How to declare the names that a file without declared ones has.
@@ -209,6 +194,7 @@ class TextLabels final : public LabelReader {
           has_numbers_ |= number >= 0;
           continue;
         }
+        if (std::find(std::begin(kMissing), std::end(kMissing), text_) != std::end(kMissing)) continue;
         found.insert(text_);
         if (found.size() > kProposedNames) return {};
       }
@@ -259,15 +245,14 @@ class TextLabels final : public LabelReader {
   // How Python writes a row of one empty column.
   static constexpr std::string_view kQuotedNothing = "\"\"";
 
-  static constexpr std::size_t kShownNames = 10, kProposedNames = 20;
+  static constexpr std::size_t kProposedNames = 20;
 
   LineReader lines_;
   std::uint64_t classes_;
   EmptyLine empty_line_;
   bool is_first_ = true, may_be_header_ = false;
   bool has_numbers_ = false;             ///< labels that are numbers, so that words are no classes
-  std::vector<std::string_view> names_;  ///< keys of number_of_
-  std::map<std::string, std::int32_t, std::less<>> number_of_;
+  ClassWords names_;
   std::string text_, header_;
   std::uint64_t first_empty_ = 0;  // line of the first empty line where it is a mistake, except at the end of the file
 };

@@ -40,7 +40,8 @@ constexpr KindForm kKinds[] = {
     {"set-feature", RequestKind::set_feature,
      "`set-feature U V1 .. VF` (all values) or `set-feature U C:V ..` (values of these columns)"},
     {"set-label", RequestKind::set_label,
-     "`set-label U C` (a class 0, 1, 2, .., or none; #2 where classes have numbers as names)"},
+     "`set-label U C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some of these "
+     "are numbers)"},
     {"move-split", RequestKind::move_split, "`move-split U S` (train, valid, test or none)"},
     {"insert-node", RequestKind::insert_node,
      "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"},
@@ -114,8 +115,14 @@ std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
   return text;
 }
 
+/// Whether a word counts classes, `2` or `#2`; in quotes it is a name.
+bool is_class_number(std::string_view word) {
+  word.remove_prefix(word.starts_with('#') ? 1 : 0);
+  return !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// The moment, split or class that a word says, in its one form; empty where it says none.
-std::string text_of_word(RequestKind kind, std::string_view word) {
+std::string text_of_word(RequestKind kind, std::string_view word, const ClassWords* classes) {
   if (sets_expiry(kind)) {
     const std::optional<Millis> time = word == kNever ? std::nullopt : read_time(word);
     return time ? time_text(*time) : word == kNever ? std::string(kNever) : "";
@@ -123,6 +130,8 @@ std::string text_of_word(RequestKind kind, std::string_view word) {
   if (kind == RequestKind::move_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
   if (kind == RequestKind::set_label && word == "none") return "none";
+  if (kind == RequestKind::set_label && classes != nullptr && !is_class_number(word))
+    return classes->request_value(word).value_or("");
   const std::string mark(kind == RequestKind::set_label && word.starts_with('#') ? "#" : "");
   word.remove_prefix(mark.size());
   std::uint64_t number = 0;  // a class or a weight
@@ -133,11 +142,12 @@ std::string text_of_word(RequestKind kind, std::string_view word) {
 }
 
 /// What a request of this kind sets, from the fields that are left; empty where they do not say it, which `fault` tells then.
-std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, std::string& fault) {
+std::string value_text(RequestKind kind, Fields& fields, const ClassWords* classes, std::string_view& id,
+                       std::string& fault) {
   if (kind == RequestKind::set_feature || kind == RequestKind::insert_node) return row_text(fields, id, fault);
   const bool is_there = !fields.at_end();
   const std::string_view word = fields.take();
-  std::string text = text_of_word(kind, word);
+  std::string text = text_of_word(kind, word, classes);
   if (!text.empty()) return text;
   const std::string what = sets_expiry(kind)                 ? "moment"
                            : kind == RequestKind::move_split ? "split"
@@ -145,6 +155,8 @@ std::string value_text(RequestKind kind, Fields& fields, std::string_view& id, s
                                                              : "weight";
   fault = is_there ? quote_for_message(word) + " is no " + what : "the " + what + " is missing";
   if (kind == RequestKind::move_split) fault += did_you_mean(word, kSplits);
+  if (kind == RequestKind::set_label && is_there && classes != nullptr)
+    fault = quote_for_message(word) + " is none of the classes " + classes->shown() + classes->nearest(word);
   return text;
 }
 
@@ -181,7 +193,7 @@ bool take_rest(Fields& fields, Request& request, std::string& fault) {
   if (expires || (request.kind == RequestKind::insert_edge && word == kWeightWord)) {
     if (expires) request.kind = noting(request.kind);
     std::string_view unused;
-    request.value = value_text(request.kind, fields, unused, fault);
+    request.value = value_text(request.kind, fields, nullptr, unused, fault);
     if (request.value.empty()) return false;
     if (request.kind == RequestKind::insert_edge && request.value == "1") request.value.clear();
     if (fields.at_end()) return true;
@@ -211,7 +223,7 @@ RequestFault fault_of(const KindForm& form, std::string what) {
 
 }  // namespace
 
-std::optional<Request> parse_request(std::string_view line, const ReadId& read_id, RequestFault* told) {
+std::optional<Request> parse_request(std::string_view line, const RequestWords& meanings, RequestFault* told) {
   Fields fields(line);
   std::string fault;
   const auto read = [&](std::uint64_t& id, bool& by_name, const char* what) {
@@ -219,7 +231,7 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
       fault = std::string(what) + " is missing";
       return false;
     }
-    if (!read_id) {
+    if (!meanings.node) {
       if (fields.number(id) == std::errc()) return true;
       fault = quote_for_message(fields.take()) + " is no node id";
       return false;
@@ -233,7 +245,7 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
       fault = quote_for_message(word) + " begins with quotes that are not closed";
       return false;
     }
-    const NodeWord node = read_id(word);
+    const NodeWord node = meanings.node(word);
     id = node.id;
     by_name = node.by_name;
     return true;
@@ -246,12 +258,13 @@ std::optional<Request> parse_request(std::string_view line, const ReadId& read_i
     return std::nullopt;
   }
   Request request{form->kind, 0, 0};
+  const ClassWords* classes = meanings.classes && meanings.classes->given() ? meanings.classes.get() : nullptr;
   const auto read_all = [&] {
     if (!read(request.u, request.u_by_name, "the node")) return false;
     if (names_edge(form->kind) && !read(request.v, request.v_by_name, "the second node")) return false;
     std::string_view id;
     if (sets_value(form->kind)) {
-      request.value = value_text(form->kind, fields, id, fault);
+      request.value = value_text(form->kind, fields, classes, id, fault);
       if (request.value.empty()) return false;
     }
     return id.empty() ? take_rest(fields, request, fault) : read_id_word(id, request, fault);
@@ -296,8 +309,8 @@ std::string text_of(const Request& request, const WriteRequestNode& write) {
   return printable(text);
 }
 
-RequestReader::RequestReader(const std::filesystem::path& path, ReadId read_id, std::uint64_t most_line)
-    : name_(path == "-" ? "standard input" : path), read_id_(std::move(read_id)), most_line_(most_line) {
+RequestReader::RequestReader(const std::filesystem::path& path, RequestWords words, std::uint64_t most_line)
+    : name_(path == "-" ? "standard input" : path), words_(std::move(words)), most_line_(most_line) {
   if (path != "-") file_.emplace(ByteSource({path, {}}));
 }
 
@@ -324,9 +337,9 @@ bool RequestReader::next(Request& request) {
     ++number_;
     if (is_skipped_line(line)) continue;
     RequestFault fault;
-    if (std::optional<Request> parsed = parse_request(line, read_id_, &fault)) {
+    if (std::optional<Request> parsed = parse_request(line, words_, &fault)) {
       request = *std::move(parsed);
-      if (read_id_) {
+      if (words_.node) {
         text_.clear();
         for (Fields words(line); !words.at_end();) text_.append(text_.empty() ? "" : " ").append(words.take());
       }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "storage/formats/journal.h"
+#include "storage/input/class_words.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
 
@@ -32,9 +33,14 @@ struct RequestFault {
   std::string remedy;  ///< how requests of its kind are written, or which kinds there are
 };
 
-/// The request of a line, without its end; none for a line of another form, of which `fault` tells then. `read_id`: what words
-/// mean, where ids of nodes are not numbers.
-[[nodiscard]] std::optional<Request> parse_request(std::string_view line, const ReadId& read_id = {},
+/// What the words of requests mean in a store.
+struct RequestWords {
+  ReadId node;                                ///< empty: ids of nodes are numbers
+  std::shared_ptr<const ClassWords> classes;  ///< null or without names: classes have numbers alone
+};
+
+/// The request of a line, without its end; none for a line of another form, of which `fault` tells then.
+[[nodiscard]] std::optional<Request> parse_request(std::string_view line, const RequestWords& words = {},
                                                    RequestFault* fault = nullptr);
 
 /// "not a request: 'node 1.5': '1.5' is no node id".
@@ -44,7 +50,7 @@ struct RequestFault {
 [[nodiscard]] bool is_skipped_line(std::string_view line);
 
 /// Lines `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U V` or `insert-edge U V weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U C:V ..`,
-/// `set-label U C`, `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
+/// `set-label U C` (a number or name, or none), `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#`
 /// comments are skipped.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
@@ -52,7 +58,7 @@ struct RequestFault {
 class RequestReader {
  public:
   /// `most_line`: bytes of a line from standard input; one of a file has up to ByteSource::kBufferBytes.
-  explicit RequestReader(const std::filesystem::path& path, ReadId read_id = {},
+  explicit RequestReader(const std::filesystem::path& path, RequestWords words = {},
                          std::uint64_t most_line = std::uint64_t{16} << 20);
 
   /// The next request; false at the end. Throws InputError naming the line for a line of another form, or one that is too long.
@@ -67,7 +73,7 @@ class RequestReader {
   bool next_line(std::string_view& line);
   std::filesystem::path name_;
   std::optional<LineReader> file_;  ///< empty for standard input
-  ReadId read_id_;                  ///< empty where ids are numbers
+  RequestWords words_;
   std::uint64_t most_line_;
   std::string text_;
   std::string buffer_;

@@ -23,7 +23,7 @@ AttackOptions attack_options(const CommandLine& line, Resources& resources) {
   if (line.has("requests")) {
     options.requests.emplace();
     const Reader store(line.positional(0), resources);
-    RequestReader reader(line.get<std::string>("requests"), id_reader(store));
+    RequestReader reader(line.get<std::string>("requests"), request_words(store));
     for (Request request; reader.next(request);) options.requests->push_back(request);
   }
   options.trials = line.get<Count>("trials").value;

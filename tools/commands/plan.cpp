@@ -172,9 +172,9 @@ struct RequestSample {
   std::uint64_t total = 0;
 };
 
-RequestSample read_requests(const std::string& file, std::uint64_t batch, const ReadId& read_id) {
+RequestSample read_requests(const std::string& file, std::uint64_t batch, const RequestWords& words) {
   RequestSample sample;
-  RequestReader reader(file, read_id);
+  RequestReader reader(file, words);
   for (Request request; reader.next(request); ++sample.total)
     if (sample.first.size() < batch) sample.first.push_back(request);
   return sample;
@@ -197,7 +197,7 @@ void print_calls(const CommandLine& line, const std::string& of,
 void print_rank_stream(const CommandLine& line, const Reader& reader) {
   const std::uint64_t batch = line.get<Count>("batch").value, ranks = line.get<Count>("ranks").value;
   if (batch == 0) throw UsageError("--batch must be at least 1");
-  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch, id_reader(reader));
+  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch, request_words(reader));
   const RankCalls calls = forecast_rank_batch(reader, requests.first, ranks);
   if (!line.common().json)
     return print_calls(line, "for each of " + counted(ranks, "rank"),
@@ -263,7 +263,7 @@ void print_levels(const StreamPlan& plan, std::ostream& out) {
 void print_stream(const CommandLine& line, Reader&& reader) {
   const std::uint64_t batch = line.get<Count>("batch").value;
   if (batch == 0) throw UsageError("--batch must be at least 1");
-  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch, id_reader(reader));
+  const RequestSample requests = read_requests(line.get<std::string>("requests"), batch, request_words(reader));
   const std::uint64_t batches = (requests.total + batch - 1) / batch;
   const std::string name = reader.path().string();
   const StreamForecast forecast = forecast_stream(std::move(reader), requests.first, batches);

@@ -46,7 +46,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
 /// How many training rows each batch of the file removes.
 std::vector<std::uint64_t> removed_rows(const CommandLine& line, const Reader& reader) {
   RemovedRows removed(reader, line.get<Count>("batch").value);
-  RequestReader requests(line.get<std::string>("requests"), id_reader(reader));
+  RequestReader requests(line.get<std::string>("requests"), request_words(reader));
   for (Request request; requests.next(request);) removed.take(request);
   return removed.of_batches();
 }

@@ -274,11 +274,12 @@ void serve(const CommandLine& line) {
         names.open(writer);
         note_purge(line, purge);
       });
+  const std::shared_ptr<const ClassWords> classes = request_words(writer).classes;
   const auto read_line = [&](std::string_view text, RequestFault& fault) {
     const std::shared_ptr<const NodeNames> present = names.get();
-    ReadId read_id;
-    if (present->given()) read_id = [&](std::string_view word) { return present->read(word); };
-    return parse_request(text, read_id, &fault);
+    RequestWords words{{}, classes};
+    if (present->given()) words.node = [&](std::string_view word) { return present->read(word); };
+    return parse_request(text, words, &fault);
   };
   HttpService service(writer.path(), intake, resources, std::move(calls), read_line, options);
   starting.reset();

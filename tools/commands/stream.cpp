@@ -93,14 +93,14 @@ constexpr std::uint64_t kRoomText = std::uint64_t{1} << 20;  // and bytes of the
 
 /// Lines as they come, where a batch ends when its first request has waited long enough.
 struct Arriving {
-  Arriving(const CommandLine& line, ReadId how, std::uint64_t most_bytes)
+  Arriving(const CommandLine& line, RequestWords means, std::uint64_t most_bytes)
       : feed(line.get<std::string>("requests"), line.get<bool>("follow"), most_bytes),
         every(read_duration("every", line.has("every") ? line.get<std::string>("every") : kDefaultEvery)),
-        read_id(std::move(how)),
+        words(std::move(means)),
         quarantine(line.has("quarantine") ? line.get<std::string>("quarantine") : "") {}
   LineFeed feed;
   std::chrono::milliseconds every;
-  ReadId read_id;
+  RequestWords words;
   Quarantine quarantine;
 };
 
@@ -162,7 +162,7 @@ Stream::Stream(CommandLine& line)
       writer_(line.positional(0), resources_, Ranks::world()),
       line_room_(reads_as_it_comes(line) ? reserve_line(resources_.memory()) : Reservation()),
       session_(writer_, options()),
-      meter_(line, writer_.names().given(),
+      meter_(line, request_words(writer_),
              line.get<bool>("measure-limit")
                  ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
                  : std::nullopt) {
@@ -172,9 +172,9 @@ Stream::Stream(CommandLine& line)
   if (!writer_.remark_on_ids().empty() && prints_private()) line.note(writer_.remark_on_ids());
   if (prints_private()) note_models_left_behind(line, session_.models_left_behind());
   if (line.has("every") || line.get<bool>("follow"))
-    arriving_.emplace(line, id_reader(writer_), most_line_bytes(resources_.memory()));
+    arriving_.emplace(line, request_words(writer_), most_line_bytes(resources_.memory()));
   else if (line.has("requests"))
-    reader_.emplace(line.get<std::string>("requests"), id_reader(writer_), most_line_bytes(resources_.memory()));
+    reader_.emplace(line.get<std::string>("requests"), request_words(writer_), most_line_bytes(resources_.memory()));
   if (line.has("rejected")) rejected_file_.emplace(line.get<std::string>("rejected"));
 }
 
@@ -392,7 +392,7 @@ void Stream::run_arriving() {
     }
     if (is_skipped_line(line)) continue;
     RequestFault fault;
-    std::optional<Request> request = parse_request(line, arriving.read_id, &fault);
+    std::optional<Request> request = parse_request(line, arriving.words, &fault);
     if (!request && !line_.has("quarantine"))
       throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()), text_of(fault, line),
                        fault.remedy);

@@ -12,12 +12,12 @@ namespace unweave {
 namespace {
 
 /// Requests of a file that can be read twice; 0 where that is not known.
-std::uint64_t count_requests(const std::string& file, bool names) {
+std::uint64_t count_requests(const std::string& file, RequestWords words) {
   std::error_code error;
   if (file == "-" || !std::filesystem::is_regular_file(file, error)) return 0;
   std::uint64_t count = 0;
   try {
-    RequestReader reader(file, names ? ReadId([](std::string_view) { return NodeWord(); }) : ReadId());
+    RequestReader reader(file, std::move(words));
     for (Request request; reader.next(request);) ++count;
   } catch (const InputError&) {
     return 0;  // which is told when its turn comes
@@ -27,11 +27,11 @@ std::uint64_t count_requests(const std::string& file, bool names) {
 
 }  // namespace
 
-StreamMeter::StreamMeter(const CommandLine& line, bool names, const std::optional<StreamLimit>& limit)
+StreamMeter::StreamMeter(const CommandLine& line, RequestWords words, const std::optional<StreamLimit>& limit)
     : limit_(limit),
       progress_(
           line.error(), line.shows_progress(), "stream",
-          line.shows_progress() && line.has("requests") ? count_requests(line.get<std::string>("requests"), names) : 0,
+          line.shows_progress() && line.has("requests") ? count_requests(line.get<std::string>("requests"), std::move(words)) : 0,
           "requests") {}
 
 StreamMeter::Batch StreamMeter::add(const UpdateReport& report, double seconds) {

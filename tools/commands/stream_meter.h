@@ -15,7 +15,7 @@ namespace unweave {
 class StreamMeter {
  public:
   /// `names`: the store has names for nodes. The requests of a file that can be read twice are counted for the progress.
-  StreamMeter(const CommandLine& line, bool names, const std::optional<StreamLimit>& limit);
+  StreamMeter(const CommandLine& line, RequestWords words, const std::optional<StreamLimit>& limit);
 
   struct Batch {
     double seconds = 0;

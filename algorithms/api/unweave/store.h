@@ -27,7 +27,7 @@
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/node_names.h"
 #include "storage/formats/manifest.h"
-#include "storage/input/node_id.h"
+#include "storage/input/request_reader.h"
 #include "storage/io/time_text.h"
 #include "unweave/models.h"
 #include "unweave/resources.h"
@@ -219,11 +219,11 @@ class Writer {
   std::unique_ptr<State> state_;
 };
 
-/// What words mean as ids, for readers of requests and lists of nodes; empty where ids are numbers. The store outlives it.
-[[nodiscard]] ReadId id_reader(const Reader& reader);
+/// What words of requests mean: nodes and classes by their names, where they have some. The store outlives it.
+[[nodiscard]] RequestWords request_words(const Reader& reader);
+[[nodiscard]] RequestWords request_words(const Writer& writer);
 /// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. Throws InputError, DataError.
 [[nodiscard]] std::vector<NodeId> read_nodes(const Reader& reader, const std::string& file);
-[[nodiscard]] ReadId id_reader(const Writer& writer);
 
 }  // namespace v0
 }  // namespace unweave

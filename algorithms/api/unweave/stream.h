@@ -53,9 +53,9 @@ struct DecidedBatch {
   bool refused = false;                     ///< StreamOptions::strict refuses it
 };
 
-/// The request that a line says, as a file of requests has it. `read_id`: what words for nodes mean, of a store with names
-/// (id_reader()). Throws UsageError that says what a request may look like.
-[[nodiscard]] Request request_of_line(std::string_view line, const ReadId& read_id = {});
+/// The request that a line says, as a file of requests has it. `words`: what names mean in the store (request_words()). Throws
+/// UsageError that says what a request may look like.
+[[nodiscard]] Request request_of_line(std::string_view line, const RequestWords& words = {});
 
 struct StreamOptions {
   StreamMode mode{};            ///< exact unless r_max is above 0

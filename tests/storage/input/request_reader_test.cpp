@@ -136,10 +136,33 @@ TEST_SUITE("unit") {
       CHECK(text_of(fault, one.line) == "not a request: '" + printable(one.line) + "': " + fault.what);
     }
     RequestFault fault;
-    CHECK_FALSE(parse_request(
-                    "node", [](std::string_view) { return NodeWord(); }, &fault)
-                    .has_value());
+    CHECK_FALSE(parse_request("node", {[](std::string_view) { return NodeWord(); }, nullptr}, &fault).has_value());
     CHECK(fault.what == "the node is missing");
+  }
+
+  TEST_CASE("a class is asked for by its name, and by its number where that can be no name") {
+    const auto value_of = [](std::vector<std::string> names, std::string_view class_word) {
+      const RequestWords words{{}, std::make_shared<const ClassWords>(names)};
+      RequestFault fault;
+      const std::optional<Request> request =
+          parse_request("set-label 3 " + std::string(class_word) + " id=a", words, &fault);
+      return request ? request->value : fault.what;
+    };
+    const std::vector<std::string> words{"cat", "big \"dog\", brown"}, numbers{"7", "0", "other"};
+    CHECK(value_of(words, "cat") == "0");
+    CHECK(value_of(words, "\"cat\"") == "0");
+    CHECK(value_of(words, "\"big \"\"dog\"\", brown\"") == "1");
+    CHECK(value_of(words, "1") == "1");
+    CHECK(value_of(words, "none") == "none");
+    CHECK(value_of(words, "cow") == "'cow' is none of the classes 'cat', 'big \"dog\", brown'");
+    CHECK(value_of(words, "Cat").ends_with(" (did you mean 'cat'?)"));
+    CHECK(value_of(words, "\"1\"").starts_with("'\"1\"' is none of the classes"));
+    // A number may be a name there, which the store tells (number-or-name); in quotes it is one, behind # it is none.
+    CHECK(value_of(numbers, "0") == "0");
+    CHECK(value_of(numbers, "\"0\"") == "#1");
+    CHECK(value_of(numbers, "#0") == "#0");
+    CHECK(value_of(numbers, "other") == "#2");
+    CHECK(value_of({}, "cat") == "'cat' is no class");
   }
 }
 

@@ -138,7 +138,7 @@ py::list audit(Machine& machine, const py::object& progress, const Path& store, 
   run(machine, progress, [&] {
     if (lines) {
       const Reader reader(store, machine.resources());
-      how.requests = requests_of(*lines, id_reader(reader));
+      how.requests = requests_of(*lines, request_words(reader));
     }
     attacks = plan_attacks(store, selection, how, machine.resources());
     how.confidence = 1 - miss / static_cast<double>(attacks.size());
@@ -168,7 +168,7 @@ py::dict plan_stream(Machine& machine, const py::object& progress, const Path& s
   StreamForecast forecast;
   run(machine, progress, [&] {
     Reader reader(store, machine.resources());
-    const std::vector<Request> read = requests_of(first, id_reader(reader));
+    const std::vector<Request> read = requests_of(first, request_words(reader));
     forecast = forecast_stream(std::move(reader), read, batches);
   });
   return dict_of(forecast, batches);

@@ -17,12 +17,12 @@
 
 namespace unweave::python {
 
-std::vector<Request> requests_of(const std::vector<std::string>& lines, const ReadId& read_id) {
+std::vector<Request> requests_of(const std::vector<std::string>& lines, const RequestWords& words) {
   std::vector<Request> requests;
   requests.reserve(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     try {
-      requests.push_back(request_of_line(lines[i], read_id));
+      requests.push_back(request_of_line(lines[i], words));
     } catch (const UsageError& error) {
       throw UsageError("request " + std::to_string(i) + ": " + error.message());
     }
@@ -69,6 +69,7 @@ class Stream {
     how.changes = taken_or(options, "changes", Path());
     run(*machine_, progress, [&] {
       writer_.emplace(store, machine_->resources());
+      words_ = request_words(*writer_);
       session_.emplace(*writer_, std::move(how));
     });
   }
@@ -94,6 +95,8 @@ class Stream {
     static_cast<void>(open());
     return writer_->names().given();
   }
+  /// Whether its classes have.
+  [[nodiscard]] bool named_classes() const { return words_.classes->given(); }
   /// As send(), with words as users write them.
   py::dict send_names(const std::vector<std::string>& kinds, const std::vector<std::string>& u,
                       const std::vector<std::string>& v) {
@@ -115,7 +118,7 @@ class Stream {
   /// Requests as lines of a file of requests.
   py::dict send_lines(const std::vector<std::string>& lines) {
     static_cast<void>(open());
-    return send(requests_of(lines, id_reader(*writer_)));
+    return send(requests_of(lines, words_));
   }
   py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
     const RequestKind what = kind_named(kind);
@@ -176,6 +179,7 @@ class Stream {
 
   std::shared_ptr<Machine> machine_;
   std::optional<Writer> writer_;
+  RequestWords words_;  ///< which ask the writer
   std::optional<StreamSession> session_;
   std::uint64_t batches_ = 0;
 };
@@ -192,6 +196,7 @@ void define_stream(py::module_& module) {
       .def("send_expired", &Stream::send_expired)
       .def("send_names", &Stream::send_names)
       .def("named", &Stream::named)
+      .def("named_classes", &Stream::named_classes)
       .def("close", &Stream::close)
       .def("abandon", &Stream::abandon)
       .def("accuracies", &Stream::accuracies);

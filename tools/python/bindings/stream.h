@@ -11,7 +11,7 @@
 namespace unweave::python {
 
 /// Requests as lines of a file of requests. Throws UsageError that tells the number of one that is none.
-[[nodiscard]] std::vector<Request> requests_of(const std::vector<std::string>& lines, const ReadId& read_id);
+[[nodiscard]] std::vector<Request> requests_of(const std::vector<std::string>& lines, const RequestWords& words);
 
 /// Adds the class Stream to the module.
 void define_stream(pybind11::module_& module);

@@ -60,8 +60,10 @@ def test_they_outlive_requests_and_a_purge(named):
     other = int(np.flatnonzero(labels == "dog")[-1])
     with made.stream("exact") as stream:
         assert stream.send([("set-label", 6, "dog"), ("node", 3), ("set-label", 8, "none"), ("set-label", other, 0)]).applied == 4
-        with pytest.raises(unweave.UsageError, match="'cow' is none of the classes 'cat', 'dog'"):
-            stream.send([("set-label", 6, "cow")])
+        for words in (("set-label", 6, "cow"), "set-label 6 cow"):
+            with pytest.raises(unweave.UsageError, match="'\"?cow\"?' is none of the classes 'cat', 'dog'"):
+                stream.send([words])
+        assert stream.send(["set-label 6 cat", "set-label 6 \"dog\""]).statuses == ["applied", "applied"]
     labels = labels.copy()
     labels[[6, 3, 8, other]] = "dog", None, None, "cat"
     assert np.array_equal(made.labels(), labels)
@@ -131,11 +133,17 @@ def test_labels_of_pandas_and_lists(sample, texts, tmp_path):
 
 @pytest.mark.parametrize("labels, classes, said", [
     (["a", "b"], ["a"], "'b' is none of the classes 'a'"), (["a", 3], None, "element 1 is 3 among texts"), (["a", "b"], 2, "a number, and the labels are names"),
-    ([0, 1], ["1", "2"], "a number may be a name"), (["a", "-1"], None, "stands for no class"), ([0, 1], ["a"], "label 1"), ([0, 1], 1.5, "neither a number nor a list")])
+    ([0, 1], ["1", "2"], "a number may be a name"), (["a", "-1"], None, "stands for no class"),
+    (["a", "None"], None, "element 1: the text 'None' may be the name of a class, or what a missing value has become"), (["<NA>", "a"], None, "element 0"), ([0, 1], ["a"], "label 1"), ([0, 1], 1.5, "neither a number nor a list")])
 def test_what_cannot_be_meant_is_refused(tmp_path, labels, classes, said):
     with pytest.raises((ValueError, TypeError), match=said) as error:
         unweave.import_store(tmp_path / "bad", np.array([[0], [1]]), labels=labels, classes=classes)
     assert isinstance(error.value, unweave.Error) and not (tmp_path / "bad").exists()
+
+
+def test_a_class_may_be_called_none_where_that_is_said(tmp_path):
+    made = unweave.import_store(tmp_path / "s", np.array([[0], [1]]), labels=["a", "None"], classes=["None", "a"])
+    assert made.class_names() == ["None", "a"] and made.labels().tolist() == ["a", "None"]
 
 
 def test_names_of_classes_have_an_order(sample, texts, tmp_path):

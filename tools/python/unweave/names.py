@@ -159,10 +159,18 @@ def class_names_of(classes: Any) -> list[str]:
     return [str(name) for name in names]
 
 
+# What str() makes of missing values.
+_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT")
+
+
 def class_codes(texts: Sequence[str | None], names: Sequence[str] | None, name: str = "labels") -> tuple[np.ndarray, list[str]]:
     """Numbers of classes by their names, -1 for a missing one, and all names: those that are given, else those that occur, sorted."""
     if names is None:
         names = sorted({text for text in texts if text})
+        lost = next((one for one in names if one in _MISSING_AS_TEXT), None)
+        if lost is not None:
+            raise UsageError(f"{name}: element {list(texts).index(lost)}: the text {lost!r} may be the name of a class, or what a missing value has become "
+                             f"as a text; give None for nodes without a class, or say by classes=[...] that it is one", [name, "classes"])
     numbers = {one: number for number, one in enumerate(names)}
     codes = np.full(len(texts), -1, np.int64)
     for place, text in enumerate(texts):

@@ -97,16 +97,6 @@ def batch_of(requests: Iterable[Request]) -> list[Request]:
     return checked
 
 
-def _class_number(request: Any, class_names: Sequence[str] | None) -> Any:
-    """A request that sets a label by the name of the class, with its number."""
-    if class_names is None or str(request[0]) != "set-label" or len(request) < 3 or not isinstance(request[2], str) or request[2] == "none":
-        return request
-    if request[2] not in class_names:
-        raise UsageError(f"{request!r}: {request[2]!r} is none of the classes {', '.join(map(repr, class_names[:10]))}{', ..' if len(class_names) > 10 else ''}")
-    mark = "#" if any(is_digits(name.lstrip("-")) for name in class_names) else ""  # where a bare number might be a name
-    return (*request[:2], f"{mark}{list(class_names).index(request[2])}", *request[3:])
-
-
 def _nodes_end(request: Sequence[Any]) -> int:
     """Where the nodes of a tuple end, which begin at 1."""
     return 3 if str(request[0]).endswith("edge") or request[0] == "set-weight" else 2
@@ -130,12 +120,17 @@ def quoted(name: str) -> str:
     """A name of a node as one word of a line; "#17" is the number of one. A ValueError for what is neither: no name begins with #."""
     if name.startswith("#"):
         return f"#{whole_id(name[1:])}"
-    return '"' + name.replace('"', '""') + '"'
+    return _in_quotes(name)
 
 
-def line_of(request: Any, named: bool, class_names: Sequence[str] | None = None, are_names: bool = False) -> str:
-    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark."""
-    request = _class_number(request, class_names)
+def _in_quotes(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def line_of(request: Any, named: bool, named_classes: bool = False, are_names: bool = False) -> str:
+    """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark,
+    and where classes have, a text is a name, in quotes."""
+    sets_class = named_classes and str(request[0]) == "set-label"
     nodes = _nodes_end(request)
 
     def node(part: Any) -> str:
@@ -148,7 +143,8 @@ def line_of(request: Any, named: bool, class_names: Sequence[str] | None = None,
     words = []
     for place, part in enumerate(request):
         if not 0 < place < nodes:
-            words.append(_word(request, part))
+            is_class = sets_class and place == nodes and isinstance(part, str) and part != "none"
+            words.append(_in_quotes(part) if is_class else _word(request, part))
             continue
         try:
             words.append(node(part))

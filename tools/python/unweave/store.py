@@ -476,7 +476,7 @@ class Store:
         info = self.info()
         if info.ids_are == "names":
             self._require_one_meaning(checked)
-        return [request if isinstance(request, str) else line_of(request, info.named is not None, info.class_names, info.ids_are == "names")
+        return [request if isinstance(request, str) else line_of(request, info.named is not None, bool(info.class_names), info.ids_are == "names")
                 for request in checked]
 
     # Removals

@@ -40,20 +40,12 @@ class Stream:
         followers = [options, *options.get("more_models", [])]
         self._model = ", ".join(filter(None, (one.get("name") or one.get("solver") for one in followers)))
         self._native = _native.Stream(store._machine, store._watcher(), store.path, options)
-        self._class_names: list[str] | None = None
-        self._asked_classes = False
         self._are_names: bool | None = None
         self._count: int | None = None
 
     def __repr__(self) -> str:
         model = f", model {self._model!r}" if self._model else ""
         return f"<unweave.Stream to {str(self._store.path)!r}{model}, {self._batches} batches sent, {'closed' if self._closed else 'open'}>"
-
-    def _classes(self) -> list[str] | None:
-        """Names of the classes, which stay as long as the store is open."""
-        if not self._asked_classes:
-            self._class_names, self._asked_classes = self._store.class_names(), True
-        return self._class_names
 
     def _sent(self, outcome: dict[str, Any]) -> Record:
         self._batches += 1
@@ -89,7 +81,9 @@ class Stream:
             self._store._require_one_meaning(requests)
         # Lines are read as those of a file: what is a number, and what parts words, is said in one place.
         if any(isinstance(request, str) or has_id(request) or has_value(request) for request in requests):
-            return self._sent(self._native.send_lines([request if isinstance(request, str) else line_of(request, named, self._classes(), are_names) for request in requests]))
+            named_classes = self._native.named_classes()
+            return self._sent(self._native.send_lines([request if isinstance(request, str) else line_of(request, named, named_classes, are_names)
+                                                       for request in requests]))
         kinds: list[str] = []
         u: list[Any] = []
         v: list[Any] = []
