@@ -319,6 +319,15 @@ RequestWords words_of(const LiveStore& store, ReadId node) {
 
 }  // namespace
 
+OpenedModel open_with_model(const std::filesystem::path& store, const ModelSelection& selection, Resources& resources) {
+  for (;;) {
+    OpenedModel opened{read_model(store, selection), Reader(store, resources)};
+    if (opened.model.facts().sequence <= opened.reader.acknowledged()) return opened;
+    // Where nobody has released it since, something else is wrong, and another reading says the same.
+    if (read_model(store, selection).certificate() == opened.model.certificate()) return opened;
+  }
+}
+
 RequestWords request_words(const Reader& reader) {
   return words_of(Internals::store(reader), id_reader(reader));
 }

@@ -225,16 +225,20 @@ void run_export(CommandLine& line) {
 
   StepProgress progress(line.error(), line.shows_progress());
   Resources resources({line.common().memory_bytes}, &progress);
-  const std::optional<StoredModel> model =
-      line.has("model") ? std::optional(read_model(line.positional(0), model_selection(line))) : std::nullopt;
-  const Reader reader(line.positional(0), resources);
+  std::optional<OpenedModel> opened;
+  std::optional<Reader> alone;
+  if (line.has("model"))
+    opened.emplace(open_with_model(line.positional(0), model_selection(line), resources));
+  else
+    alone.emplace(line.positional(0), resources);
+  const Reader& reader = opened ? opened->reader : *alone;
   check_node_numbers(line, reader.names(), {"ids", "edges", "train"});
   std::optional<std::vector<NodeId>> nodes;
   if (line.has("nodes")) nodes = read_nodes(reader, line.get<std::string>("nodes"));
-  if (model) {
+  if (opened) {
     // The weights, and beside them the line that says what is claimed of them: both may be given away.
-    export_model(*model, npy_target(line, "model"));
-    note_state(line, *model, reader);
+    export_model(opened->model, npy_target(line, "model"));
+    note_state(line, opened->model, reader);
   }
   if (line.has("embeddings")) export_rows(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);

@@ -198,8 +198,9 @@ void run_predict(CommandLine& line) {
   check_options(line);
 
   Resources resources({line.common().memory_bytes});
-  const StoredModel model = read_model(line.positional(0), model_selection(line));
-  const Reader reader(line.positional(0), resources);
+  const OpenedModel opened = open_with_model(line.positional(0), model_selection(line), resources);
+  const StoredModel& model = opened.model;
+  const Reader& reader = opened.reader;
   if (!line.has("embeddings")) require_propagation(reader, model);
   check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);

@@ -402,8 +402,9 @@ struct HttpService::Impl {
       ModelSelection selection;
       selection.name = query_member(call.head.target, "model");
       const Intake::Reading reading(intake, [&] { return transport.ends(); });
-      const StoredModel model = read_model(store, selection);
-      const Reader reader(store, resources);
+      const OpenedModel opened = open_with_model(store, selection, resources);
+      const StoredModel& model = opened.model;
+      const Reader& reader = opened.reader;
       const std::vector<NodeId> nodes = read_nodes(query_member(call.head.target, "nodes").value_or(""), reader);
       if (nodes.empty() || nodes.size() > kMostPredicted)
         return error_of("nodes=1,2,3 is needed: up to 10,000 nodes", kBadRequest);

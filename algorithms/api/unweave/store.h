@@ -219,6 +219,16 @@ class Writer {
   std::unique_ptr<State> state_;
 };
 
+/// A model and its store, read one after the other.
+struct OpenedModel {
+  StoredModel model;
+  Reader reader;
+};
+/// Both as they are at one time: they are read once more where a purge has come between, which numbers requests anew. Throws what
+/// read_model() and Reader throw.
+[[nodiscard]] OpenedModel open_with_model(const std::filesystem::path& store, const ModelSelection& selection,
+                                          Resources& resources);
+
 /// What words of requests mean: nodes and classes by their names, where they have some. The store outlives it.
 [[nodiscard]] RequestWords request_words(const Reader& reader);
 [[nodiscard]] RequestWords request_words(const Writer& writer);

@@ -90,7 +90,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
     TileReport report;
     run(machine, progress, [&] {
       report = propagate_tiles(*reader, spec, *choice);
-      reader.reset();
+      opened.reset();
     });
     return watch.added_to(dict_of(report));
   }
@@ -319,19 +319,21 @@ py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, c
 /// Ids and, as asked for, classes, margins or probabilities of nodes, and how many nodes are left out.
 py::dict predict(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                  const Ids& nodes, const std::string& what) {
-  const StoredModel model = read_model(store, model_selection(selection));
-  const std::size_t classes = model.facts().classes;
-  const Head head = model.facts().head;
-  std::optional<Reader> reader;
+  std::optional<OpenedModel> opened;
   std::optional<std::vector<NodeId>> wanted;
   std::size_t rows = 0, missing = 0;
   run_whole(machine, [&] {
-    reader.emplace(store, machine.resources());
-    require_propagation(*reader, model);
-    wanted = node_ids(nodes, reader->nodes());
-    rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(*reader));
-    if (!wanted) missing = static_cast<std::size_t>(reader->nodes()) - rows;
+    const auto& [model, reader] =
+        opened.emplace(open_with_model(store, model_selection(selection), machine.resources()));
+    require_propagation(reader, model);
+    wanted = node_ids(nodes, reader.nodes());
+    rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(reader));
+    if (!wanted) missing = static_cast<std::size_t>(reader.nodes()) - rows;
   });
+  const StoredModel& model = opened->model;
+  const Reader& reader = opened->reader;
+  const std::size_t classes = model.facts().classes;
+  const Head head = model.facts().head;
   py::array_t<std::int64_t> ids(static_cast<py::ssize_t>(rows)), said;
   py::array_t<double> scores;
   if (what == "classes")
@@ -343,7 +345,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   double* const to_scores = what == "classes" ? nullptr : scores.mutable_data();
   run(machine, progress, [&] {
     std::size_t row = 0;
-    score_nodes(*reader, model, wanted, [&](std::span<const std::int64_t> some, std::span<double> margins) {
+    score_nodes(reader, model, wanted, [&](std::span<const std::int64_t> some, std::span<double> margins) {
       for (std::size_t i = 0; i < some.size(); ++i, ++row) {
         double* const one = margins.data() + i * classes;
         to_ids[row] = some[i];
