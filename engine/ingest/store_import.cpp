@@ -261,7 +261,8 @@ class Import {
   ImportReport build() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
     if (options_.ids) read_names();
-    if (options_.replay) replayed_ = removed_nodes(*options_.replay, {read_id_, std::make_shared<const ClassWords>(options_.class_names)});
+    if (options_.replay)
+      replayed_ = removed_nodes(*options_.replay, {read_id_, std::make_shared<const ClassWords>(options_.class_names)});
     std::unique_ptr<FeatureReader> features;
     if (options_.features) {
       features = open_rows();

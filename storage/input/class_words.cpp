@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "storage/formats/class_names.h"
+#include "storage/input/line_reader.h"
 #include "storage/input/quoted_word.h"
-#include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 
 namespace unweave {

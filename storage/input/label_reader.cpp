@@ -151,7 +151,8 @@ class TextLabels final : public LabelReader {
  private:
   /// Where classes have names, one of them is no header, and what is nearly one is a mistake.
   bool is_header(std::string_view line) {
-    if (lines_.header() != Header::yes && names_.given() && (find(line) || !names_.nearest(text_).empty())) return false;
+    if (lines_.header() != Header::yes && names_.given() && (find(line) || !names_.nearest(text_).empty()))
+      return false;
     if (!lines_.skips_header(line)) return false;
     header_ = line;
     return true;
@@ -251,7 +252,7 @@ class TextLabels final : public LabelReader {
   std::uint64_t classes_;
   EmptyLine empty_line_;
   bool is_first_ = true, may_be_header_ = false;
-  bool has_numbers_ = false;             ///< labels that are numbers, so that words are no classes
+  bool has_numbers_ = false;  ///< labels that are numbers, so that words are no classes
   ClassWords names_;
   std::string text_, header_;
   std::uint64_t first_empty_ = 0;  // line of the first empty line where it is a mistake, except at the end of the file

@@ -29,10 +29,11 @@ std::uint64_t count_requests(const std::string& file, RequestWords words) {
 
 StreamMeter::StreamMeter(const CommandLine& line, RequestWords words, const std::optional<StreamLimit>& limit)
     : limit_(limit),
-      progress_(
-          line.error(), line.shows_progress(), "stream",
-          line.shows_progress() && line.has("requests") ? count_requests(line.get<std::string>("requests"), std::move(words)) : 0,
-          "requests") {}
+      progress_(line.error(), line.shows_progress(), "stream",
+                line.shows_progress() && line.has("requests")
+                    ? count_requests(line.get<std::string>("requests"), std::move(words))
+                    : 0,
+                "requests") {}
 
 StreamMeter::Batch StreamMeter::add(const UpdateReport& report, double seconds) {
   Batch batch{seconds, {}};

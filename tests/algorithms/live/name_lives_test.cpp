@@ -121,7 +121,8 @@ class HeardStore {
     std::vector<Request> requests;
     for (const std::string& line : lines)
       requests.push_back(
-          parse_request(line, [&](std::string_view word) { return (early ? *early_ : present).read(word); }).value());
+          parse_request(line, {[&](std::string_view word) { return (early ? *early_ : present).read(word); }, nullptr})
+              .value());
     const BatchReport report = live_->apply(requests, live_->resolve(requests), {},
                                             random_() % 2 == 0 ? LastLevel::at_once : LastLevel::deferred);
     std::string told;

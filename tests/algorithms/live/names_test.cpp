@@ -62,7 +62,7 @@ std::string send(LiveStore& live, const std::vector<std::string>& lines) {
   const NodeNames& names = live.contents().order().names();
   std::vector<Request> requests;
   for (const std::string& line : lines)
-    requests.push_back(parse_request(line, [&](std::string_view word) { return names.read(word); }).value());
+    requests.push_back(parse_request(line, {[&](std::string_view word) { return names.read(word); }, nullptr}).value());
   const BatchReport report = live.apply(requests, live.resolve(requests), {});
   std::string text;
   for (const RequestStatus status : report.changes.statuses)
@@ -296,7 +296,8 @@ TEST_SUITE("unit") {
     const TempDir dir;
     write_four(dir / "s");
     const auto read = [](const LiveStore& live, const std::string& line) {
-      return parse_request(line, [&](std::string_view word) { return live.contents().order().names().read(word); })
+      return parse_request(line,
+                           {[&](std::string_view word) { return live.contents().order().names().read(word); }, nullptr})
           .value();
     };
     std::string digest;

@@ -231,7 +231,7 @@ TEST_SUITE("unit") {
                     static_cast<void>(read_node_ids({write_file(dir / "l", "bob\nzoe\n"), {}}, 4, read_id));
                   }),
                   {"line 2", "'zoe'"});
-    RequestReader reader(write_file(dir / "r", "edge ann,\tbob\nnode zoe\nnode\n"), read_id);
+    RequestReader reader(write_file(dir / "r", "edge ann,\tbob\nnode zoe\nnode\n"), {read_id, nullptr});
     Request request;
     CHECK(reader.next(request));
     Request by_names{RequestKind::remove_edge, 0, 1};

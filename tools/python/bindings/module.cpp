@@ -90,7 +90,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
     TileReport report;
     run(machine, progress, [&] {
       report = propagate_tiles(*reader, spec, *choice);
-      opened.reset();
+      reader.reset();
     });
     return watch.added_to(dict_of(report));
   }
@@ -357,7 +357,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
         std::copy_n(one, classes, to_scores + row * classes);
       }
     });
-    reader.reset();
+    opened.reset();
   });
   py::dict out;
   out["ids"] = ids;
