@@ -82,7 +82,7 @@ std::vector<StoredModel> read_at_rest(const std::filesystem::path& store, const 
   try {
     std::vector<StoredModel> models = read();
     if (all_certified(models)) return models;
-  } catch (const UsageError&) {  // of the second reading it is told
+  } catch (const UsageError&) {  // the second reading tells it
   }
   require_no_writer(store);
   try {

@@ -32,7 +32,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"weight-outside", "the store was declared to have smaller weights, or none"},
     {"same-weight", "the edge has this weight already"},
     {"other-expiry", "its time had come, and a later request has set another or none"},
-    {"number-or-name", "a class has a number as its name; #1 is class number 1, \"1\" a name"},
+    {"number-or-name", "a class has a number as its name; #1 is a number, \"1\" a name"},
 }};
 
 std::string_view name_of(RequestStatus status) {
