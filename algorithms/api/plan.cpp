@@ -19,6 +19,7 @@
 #include "engine/ranks/planned_ranks.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/memory_shares.h"
+#include "engine/resources/watcher.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
@@ -175,8 +176,19 @@ std::string solvers_with_forecast() {
   return solvers_with([](const SolverEntry& entry) { return entry.plan != nullptr || entry.needs != nullptr; });
 }
 
+namespace {
+
+SolverTrial tried(const Reader& reader, std::string_view solver, const SolverOptions& options, std::size_t removed) {
+  const LiveStore& store = Internals::store(reader);
+  const WatchedBy watched(Internals::resources(reader).meter());
+  return try_solver(store, Internals::resources(reader).memory(), solver, options, store.embedding().spec().weights,
+                    removed);
+}
+
+}  // namespace
+
 UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
-                                       LambdaChoice lambda) {
+                                       LambdaChoice lambda, std::size_t removed) {
   const LiveStore& store = Internals::store(reader);
   if (lambda == LambdaChoice::by_validation)
     throw UsageError(option("lambda", "auto") + " is for train: plan trains nothing; give a number");
@@ -203,8 +215,7 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   else if (entry.plan != nullptr)
     forecast.answer = entry.plan(task);
   else
-    throw UsageError("what " + std::string(solver) + " costs depends on the data; plan knows " +
-                     solvers_with_forecast());
+    forecast.answer = tried(reader, solver, chosen, removed);
   return forecast;
 }
 

@@ -13,6 +13,7 @@
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/plan_unlearning.h"
 #include "tools/commands/propagation_options.h"
@@ -386,11 +387,12 @@ void run_plan(CommandLine& line) {
       "requests of a solver, beside what there is; changes nothing. Exit code 3: cannot fit.\n"
       "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates\n"
       "that `unweave doctor` shows and from the page cache. The first batch of a stream stands for all. What a solver\n"
-      "needs follows from public numbers. A purge takes this disk at most, and trains models that it keeps as said.",
+      "costs follows from public numbers, or from a trial on some of the rows. A purge takes this disk at most, and trains models that it keeps as said.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
-      "  unweave plan demo/debian.store --solver langevin --epsilon 1");
+      "  unweave plan demo/debian.store --solver langevin --epsilon 1\n"
+      "  unweave plan demo/debian.store --solver exact");
   add_propagation_options(line);
   auto add = line.options().add_options();
   add("exact", po::bool_switch(), "count the rows of a propagation");
@@ -403,14 +405,15 @@ void run_plan(CommandLine& line) {
   if (!line.parse()) return;
   refuse_mixed_options(line);
 
-  Resources resources({line.common().memory_bytes});
+  StepProgress progress(line.error(), line.shows_progress());
+  Resources resources({line.common().memory_bytes}, &progress);
   Reader reader(line.positional(0), resources);
   if (line.has("ranks") && line.has("solver"))
     print_rank_training(line, reader);
   else if (line.has("ranks") && line.has("requests"))
     print_rank_stream(line, reader);
   else if (line.has("solver"))
-    print_unlearning(line, reader);
+    print_unlearning(line, reader, progress);
   else if (line.get<bool>("purge"))
     print_purge(line, reader);
   else if (line.has("requests"))

@@ -193,25 +193,55 @@ void print_files(const CommandLine& line, const std::string& solver, const Reade
   if (needs.makes_files) require_disk(reader, needs);
 }
 
+/// What the solver costs on these rows, and in all where requests are given: `batches` of them, or 0.
+void print_trial(const CommandLine& line, const std::string& solver, const UnlearningForecast& forecast,
+                 const SolverTrial& trial, std::size_t batches) {
+  const double stream = batches == 0 ? 0 : trial.batch.seconds + static_cast<double>(batches - 1) * trial.later_batch.seconds;
+  if (line.common().json) {
+    const auto cost = [](const SolverCost& of) { return Json{{"passes", of.passes}, {"seconds", of.seconds}}; };
+    Json json = {{"solver", solver},
+                 {"rows", forecast.rows},
+                 {"rows_tried", trial.rows},
+                 {"training", cost(trial.training)},
+                 {"batch", cost(trial.batch)},
+                 {"later_batch", cost(trial.later_batch)}};
+    if (batches > 0) json["stream"] = {{"batches", batches}, {"seconds", stream}};
+    return write_json_line(line.out(), json);
+  }
+  Table table({solver, "readings of the rows", "seconds, about"});
+  const auto add = [&](const std::string& what, const SolverCost& of) {
+    table.add_row({what, std::to_string(of.passes), number_text(of.seconds, 2)});
+  };
+  add("training", trial.training);
+  add("a batch by itself", trial.batch);
+  add("a later batch of a stream", trial.later_batch);
+  if (batches > 0) table.add_row({"the requests, " + count_text(batches) + (batches == 1 ? " batch" : " batches"), "", number_text(stream, 2)});
+  table.print(line.out());
+  line.out() << "tried on " << count_text(trial.rows) << " of " << counted(forecast.rows, "training row")
+             << "; embeddings follow before, which --requests without --solver estimates\n";
+}
+
 }  // namespace
 
 void add_unlearning_options(CommandLine& line) {
   line.set_choices("solver", solver_choices());
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      ("estimate what requests of " + solvers_with_forecast() +
-       " cost; with the options of `train --help`: --head .. --set")
+      ("estimate what requests cost: of " + solvers_with_forecast() +
+       " from public numbers, of the others by a trial on up to 8,192 rows; with the options of `train --help`: --head .. --set")
           .c_str());
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
   add_solver_options(line, false);
 }
 
-void print_unlearning(const CommandLine& line, const Reader& reader) {
+void print_unlearning(const CommandLine& line, const Reader& reader, StepProgress& progress) {
   const std::string& solver = line.get<std::string>("solver");
+  const std::uint64_t removed = line.get<Count>("removed").value;
   const UnlearningForecast forecast =
-      forecast_unlearning(reader, solver, read_solver_options(line, solver), lambda_choice(line));
+      forecast_unlearning(reader, solver, read_solver_options(line, solver), lambda_choice(line), removed);
+  progress.finish();
   const std::size_t rows = forecast.rows;
-  if (const std::uint64_t removed = line.get<Count>("removed").value; removed == 0 || removed > rows)
+  if (removed == 0 || removed > rows)
     throw UsageError("--removed must lie from 1 to the " + std::to_string(rows) + " training rows");
   if (const auto* const needs = std::get_if<TrainingNeeds>(&forecast.answer)) {
     for (const char* const option : {"removed", "requests"})
@@ -220,6 +250,9 @@ void print_unlearning(const CommandLine& line, const Reader& reader) {
                          ": its vectors are made at training");
     return print_files(line, solver, reader, *needs, forecast.disk_free_bytes);
   }
+  if (const auto* const trial = std::get_if<SolverTrial>(&forecast.answer))
+    return print_trial(line, solver, forecast, *trial,
+                       line.has("requests") ? removed_rows(line, reader).size() : 0);
   const double epsilon = forecast.options->epsilon;
   Printer printer(line, std::get<UnlearningPlan>(forecast.answer));
   printer.constants(solver);

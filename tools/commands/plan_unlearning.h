@@ -2,12 +2,14 @@
 #pragma once
 
 #include "tools/cli/command.h"
+#include "tools/cli/step_progress.h"
 #include "unweave/plan.h"
 
 namespace unweave {
 
 /// --solver, --removed and the options of a learner.
 void add_unlearning_options(CommandLine& line);
-void print_unlearning(const CommandLine& line, const Reader& reader);
+/// `progress` shows a trial, and ends before anything is printed.
+void print_unlearning(const CommandLine& line, const Reader& reader, StepProgress& progress);
 
 }  // namespace unweave

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "algorithms/evaluation/solver_trial.h"
 #include "algorithms/learning/rank_passes.h"
 #include "algorithms/live/rank_plan.h"
 #include "algorithms/maintenance/purge_plan.h"
@@ -113,22 +114,23 @@ struct PurgeForecast {
 
 [[nodiscard]] PurgeForecast forecast_purge(const Reader& reader, const PurgeOptions& options);
 
-/// What requests to a solver cost, from public numbers alone.
+/// What requests to a solver cost: from public numbers alone, but for a trial.
 struct UnlearningForecast {
   std::size_t rows = 0;  ///< training rows of the store
-  /// A solver either has an account of its requests, or its training makes files.
-  std::variant<UnlearningPlan, TrainingNeeds> answer;
+  /// A solver has an account of its requests, or its training makes files, or what it costs depends on the data, on some of which it
+  /// was tried.
+  std::variant<UnlearningPlan, TrainingNeeds, SolverTrial> answer;
   std::uint64_t disk_free_bytes = 0;
   bool has_edges = false;                        ///< rows move with a removal, which is not in these figures
   std::shared_ptr<const SolverOptions> options;  ///< with lambda as it was chosen
 };
 
-/// Names of the solvers whose requests can be estimated, joined by commas.
+/// Names of the solvers that have an account of their requests or make files, joined by commas.
 [[nodiscard]] std::string solvers_with_forecast();
-/// Trains nothing. Throws UsageError for another solver, for options out of range, and for LambdaChoice::by_validation;
-/// DataError where there are no features or no labels.
+/// Keeps no model; solvers without an account are tried on some thousand rows, from which `removed` at a time leave. Throws UsageError
+/// for options out of range, and for LambdaChoice::by_validation; DataError where there are no features or no labels.
 [[nodiscard]] UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver,
-                                                     SolverOptions options, LambdaChoice lambda);
+                                                     SolverOptions options, LambdaChoice lambda, std::size_t removed);
 /// Throws ResourceError where a training would refuse for want of disk.
 void require_disk(const Reader& reader, const TrainingNeeds& needs);
 

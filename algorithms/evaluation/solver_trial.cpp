@@ -1,0 +1,110 @@
+// algorithms/evaluation/solver_trial.cpp - a training and two batches on evenly spaced rows.
+#include "algorithms/evaluation/solver_trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "algorithms/learning/network_pass.h"
+#include "algorithms/learning/training_set.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/models/model_record.h"
+#include "algorithms/models/training_rows.h"
+#include "algorithms/registry/registry.h"
+#include "algorithms/unlearning/noiseless_learning.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+constexpr std::size_t kFewestRows = 4;
+
+double seconds_of(const std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// `count` of the nodes, evenly spaced.
+std::vector<NodeId> spaced(const std::vector<NodeId>& nodes, std::size_t count) {
+  std::vector<NodeId> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(nodes[i * nodes.size() / count]);
+  return some;
+}
+
+TrainingSet rows_of(const LiveStore& store, const std::vector<double>& weights, const RowForm& form,
+                    std::span<const NodeId> nodes) {
+  const std::size_t width = store.embedding().row_width(weights);
+  TrainingSet set(form.features(width), store.manifest().classes, form);
+  std::vector<float> values(nodes.size() * set.features());
+  store.embedding().rows(nodes, weights, values.data());
+  spread_rows(values.data(), nodes.size(), set.features(), form);
+  std::vector<ClassId> labels;
+  for (const NodeId node : nodes) labels.push_back(static_cast<ClassId>(store.contents().label(node)));
+  set.append(nodes, values, labels);
+  return set;
+}
+
+/// Takes `count` rows out of a set, evenly spaced.
+BatchChange remove_some(TrainingSet& set, std::size_t count) {
+  BatchChange change(set.features(), set.classes(), set.form());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t at = i * set.size() / count;
+    change.removed.append(set.nodes()[at], set.row(at), set.labels()[at]);
+  }
+  change.only_edges = false;
+  set.apply(change);
+  return change;
+}
+
+}  // namespace
+
+SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view name,
+                       const SolverOptions& options, const std::vector<double>& weights, std::size_t removed,
+                       std::size_t most_rows) {
+  const std::vector<NodeId> nodes = training_nodes(store.contents());
+  if (nodes.size() < kFewestRows)
+    throw DataError(store.path().string() + ": has " + std::to_string(nodes.size()) +
+                    " training rows, too few for a trial");
+  ModelRecord record;
+  record.options = taken_options(name, options);
+  record.weights = weights;
+  stand_on(record, store.embedding().spec());
+  const RowForm form = form_of(record);
+
+  const std::size_t count = std::min(nodes.size(), std::max(most_rows, kFewestRows));
+  const Reservation memory =
+      budget.reserve(count * 2 * (form.features(store.embedding().row_width(weights)) * sizeof(float) + 16),
+                     "rows of a trial");
+  TrainingSet set = rows_of(store, weights, form, spaced(nodes, count));
+  const SolverEntry& entry = solver_entry(name);
+  Reservation layers;
+  if (!record.options.hidden.empty())
+    layers = reserve_passes(Network(shape_of(record.options, set)), set.size(), budget);
+  const Reservation working = entry.reserve(record.options, record.model, set, budget);
+  const std::unique_ptr<Solver> solver = entry.make(record.options, {static_cast<std::size_t>(working.bytes()), {}});
+
+  const double times = static_cast<double>(nodes.size()) / static_cast<double>(count);
+  const auto share = static_cast<std::size_t>(static_cast<double>(removed) / times);
+  const std::size_t leaving = std::clamp<std::size_t>(share, 1, count / kFewestRows);
+  const ApproximationError exact{};
+  const auto cost = [&](const auto& work) {
+    const auto start = std::chrono::steady_clock::now();
+    const StepReport report = work();
+    return SolverCost{report.passes, times * seconds_of(start)};
+  };
+  SolverTrial trial;
+  trial.rows = count;
+  Model model;
+  trial.training = cost([&] {
+    Fit fit = solver->fit(set, exact);
+    model = std::move(fit.model);
+    return std::move(fit.report);
+  });
+  for (SolverCost* const batch : {&trial.batch, &trial.later_batch}) {
+    const BatchChange change = remove_some(set, leaving);
+    *batch = cost([&] { return solver->absorb(model, set, change, exact); });
+  }
+  return trial;
+}
+
+}  // namespace unweave

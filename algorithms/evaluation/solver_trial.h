@@ -1,0 +1,37 @@
+// algorithms/evaluation/solver_trial.h - what a solver costs on the rows of a store, tried on some of them.
+//
+// How many readings of the rows a minimisation takes depends on the data (the spectrum of the Hessian), and hardly on how many
+// rows of one kind there are; the time of a reading is proportional to these.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/unlearning/options.h"
+#include "engine/resources/memory.h"
+
+namespace unweave {
+
+class LiveStore;
+
+/// What one training or batch takes.
+struct SolverCost {
+  int passes = 0;      ///< readings of the rows
+  double seconds = 0;  ///< on all rows: those of the trial, times what these are more
+};
+
+struct SolverTrial {
+  std::size_t rows = 0;        ///< on which it was tried
+  SolverCost training, batch;  ///< from nothing; the first batch after it
+  SolverCost later_batch;      ///< the next one, with what a stream's session keeps from batch to batch
+};
+
+/// Trains on up to `most_rows` of the present training rows, evenly spaced, and removes twice the share of them that `removed` rows
+/// are of all, one at least. Nothing is written. Throws DataError where there are fewer than four training rows, UsageError as the
+/// solver does, ResourceError; Cancelled.
+[[nodiscard]] SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
+                                     const SolverOptions& options, const std::vector<double>& weights,
+                                     std::size_t removed, std::size_t most_rows = 8192);
+
+}  // namespace unweave
