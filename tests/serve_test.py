@@ -390,9 +390,9 @@ def check_follow(program, folder):
 
 def check_names(program, folder):
     """A service knows names from its start: one that a request takes meanwhile means nobody from then on."""
-    names, store = ["ann", "bob", "cid", "dan"], folder / "named"
+    names, store = ["ann", "bob", "cid", "dan", '"eve, jr."'], folder / "named"
     for name, text in {"ids": "".join(f"{one}\n" for one in names), "edges": "ann bob\nbob cid\ncid dan\n",
-                       "x": "0.5 0\n0 0.5\n0.25 0\n0 0.25\n", "y": "0\n1\n0\n1\n"}.items():
+                       "x": "0.5 0\n0 0.5\n0.25 0\n0 0.25\n0.5 0.25\n", "y": "0\n1\n0\n1\n0\n"}.items():
         (folder / name).write_text(text)
     run(program, "import", store, "--edges", folder / "edges", "--ids", folder / "ids", "--features", folder / "x", "--labels", folder / "y",
         "--split", f"train={folder / 'ids'}")
@@ -417,6 +417,9 @@ def check_names(program, folder):
     check(predicted("%230") == (200, ["#0"]), predicted("%230"))
     check(decided("insert-edge dan ann", "feature ann", "insert-edge #0 bob") == (1, 2), service.batches)
     check(predicted("%230,bob") == (200, ["#0", "bob"]), predicted("%230,bob"))
+    for word in ("%230,%22bob%22", "%230,%22eve,%20jr.%22"):  # in quotes, as in a request
+        check(predicted(word) == (200, ["#0", word[7:-3].replace("%20", " ")]), predicted(word))
+    check("not closed" in str(predicted("%230,%22bob")[1]), predicted("%230,%22bob"))
     check(service.end() == 0, service.error)
 
 

@@ -13,6 +13,7 @@
 #include "engine/resources/memory_shares.h"
 #include "storage/formats/class_names.h"
 #include "storage/input/line_reader.h"
+#include "storage/input/quoted_word.h"
 #include "storage/io/entry.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
@@ -75,7 +76,11 @@ bool read_purge_options(std::string_view body, PurgeOptions& options) {
 std::vector<NodeId> read_nodes(std::string_view text, const Reader& reader) {
   std::vector<NodeId> nodes;
   while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(','));
+    // A name with a comma stands in quotes, as in a request.
+    const std::size_t quotes = text.starts_with('"') ? end_of_quotes(text) : 0;
+    if (quotes == std::string_view::npos)
+      throw UsageError(quote_for_message(text) + " begins with quotes that are not closed");
+    const std::string_view word = text.substr(0, text.find(',', quotes));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
     std::uint64_t node = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), node);
