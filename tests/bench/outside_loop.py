@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# tests/bench/outside_loop.py - sweeps beside a loop over uncompressed lists that shares no line with the engine, in turns.
+#
+#   python3 tests/bench/outside_loop.py --unweave build/release/unweave [--scale 20] [--features 128] [--repeat 3] [--threads 2]
+#
+# Compiles outside_loop.cpp for this machine, generates the R-MAT store, and `repeat` times runs the loop with several look-aheads,
+# `bench gather` and `propagate`. Prints a Markdown table of G arc-features a second, and what part of the loop's best they are. Needs numpy,
+# g++ and 3 x nodes x features x 4 bytes of memory.
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+
+import real_graphs
+import rmat
+
+LINES = (0, 24, 96, 256)  # look-aheads of the loop, in cache lines
+
+
+def lists(edges, nodes):
+    """The graph as uncompressed lists of neighbours: offsets and targets."""
+    source, target = np.concatenate([edges[:, 0], edges[:, 1]]), np.concatenate([edges[:, 1], edges[:, 0]])
+    order = np.argsort(source * nodes + target, kind="stable")
+    return np.concatenate([[0], np.cumsum(np.bincount(source, minlength=nodes))]).astype(np.uint64), target[order].astype(np.uint32)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    rmat.add_arguments(parser, "runs of everything")
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    run = real_graphs.runner(args.unweave)
+    with tempfile.TemporaryDirectory(prefix="outside-", dir=args.work) as name:
+        work = pathlib.Path(name)
+        store, copy, loop = work / "store", work / "copy", work / "loop"
+        subprocess.run(["g++", "-std=c++20", "-O3", "-march=native", "-pthread", pathlib.Path(__file__).with_suffix(".cpp"), "-o", loop], check=True)
+        rmat.generate(run, args, store)
+        run("export", store, "--edges", work / "edges.npy")
+        offsets, targets = lists(np.load(work / "edges.npy"), json.loads(run("info", store, "--json"))["nodes"])
+        offsets.tofile(work / "offsets")
+        targets.tofile(work / "targets")
+        del offsets, targets
+        rates = {}
+        for _ in range(args.repeat):
+            for ahead in LINES:
+                done = subprocess.run([loop, work / "offsets", work / "targets", str(args.features), str(args.threads), str(ahead), "2"],
+                                      capture_output=True, text=True, check=True)
+                rates.setdefault(f"the loop, {ahead} lines ahead", []).append(float(done.stdout.split()[0]))
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(store, copy)
+            report = json.loads(run("propagate", copy, "--hops", args.hops, "--rows", "all", "--threads", args.threads, "--json"))
+            rates.setdefault("`propagate`, its sweep with sums written", []).append(report["arc_features_per_second"])
+            gather = json.loads(run("bench", "gather", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features", args.features, "--hops", args.hops,
+                                    "--threads", args.threads, "--repeats", "1", "--json"))
+            rates.setdefault("`bench gather`, its sweep", []).append(gather["sweep_arc_features_per_second"])
+            rates.setdefault("`bench gather`, its own loop", []).append(gather["limit_arc_features_per_second"])
+        best = max(np.median(rates[f"the loop, {ahead} lines ahead"]) for ahead in LINES)
+        print("| what | G arc-features/s, runs | median | of the loop's best |\n|---|---|---|---|")
+        for what, some in rates.items():
+            print(f"| {what} | {', '.join(f'{rate / 1e9:.1f}' for rate in some)} | {np.median(some) / 1e9:.1f} | {np.median(some) / best:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
