@@ -72,9 +72,8 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   const RowForm form = form_of(record);
 
   const std::size_t count = std::min(nodes.size(), std::max(most_rows, kFewestRows));
-  const Reservation memory =
-      budget.reserve(count * 2 * (form.features(store.embedding().row_width(weights)) * sizeof(float) + 16),
-                     "rows of a trial");
+  const Reservation memory = budget.reserve(
+      count * 2 * (form.features(store.embedding().row_width(weights)) * sizeof(float) + 16), "rows of a trial");
   TrainingSet set = rows_of(store, weights, form, spaced(nodes, count));
   const SolverEntry& entry = solver_entry(name);
   Reservation layers;

@@ -32,7 +32,8 @@ template <class T>
 T* read(const char* file, std::size_t& count) {
   count = std::filesystem::file_size(file) / sizeof(T);
   T* const all = pages<T>(count);
-  std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(all), static_cast<std::streamsize>(count * sizeof(T)));
+  std::ifstream(file, std::ios::binary)
+      .read(reinterpret_cast<char*>(all), static_cast<std::streamsize>(count * sizeof(T)));
   return all;
 }
 
@@ -44,8 +45,10 @@ int main(int argc, char** argv) {
   const auto* const offsets = read<std::uint64_t>(argv[1], nodes);
   const auto* const targets = read<std::uint32_t>(argv[2], arcs);
   --nodes;
-  const auto features = static_cast<std::size_t>(std::atoi(argv[3])), threads = static_cast<std::size_t>(std::atoi(argv[4]));
-  const std::size_t lines = (features * sizeof(std::int32_t) + 63) / 64, ahead = static_cast<std::size_t>(std::atoi(argv[5])) / lines + 1;
+  const auto features = static_cast<std::size_t>(std::atoi(argv[3])),
+             threads = static_cast<std::size_t>(std::atoi(argv[4]));
+  const std::size_t lines = (features * sizeof(std::int32_t) + 63) / 64,
+                    ahead = static_cast<std::size_t>(std::atoi(argv[5])) / lines + 1;
   auto* const x = pages<std::int32_t>(nodes * features);
   auto* const y = pages<std::int32_t>(nodes * features);
   for (std::size_t i = 0; i < nodes * features; ++i) x[i] = static_cast<std::int32_t>(i * 2654435761U >> 12);

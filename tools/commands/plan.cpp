@@ -387,7 +387,8 @@ void run_plan(CommandLine& line) {
       "requests of a solver, beside what there is; changes nothing. Exit code 3: cannot fit.\n"
       "Rows of labelled nodes are estimated where counting them takes longer than a second. Seconds follow from rates\n"
       "that `unweave doctor` shows and from the page cache. The first batch of a stream stands for all. What a solver\n"
-      "costs follows from public numbers, or from a trial on some of the rows. A purge takes this disk at most, and trains models that it keeps as said.",
+      "costs follows from public numbers, or from a trial on some of the rows. A purge takes this disk at most, and "
+      "trains models that it keeps as said.",
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"

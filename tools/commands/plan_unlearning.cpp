@@ -196,15 +196,13 @@ void print_files(const CommandLine& line, const std::string& solver, const Reade
 /// What the solver costs on these rows, and in all where requests are given: `batches` of them, or 0.
 void print_trial(const CommandLine& line, const std::string& solver, const UnlearningForecast& forecast,
                  const SolverTrial& trial, std::size_t batches) {
-  const double stream = batches == 0 ? 0 : trial.batch.seconds + static_cast<double>(batches - 1) * trial.later_batch.seconds;
+  const double stream =
+      batches == 0 ? 0 : trial.batch.seconds + static_cast<double>(batches - 1) * trial.later_batch.seconds;
   if (line.common().json) {
     const auto cost = [](const SolverCost& of) { return Json{{"passes", of.passes}, {"seconds", of.seconds}}; };
-    Json json = {{"solver", solver},
-                 {"rows", forecast.rows},
-                 {"rows_tried", trial.rows},
-                 {"training", cost(trial.training)},
-                 {"batch", cost(trial.batch)},
-                 {"later_batch", cost(trial.later_batch)}};
+    Json json = {{"solver", solver},           {"rows", forecast.rows},
+                 {"rows_tried", trial.rows},   {"training", cost(trial.training)},
+                 {"batch", cost(trial.batch)}, {"later_batch", cost(trial.later_batch)}};
     if (batches > 0) json["stream"] = {{"batches", batches}, {"seconds", stream}};
     return write_json_line(line.out(), json);
   }
@@ -215,7 +213,9 @@ void print_trial(const CommandLine& line, const std::string& solver, const Unlea
   add("training", trial.training);
   add("a batch by itself", trial.batch);
   add("a later batch of a stream", trial.later_batch);
-  if (batches > 0) table.add_row({"the requests, " + count_text(batches) + (batches == 1 ? " batch" : " batches"), "", number_text(stream, 2)});
+  if (batches > 0)
+    table.add_row(
+        {"the requests, " + count_text(batches) + (batches == 1 ? " batch" : " batches"), "", number_text(stream, 2)});
   table.print(line.out());
   line.out() << "tried on " << count_text(trial.rows) << " of " << counted(forecast.rows, "training row")
              << "; embeddings follow before, which --requests without --solver estimates\n";
@@ -228,7 +228,8 @@ void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
       ("estimate what requests cost: of " + solvers_with_forecast() +
-       " from public numbers, of the others by a trial on up to 8,192 rows; with the options of `train --help`: --head .. --set")
+       " from public numbers, of the others by a trial on up to 8,192 rows; with the options of `train --help`: --head "
+       ".. --set")
           .c_str());
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
   add_solver_options(line, false);
@@ -251,8 +252,7 @@ void print_unlearning(const CommandLine& line, const Reader& reader, StepProgres
     return print_files(line, solver, reader, *needs, forecast.disk_free_bytes);
   }
   if (const auto* const trial = std::get_if<SolverTrial>(&forecast.answer))
-    return print_trial(line, solver, forecast, *trial,
-                       line.has("requests") ? removed_rows(line, reader).size() : 0);
+    return print_trial(line, solver, forecast, *trial, line.has("requests") ? removed_rows(line, reader).size() : 0);
   const double epsilon = forecast.options->epsilon;
   Printer printer(line, std::get<UnlearningPlan>(forecast.answer));
   printer.constants(solver);
