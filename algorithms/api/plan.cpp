@@ -172,10 +172,6 @@ PurgeForecast forecast_purge(const Reader& reader, const PurgeOptions& options) 
           free_disk(reader.path())};
 }
 
-std::string solvers_with_forecast() {
-  return solvers_with([](const SolverEntry& entry) { return entry.plan != nullptr || entry.needs != nullptr; });
-}
-
 namespace {
 
 SolverTrial tried(const Reader& reader, std::string_view solver, const SolverOptions& options, std::size_t removed) {

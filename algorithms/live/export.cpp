@@ -191,14 +191,16 @@ void for_all_edges(const Graph& graph, const Use& use) {
       });
 }
 
-/// Edges, and their weights where somebody wants them.
+/// Edges between users' ids, and their weights where somebody wants them.
 class EdgeSink {
  public:
-  EdgeSink(const std::filesystem::path& store, std::uint64_t edges, const std::optional<NpyTarget>& pairs,
-           const std::optional<NpyTarget>& weights)
-      : store_(store), left_(edges) {
-    const std::array<std::uint64_t, 2> shape{edges, 2};
-    if (pairs) pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
+  EdgeSink(const LiveStore& store, const std::optional<NpyTarget>& pairs, const std::optional<NpyTarget>& weights)
+      : store_(store), left_(store.contents().graph().num_edges()) {
+    const std::array<std::uint64_t, 2> shape{left_, 2};
+    if (pairs && takes_text(*pairs))
+      text_writer_.emplace(*pairs);
+    else if (pairs)
+      pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
     if (weights) weight_writer_.emplace(*weights, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
   /// Edges in their order; no weights where each weighs 1.
@@ -207,6 +209,7 @@ class EdgeSink {
     left_ -= edges.size();
     for (std::size_t first = 0; first < edges.size(); first += kChunkRows) {
       const auto some = edges.subspan(first, std::min(kChunkRows, edges.size() - first));
+      if (text_writer_) add_lines(some, weights.empty() ? weights : weights.subspan(first, some.size()));
       if (pair_writer_) {
         pairs_.resize(2 * some.size());
         std::int64_t* out = pairs_.data();
@@ -225,6 +228,7 @@ class EdgeSink {
   }
   void finish() {
     if (left_ != 0) fail();
+    if (text_writer_) text_writer_->finish();
     if (pair_writer_) pair_writer_->finish();
     if (weight_writer_) weight_writer_->finish();
   }
@@ -232,12 +236,26 @@ class EdgeSink {
  private:
   /// Lists that lack an arc of an edge have checksums of their own only where somebody forged them.
   [[noreturn]] void fail() const {
-    throw DataError(store_.string() + ": its lists of neighbours do not have the edges that its manifest counts; run " +
-                    operation("verify " + shell_word(store_.string())));
+    const std::string store = store_.path().string();
+    throw DataError(store + ": its lists of neighbours do not have the edges that its manifest counts; run " +
+                    operation("verify " + shell_word(store)));
   }
-  const std::filesystem::path& store_;
+  /// As import --edges reads them: ids as users write them, and a third column where the store has weights.
+  void add_lines(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
+    const NodeNames& names = store_.contents().order().names();
+    const bool weighted = store_.contents().rules().max_weight > 1;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      line_ = names.text(edges[i].u) + '\t' + names.text(edges[i].v);
+      if (weighted) line_ += '\t' + std::to_string(weights.empty() ? 1 : weights[i]);
+      text_writer_->add(line_);
+    }
+  }
+
+  const LiveStore& store_;
   std::uint64_t left_;  ///< edges that are still to come
+  std::optional<TextWriter> text_writer_;
   std::optional<NpyWriter> pair_writer_, weight_writer_;
+  std::string line_;
   std::vector<std::int64_t> pairs_, weights_;
 };
 
@@ -326,7 +344,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
                   const std::optional<NpyTarget>& weights) {
   const Graph& graph = store.contents().graph();
-  EdgeSink sink(store.path(), graph.num_edges(), target, weights);
+  EdgeSink sink(store, target, weights);
   if (store.contents().order().is_identity())
     for_all_edges(graph, [&](const EdgePiece& piece) { sink.add(piece.edges, piece.weights); });
   else

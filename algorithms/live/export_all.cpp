@@ -19,6 +19,7 @@
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/shell_word.h"
+#include "storage/npy/id_writer.h"
 #include "storage/npy/npy_writer.h"
 
 namespace unweave {
@@ -170,17 +171,26 @@ void write_csr(const LiveStore& store, const fs::path& folder) {
   values.finish();
 }
 
-/// Ids of the user, ascending.
+/// Ids of the user in the order of their numbers, as names in text.
 void write_split(const LiveStore& store, const fs::path& file, const std::vector<NodeId>& nodes) {
-  const Reservation memory = store.budget().reserve(nodes.size() * sizeof(NodeId), "ids of a split");
-  std::vector<NodeId> ids;
+  const Reservation memory = store.budget().reserve(nodes.size() * sizeof(std::int64_t), "ids of a split");
+  std::vector<std::int64_t> ids;
   ids.reserve(nodes.size());
   for (const NodeId node : nodes) ids.push_back(store.contents().order().user(node));
   std::sort(ids.begin(), ids.end());
-  const std::array<std::uint64_t, 1> shape{ids.size()};
-  ArraySink<std::int64_t> array(file, "<i8", shape);
-  for (const NodeId id : ids) array.add(id);
-  array.finish();
+  IdWriter writer(NpyTarget(file), ids.size(), store.contents().order().names().writer());
+  writer.append(ids);
+  writer.finish();
+}
+
+/// Whether names say which nodes edges and splits are about: those that were removed, or that nothing is known of, need none.
+bool are_all_named(const Contents& contents) {
+  for (NodeId position = 0; position < contents.num_nodes(); ++position) {
+    if (!contents.name(position).empty()) continue;
+    const bool is_alone = contents.graph().degree(position) <= 1 && contents.split(position) == SplitName::none;
+    if (!is_alone) return false;
+  }
+  return true;
 }
 
 void require_empty(const fs::path& folder) {
@@ -216,17 +226,24 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.order = store.manifest().order;
   exported.has_names = contents.order().names().given();
   exported.ids_are = store.manifest().ids_are;
+  exported.by_name = exported.ids_are == IdsAre::names && are_all_named(contents);
+  if (exported.ids_are && !exported.by_name) exported.ids_are = IdsAre::positions;  // which the arrays have
+  const auto weights = rules.max_weight > 1 && !exported.by_name
+                           ? std::optional(NpyTarget(folder / "weights.npy"))
+                           : std::nullopt;
   if (exported.edges > 0)
-    export_edges(store, NpyTarget(folder / "edges.npy"),
-                 rules.max_weight > 1 ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt);
+    export_edges(store, NpyTarget(folder / (exported.by_name ? "edges.txt" : "edges.npy")), weights);
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
   // Numbers in an array might be taken for names that are numbers.
-  const bool by_name = !exported.class_names.empty();
-  if (exported.has_labels && by_name) export_label_names(store, NpyTarget(folder / "labels.txt"));
-  if (exported.has_labels && !by_name) export_labels(store, NpyTarget(folder / "labels.npy"));
-  if (exported.has_train) write_split(store, folder / "train.npy", contents.train());
-  if (exported.has_valid) write_split(store, folder / "valid.npy", contents.valid());
-  if (exported.has_test) write_split(store, folder / "test.npy", contents.test());
+  const bool named_classes = !exported.class_names.empty();
+  if (exported.has_labels && named_classes) export_label_names(store, NpyTarget(folder / "labels.txt"));
+  if (exported.has_labels && !named_classes) export_labels(store, NpyTarget(folder / "labels.npy"));
+  const auto write = [&](const std::string& split, const std::vector<NodeId>& nodes) {
+    write_split(store, folder / (split + (exported.by_name ? ".txt" : ".npy")), nodes);
+  };
+  if (exported.has_train) write("train", contents.train());
+  if (exported.has_valid) write("valid", contents.valid());
+  if (exported.has_test) write("test", contents.test());
   if (exported.has_names) export_names(store, NpyTarget(folder / "names.txt"));
   exported.has_expiries = contents.expiries().size() > 0;
   if (exported.has_expiries) export_expiries(store, NpyTarget(folder / "expiries.txt"));

@@ -22,6 +22,9 @@ struct ExportedStore {
   NodeId nodes = 0;
   std::uint64_t edges = 0;       ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
   std::uint32_t max_weight = 1;  ///< above 1: weights.npy, int64 [edges]
+  /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as a third column, and splits as
+  /// .txt stand in the place of these arrays.
+  bool by_name = false;
   std::uint32_t columns = 0;     ///< no files of features where there are none
   /// Dense: features.npy [nodes, columns]; sparse: features_indptr.npy, features_indices.npy and features_values.npy, the arrays
   /// of a CSR matrix. Values are float32, or float64 where rows were divided by a constant: those that divided by it, as an
@@ -34,7 +37,7 @@ struct ExportedStore {
   std::vector<std::string> class_names;                         ///< empty where classes have numbers alone
   bool has_train = false, has_valid = false, has_test = false;  ///< train.npy, valid.npy, test.npy: ids, int64
   bool has_names = false;                                       ///< names.txt, one a line
-  std::optional<IdsAre> ids_are;                                ///< as the store's import said; arrays have positions
+  std::optional<IdsAre> ids_are;                                ///< as the import of the files has to say
   bool has_expiries = false;  ///< expiries.txt, requests that say it to the store that an import makes
   std::string order;          ///< in which the store has its nodes
 };

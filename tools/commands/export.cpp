@@ -71,12 +71,13 @@ bool names_archive(const CommandLine& line) {
 /// says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
-  if (exported.has_names) text += " --ids names.txt --header ids=no";
-  if (exported.ids_are) text += " --ids-are positions";  // which the arrays have
-  if (exported.edges > 0)
+  if (exported.has_names) text += exported.by_name ? " --ids names.txt --header no" : " --ids names.txt --header ids=no";
+  if (exported.ids_are) text += " --ids-are " + std::string(text_of(*exported.ids_are));
+  if (exported.edges > 0 && exported.by_name) text += " --edges edges.txt";
+  if (exported.edges > 0 && !exported.by_name)
     text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
   if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
-  if (exported.max_weight > 1 && exported.edges > 0) text += " --edge-weights weights.npy";
+  if (exported.max_weight > 1 && exported.edges > 0 && !exported.by_name) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
     text +=
         " --features indptr=features_indptr.npy,indices=features_indices.npy,values=features_values.npy --columns " +
@@ -94,7 +95,7 @@ std::string import_command(const ExportedStore& exported) {
   std::string splits;
   for (const auto& [name, is_there] :
        {std::pair("train", exported.has_train), {"valid", exported.has_valid}, {"test", exported.has_test}})
-    if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + ".npy";
+    if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + (exported.by_name ? ".txt" : ".npy");
   if (!splits.empty()) text += " --split " + splits;
   if (exported.order != "none") text += " --order " + exported.order;
   if (exported.has_expiries) text += "\nunweave stream STORE --requests expiries.txt";
@@ -107,11 +108,10 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
   const ExportedStore exported = export_all(reader, folder);
   const std::string command = import_command(exported);
   progress.finish();
-  if (exported.ids_are == IdsAre::names)
+  if (reader.names().ids_are() == IdsAre::names && !exported.by_name)
     line.note(
-        "numbers in the arrays are positions, and names here: in a store that the command makes, numbers in requests "
-        "are "
-        "positions, too, and names that are numbers stand in quotes");
+        "nodes without names have edges, so that numbers in the arrays are positions, and names here: in a store that the "
+        "command makes, numbers in requests are positions, too, and names that are numbers stand in quotes");
   replace_file(
       folder / "import.txt",
       "# What this command makes of the files beside it is what the store held. Give it in this folder, and a\n"

@@ -227,10 +227,8 @@ void add_unlearning_options(CommandLine& line) {
   line.set_choices("solver", solver_choices());
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
-      ("estimate what requests cost: of " + solvers_with_forecast() +
-       " from public numbers, of the others by a trial on up to 8,192 rows; with the options of `train --help`: --head "
-       ".. --set")
-          .c_str());
+      "what requests to a solver cost, from public numbers or by a trial on up to 8,192 rows; with the options of "
+      "`train --help`: --head .. --set");
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
   add_solver_options(line, false);
 }

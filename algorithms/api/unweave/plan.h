@@ -125,8 +125,6 @@ struct UnlearningForecast {
   std::shared_ptr<const SolverOptions> options;  ///< with lambda as it was chosen
 };
 
-/// Names of the solvers that have an account of their requests or make files, joined by commas.
-[[nodiscard]] std::string solvers_with_forecast();
 /// Keeps no model; solvers without an account are tried on some thousand rows, from which `removed` at a time leave. Throws UsageError
 /// for options out of range, and for LambdaChoice::by_validation; DataError where there are no features or no labels.
 [[nodiscard]] UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver,
