@@ -597,8 +597,88 @@ def part_columns(session):
     check([line.split("\t")[0] for line in done.stdout.splitlines()[1:]] == ["0", "4"], done.stdout, done.stderr)
 
 
+def part_days(session):
+    """What a user of the whole program met in a day of normal work."""
+    folder = session.folder
+
+    def text(name, content):
+        (folder / name).write_text(content)
+        return name
+
+    def refused(part, *words):
+        message = session.refused(*words)
+        check(part in message, message)
+        return message
+
+    # A store whose numbers are names is exported so: the same request means the same node in the store that is made of the files.
+    names = ["--ids", text("ids.txt", "5\n4\n3\n2\n1\n0\n"), "--ids-are", "names"]
+    for more, third in ([], ""), (["--max-weight", "9"], ",7"):
+        edges = text("e.csv", f"5,4{third}\n3,2{third}\n1,0{third}\n")
+        store = session.imported("--edges", edges, *names, *more, "--labels", text("y", "0\n1\n0\n1\n0\n1\n"), "--split", "train=" + text("t", "5\n2\n"))[0]
+        check(session.command("stream", store, "--requests", text("r", "edge 3 2 expires 2099-01-01\n")).returncode == 0)
+        out = folder / f"all{session.stores}"
+        done = session.command("export", store, "--all", out)
+        check(done.returncode == 0 and done.stderr == "", done.stderr)
+        lines = (out / "import.txt").read_text().splitlines()[2:]
+        for line in lines:
+            words = [str(out / "again") if word == "STORE" else word for word in shlex.split(line)]
+            done = subprocess.run([session.program, *words[1:]], capture_output=True, text=True, cwd=out, timeout=300)
+            check(done.returncode == 0, line, done.stderr)
+        check(session.edges(out / "again") == session.edges(store))
+        for one in store, out / "again":
+            check(json.loads(session.command("info", one, "--json").stdout)["expiring"] == 1, one)
+            session.command("stream", one, "--requests", text("r", "node 5\n"))
+            check("5" not in session.command("export", one, "--names", "-").stdout.split(), one)
+            check(session.edges(one) == between(("3", "2"), ("1", "0")))
+    # Arrays have no header, whatever the texts have.
+    np.save(folder / "f.npy", [[1003, 1001], [1001, 1002], [1002, 1003]])
+    np.save(folder / "idn.npy", [1003, 1001, 1002])
+    np.save(folder / "zero.npy", [[0, 1], [1, 2], [2, 0]])
+    for ids, array, more in ("idn.npy", "f.npy", ["--header", "yes"]), ("idn.npy", "f.npy", []), (text("i", "2\n0\n1\n"), "zero.npy", []):
+        store = session.imported("--edges", array, "--ids", ids, "--ids-are", "names", *more)[0]
+        check(len(session.edges(store)) == 3, array, more)
+    # A column that is called a weight is no end.
+    for header, advised in ("customer,weight,friend", "[customer,friend,weight]"), ("weight,a,b", "[a,b,weight]"):
+        for more in ["--max-weight", "5"], ["--ignore-weights"]:
+            row = "0,2,1\n1,3,2\n" if header.startswith("c") else "2,0,1\n3,1,2\n"
+            message = refused("weight", "--edges", text("w.csv", header + "\n" + row), *more)
+            check(advised in message, message)
+        store = session.imported("--edges", "w.csv" + advised, "--max-weight", "5")[0]
+        check(session.edges(store) == between((0, 1), (1, 2)))
+        check(json.loads(session.command("info", store, "--json").stdout)["weight_sum"] == 5)
+    # Names in another order are seen where one stands twice, and where a program has written them otherwise.
+    edges = text("n.csv", "Zed,Ann\nBob,Eve\n")
+    ids = text("n.txt", "Zed\nAnn\nBob\nEve\n")
+    for rows in ("Ann,gold\nBob,silver\nBob,silver\nEve,gold\n", "ANN,gold\nBOB,silver\nEVE,gold\nZED,gold\n"):
+        refused("the names of the nodes in another order", "--edges", edges, "--ids", ids, "--labels", text("lab.csv", "name,segment\n" + rows) + "[segment]",
+                "--classes", "gold,silver")
+    numbers = ["--edges", text("m.csv", "1003,1001\n1002,1000\n"), "--ids", text("m.txt", "1003\n1001\n1002\n1000\n"), "--ids-are", "names"]
+    for form in ("{}.0", "00{}"):
+        rows = "".join(f"{form.format(one)},{one % 2}\n" for one in range(1000, 1004))
+        refused("the names of the nodes in another order", *numbers, "--labels", text("lab.csv", "customer,y\n" + rows) + "[y]")
+        rows = "".join(f"{form.format(one)},{one % 2}\n" for one in (1003, 1001, 1002, 1000))
+        session.imported(*numbers, "--labels", text("lab.csv", "customer,y\n" + rows) + "[y]")
+    # Nodes that count from 1 in a table, where they count from 0.
+    text("lab.csv", "node,y\n1,0\n2,1\n3,1\n4,0\n")
+    message = refused("counts the lines from 1", "--edges", text("one.csv", "a,b\n1,2\n2,3\n"), "--labels", "lab.csv[y]")
+    ids = re.search(r"--ids '([^']+)'", message).group(1)
+    store = session.imported("--edges", "one.csv", "--labels", "lab.csv[y]", "--ids", pathlib.Path(ids).name, "--ids-are", "names")[0]
+    check(session.edges(store) == between(("1", "2"), ("2", "3")) and session.command("export", store, "--labels", "y.npy").returncode == 0)
+    check(np.load(folder / "y.npy").tolist() == [0, 1, 1, 0])
+    # Weights beside the one array of an archive that is named.
+    np.savez(folder / "g.npz", edge_index=np.array([[0, 1, 2], [1, 2, 3]]), edge_weight=[5, 6, 7])
+    for chosen in ("", "[edge_index]"):
+        refused("the edges of", "--edges", "g.npz" + chosen)
+        store = session.imported("--edges", "g.npz" + chosen, "--max-weight", "7")[0]
+        check(json.loads(session.command("info", store, "--json").stdout)["weight_sum"] == 18, chosen)
+    # A plan counts lines, whichever columns are chosen.
+    text("long.csv", "src,dst,weight,note\n" + "".join(f"{one},{one + 1},2,{'x' * 200}\n" for one in range(900)))
+    plan = json.loads(session.command("import", "unmade", "--edges", "long.csv[src,dst,weight]", "--max-weight", "2", "--plan", "--json").stdout)
+    check(880 < plan["edges"] < 920, plan)
+
+
 PARTS = {"graphs": part_graphs, "links": part_links, "arrays": part_arrays, "identity": part_identity, "names": part_names,
-         "features": part_features, "lists": part_lists, "tables": part_tables, "columns": part_columns}
+         "features": part_features, "lists": part_lists, "tables": part_tables, "columns": part_columns, "days": part_days}
 
 
 def main():

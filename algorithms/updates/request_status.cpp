@@ -20,7 +20,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"wrong-values", "not one value a feature, or a column that there is not"},
     {"above-bound", "the row's norm is above 1, and rows are taken as they are"},
     {"standardized", "features were scaled by statistics of the data"},
-    {"class-outside", "the store was declared to have fewer classes"},
+    {"class-outside", "the store has fewer classes; an import may declare more"},
     {"no-labels", "the store has no labels"},
     {"no-split", "the store has no such split"},
     {"no-label", "a node without a label belongs to no split"},

@@ -86,8 +86,9 @@ PlainSize plain_size(const InputFile& file) {
   return {static_cast<double>(bytes), false, true};
 }
 
-/// Bytes of a line that is neither empty nor a comment, comments among them in their share.
-double line_bytes(const InputFile& file, bool compressed) {
+/// Bytes of a line that is neither empty nor a comment, comments among them in their share, with all its columns.
+double line_bytes(InputFile file, bool compressed) {
+  file.columns.clear();
   std::uint64_t bytes = 0, lines = 0;
   const auto count = [&](std::string_view text, bool whole) {
     if (!whole) {  // windows begin and end within a line

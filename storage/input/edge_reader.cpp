@@ -21,10 +21,15 @@ namespace {
       ": only arrays of edges (.npy) have their weights in a file beside them; text has them in a third column");
 }
 
+/// Whether the file is an archive in which edges are to be found; those of edge_index are looked for weights beside them.
+bool is_archive_of_edges(const InputFile& file) {
+  return !file.memory && (file.member.empty() || file.member == "edge_index") && is_zip(file.path);
+}
+
 /// The reader of a file that is no text of pairs; none where it is one, whose bytes are then in `source`.
 std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOptions& options, bool by_look,
                                              std::optional<ByteSource>& source) {
-  if (!file.memory && file.member.empty() && is_zip(file.path)) return open_npz_edges(file, options);
+  if (is_archive_of_edges(file)) return open_npz_edges(file, options);
   source.emplace(file);
   if (file.path.extension() == ".npz" && file.member.empty() && !file.memory)
     throw InputError(source->name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
@@ -67,7 +72,7 @@ namespace {
 
 /// An array whose numbers are names, as lines; nothing where the file is no array. Throws InputError for a matrix.
 std::optional<ByteSource> open_array_words(const InputFile& file, const EdgeOptions& options) {
-  if (!file.memory && file.member.empty() && is_zip(file.path)) {
+  if (is_archive_of_edges(file)) {
     if (const auto array = npz_edge_array(file, options))
       return open_npy_words(ByteSource(array->file), array->file, array->options);
   } else {

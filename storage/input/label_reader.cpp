@@ -172,8 +172,9 @@ class TextLabels final : public LabelReader {
     if (text_ == "-1" || text_ == "nan" || text_ == "NaN") return kNone;
     throw InputError(
         lines_.name(), lines_.place(), quote_for_message(text_) + " is none of the classes " + names_.shown(),
-        names_.nearest(text_).empty() ? "correct it, write -1 for none, or declare it: " + option("classes")
-                                      : "correct it" + names_.nearest(text_));
+        text_.empty()                   ? std::string("write -1 for a node without a class")
+        : names_.nearest(text_).empty() ? "correct it, write -1 for none, or declare it: " + option("classes")
+                                        : "correct it" + names_.nearest(text_));
   }
 
   /// How to declare the names that a file without declared ones has.

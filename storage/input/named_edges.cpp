@@ -246,7 +246,8 @@ void NamedEdges::refuse_unknown(const NamedEdgeChunk& chunk, std::uint32_t line,
                    positions_ > 0 && is_whole_number(name) ? "node " + std::string(name) + " is outside the graph of " +
                                                                  std::to_string(positions_) + " nodes"
                                                            : "no node has the name " + quote_for_message(name),
-                   "add it to " + names_ + ", or take the line out; # makes it a comment");
+                   name.empty() ? "write the name that is missing, or take the line out; # makes it a comment"
+                                : "add it to " + names_ + ", or take the line out; # makes it a comment");
 }
 
 }  // namespace unweave

@@ -78,7 +78,9 @@ ByteSource open_npy_words(ByteSource source, const InputFile& file, const EdgeOp
     weights.emplace(*options.weights);
     require_one_weight_an_edge(*weights, array.header().elements / 2);
   }
-  return {file, std::make_unique<EdgeWords>(std::move(array), std::move(second), std::move(weights))};
+  InputFile words = file;
+  words.header = Header::no;  // an array has none, whatever the texts of an import have
+  return {words, std::make_unique<EdgeWords>(std::move(array), std::move(second), std::move(weights))};
 }
 
 }  // namespace unweave

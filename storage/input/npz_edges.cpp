@@ -198,6 +198,27 @@ std::uint64_t square(const std::filesystem::path& archive, const std::string& me
   return rows;
 }
 
+/// The array of edges among the members of an archive; none where these are a sparse matrix. Throws InputError where there is neither.
+std::string edge_array_of(const InputFile& file, const std::vector<std::string>& members) {
+  const auto has = [&](std::string_view name) {
+    return std::find(members.begin(), members.end(), name) != members.end();
+  };
+  require_matrix_format(file.path, members, {"csr", "csc", "coo"});
+  for (const std::string_view prefix : {"", "adj_"})
+    if (find_csr(members, prefix)) return {};
+  if (has("row") && has("col") && has("data") && has("shape")) return {};
+  if (file.path.extension() != ".npz") {  // an archive of a text
+    ByteSource source(file);
+    refuse_foreign_format(source, file, InputKind::kEdges);
+  }
+  std::string array = has("edge_index") ? "edge_index" : members.size() == 1 ? members[0] : "";
+  if (array.empty()) {
+    ByteSource source(file);
+    refuse_foreign_format(source, file, InputKind::kEdges);
+  }
+  return array;
+}
+
 }  // namespace
 
 std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOptions& options) {
@@ -207,19 +228,8 @@ std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOpti
   const auto has = [&](std::string_view name) {
     return std::find(members.begin(), members.end(), name) != members.end();
   };
-  require_matrix_format(file.path, members, {"csr", "csc", "coo"});
-  for (const std::string_view prefix : {"", "adj_"})
-    if (find_csr(members, prefix)) return std::nullopt;
-  if (has("row") && has("col") && has("data") && has("shape")) return std::nullopt;
-  if (file.path.extension() != ".npz") {  // an archive of a text
-    ByteSource source(file);
-    refuse_foreign_format(source, file, InputKind::kEdges);
-  }
-  const std::string array = has("edge_index") ? "edge_index" : members.size() == 1 ? members[0] : "";
-  if (array.empty()) {
-    ByteSource source(file);
-    refuse_foreign_format(source, file, InputKind::kEdges);
-  }
+  const std::string array = file.member.empty() ? edge_array_of(file, members) : file.member;
+  if (array.empty()) return std::nullopt;
   NpzEdgeArray found;
   found.file.path = file.path;
   found.file.member = array;

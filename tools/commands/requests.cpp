@@ -68,8 +68,8 @@ std::string left_of_rejected(const RequestRecord& record, const std::string& sto
 std::string left_text(const RequestRecord& record, const std::string& store) {
   if (!record.done()) return left_of_rejected(record, store);
   if (record.kind == "expires")
-    return "the note was taken; what it asks for is another request of this id, when its time has come (`unweave info` "
-           "counts such notes)";
+    return "the note was taken; unless a later request has changed it, or removed what it names, what it asks for is "
+           "another request of this id when its time has come (`unweave info` counts the notes that stand)";
   if (record.settled())
     return record.purged ? "the store was purged since; nothing is left to do" : "nothing is left to do";
   std::string text;

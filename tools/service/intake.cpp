@@ -562,9 +562,11 @@ void Intake::purge_now(std::unique_lock<std::mutex>& lock) {
     counts_.unpurged = 0;
     counts_.unpurged_since.reset();
     counts_.purge_error.clear();
-    counts_.last_purge = present_time();
+    if (!purge.report.nothing) {
+      counts_.last_purge = present_time();
+      ++counts_.purges;
+    }
     counts_.purge_seconds += purge.seconds;
-    ++counts_.purges;
     purge_begun_ = false;
     purge_not_before_ = 0;
   } else {

@@ -7,6 +7,7 @@
 
 #include "algorithms/models/model_record.h"
 #include "storage/formats/manifest.h"
+#include "storage/input/quoted_word.h"
 #include "storage/io/error.h"
 #include "storage/io/time_text.h"
 #include "tools/service/answers.h"
@@ -40,7 +41,7 @@ Answer to_page(std::string cookie) {
   return answer;
 }
 
-/// Whether the text is the name of a node at present. It is not told whether one that is removed has had it: no output has its
+/// Whether the text is the name of a node at present, in quotes, too, as names with blanks are printed. It is not told whether one that is removed has had it: no output has its
 /// name (promises.md).
 PageSearch::Name OfficerDesk::find_name(const std::string& text) const {
   try {
@@ -48,7 +49,10 @@ PageSearch::Name OfficerDesk::find_name(const std::string& text) const {
     // A purge takes long, and who asks for requests does not wait for it.
     const Intake::Reading reading(intake_, [&] { return ends_() || intake_.counts().purging; });
     const Reader reader(store_, resources_);
-    return reader.names().find(text) < reader.nodes() ? PageSearch::Name::present : PageSearch::Name::absent;
+    const NodeNames& names = reader.names();
+    const bool is_present =
+        names.find(text) < reader.nodes() || (is_quoted(text) && names.find(unquoted(text)) < reader.nodes());
+    return is_present ? PageSearch::Name::present : PageSearch::Name::absent;
   } catch (const BusyError&) {
     return PageSearch::Name::unreadable;
   } catch (const ResourceError&) {

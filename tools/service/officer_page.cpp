@@ -155,7 +155,7 @@ std::string receipt_html(const PageReceipt& receipt) {
     if (at->is_number_unsigned()) list.add(name, count_cell(at->get<std::uint64_t>()));
   };
   list.add("Model", escaped(receipt.model));
-  add("Request, as it was sent", "request");
+  add("Request, as the store has it", "request");
   add("Outcome", "status");
   add("Reason", "reason");
   add("Number in the store", "sequence");

@@ -36,6 +36,15 @@ bool is_end_name(std::string_view word) {
   return std::find(kEndNames.begin(), kEndNames.end(), plain) != kEndNames.end();
 }
 
+namespace {
+
+bool is_weight_name(std::string_view word) {
+  const std::string plain = plain_name(word);
+  return plain == "weight" || plain == "weights" || plain == "edgeweight" || plain == "edgeweights";
+}
+
+}  // namespace
+
 std::string columns_of_ends(std::string_view header) {
   std::vector<std::string_view> ends;
   for (Fields fields(header); !fields.at_end();)
@@ -47,6 +56,15 @@ void require_ends_first(std::string_view header, const LineReader& lines) {
   Fields fields(header);
   const std::string_view first = fields.take(), second = fields.take();
   if (is_end_name(first) && is_end_name(second)) return;
+  if (const bool is_first = is_weight_name(first); is_first || is_weight_name(second)) {
+    const std::string weight(is_first ? first : second), other(is_first ? second : first);
+    const std::string last = fields.at_end() ? "" : "," + std::string(fields.take());
+    throw InputError(lines.name(), lines.place(),
+                     "the header calls column " + std::string(is_first ? "1" : "2") + " " + quote_for_message(weight) +
+                         ", and the first two columns are taken for the ends of an edge",
+                     "write the two ends first, and a weight behind them, or name the columns that are meant, as in '" +
+                         lines.name().string() + "[" + other + last + "," + weight + "]'");
+  }
   for (int column = 3; !fields.at_end(); ++column)
     if (const std::string_view word = fields.take(); is_end_name(word))
       throw InputError(

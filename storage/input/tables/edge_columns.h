@@ -16,7 +16,7 @@ namespace unweave {
 [[nodiscard]] std::string columns_of_ends(std::string_view header);
 
 /// Where weights are ignored or read, a column that is taken for one may be an end: throws InputError where the header calls a later
-/// column an end of an edge, and not the first two.
+/// column an end of an edge, and not the first two; or one of the first two a weight.
 void require_ends_first(std::string_view header, const LineReader& lines);
 
 /// `line`: the first behind the header. Throws InputError where it has one word more, as where R has written a table with the names of

@@ -9,12 +9,34 @@
 #include "storage/input/quoted_word.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/small_letters.h"
 
 namespace unweave {
 namespace {
 
 std::uint64_t hash_of(std::uint64_t number) noexcept {
   return checksum64(std::as_bytes(std::span(&number, 1)));
+}
+
+/// A word as another program may have written it, too: in small letters, a whole number without zeros before it or a fraction of 0.
+std::string comparable(std::string_view word) {
+  const std::string_view whole = word.substr(0, word.find('.'));
+  const bool is_number = !whole.empty() && whole.find_first_not_of("0123456789") == std::string_view::npos &&
+                         word.find_first_not_of("0", whole.size() + 1) == std::string_view::npos;
+  if (!is_number) return in_small_letters(word);
+  return std::string(whole.substr(std::min(whole.find_first_not_of('0'), whole.size() - 1)));
+}
+
+/// Takes out what stands there more than once: it has no one place.
+template <class Placed>
+void drop_repeated(std::vector<Placed>& sorted) {
+  const auto count_of = [&](const Placed& one) {
+    return std::count_if(sorted.begin(), sorted.end(), [&](const Placed& other) { return other.first == one.first; });
+  };
+  std::vector<Placed> alone;
+  for (const Placed& one : sorted)
+    if (count_of(one) == 1) alone.push_back(one);
+  sorted = std::move(alone);
 }
 
 std::string option_for_names(const std::filesystem::path& file, const std::string& column) {
@@ -37,7 +59,8 @@ std::pair<const LineOrders::Column*, const LineOrders::Column*> moved_columns(
 
 }  // namespace
 
-void LineOrder::add(std::string_view word) {
+void LineOrder::add(std::string_view given) {
+  const std::string word = comparable(given);
   const std::array<std::uint64_t, 2> placed{checksum64(std::as_bytes(std::span(word))), lines_++};
   words_ += placed[0];
   places_ += checksum64(std::as_bytes(std::span(placed)));
@@ -54,8 +77,8 @@ LineOrder::Shared LineOrder::shared_with(const LineOrder& other) const {
   std::vector<Placed> mine = few_, others = other.few_;
   for (std::vector<Placed>* const placed : {&mine, &others}) {
     std::sort(placed->begin(), placed->end());
-    const auto same_word = [](const Placed& a, const Placed& b) { return a.first == b.first; };
-    if (placed->empty() || std::adjacent_find(placed->begin(), placed->end(), same_word) != placed->end()) return {};
+    drop_repeated(*placed);
+    if (placed->empty()) return {};
   }
   if (lines_ == other.lines_ && words_ == other.words_)
     return {std::numeric_limits<std::uint64_t>::max(), places_ != other.places_};
@@ -184,6 +207,13 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
               (lines_ == LinesAre::names
                    ? "say that numbers are names, too: " + option("ids-are", "names")
                    : "name the nodes by it: " + option_for_names(file, name) + " and " + option("ids-are", "names")));
+    if (counts && is_header_of_names(header[column.place]) && column.numbers.count_from_one())
+      throw InputError(
+          file, "column " + name,
+          "it counts the lines from 1, and nodes count from 0: its 1 is node 0 here, and node 1 in a file of edges",
+          "subtract 1 where the other files count from 1, too, or name the nodes by it: " +
+              option_for_names(file, name) + " and " + option("ids-are", "names") +
+              ", or call the column otherwise if it numbers something else");
     confirmed |= column.numbers.are_in_order();
     table.columns.push_back({name, column.order});
   }

@@ -18,13 +18,13 @@
 
 namespace unweave {
 
-/// The words of lines, one after another, of which it keeps sums of hashes, and the kFew smallest hashes with their lines. So it sees
+/// The words of lines, one after another, whatever their letters' case and the zeros of whole numbers, of which it keeps sums of hashes, and the kFew smallest hashes with their lines. So it sees
 /// other orders of the same words, whichever lines differ, and orders of which most words are the same by those few lines. Other words
 /// are taken for the same once in 2^64.
 class LineOrder {
  public:
-  /// How many words two columns share among those that were compared, all of which counts most; 0 where most words are others, or
-  /// some stand twice. `moved`: not all of them stand on the same lines.
+  /// How many words two columns share among those that were compared, all of which counts most; 0 where most words are others; what
+  /// stands twice is left out. `moved`: not all of them stand on the same lines.
   struct Shared {
     std::uint64_t words = 0;
     bool moved = false;
@@ -67,6 +67,10 @@ class LineNumbers {
   /// Whether they are those of their lines.
   [[nodiscard]] bool are_in_order() const noexcept {
     return possible_ && lines_ >= kFewest && (from_zero_in_order_ || from_one_in_order_);
+  }
+  /// Whether they count the lines from 1, and not from 0.
+  [[nodiscard]] bool count_from_one() const noexcept {
+    return possible_ && lines_ >= kFewest && from_one_in_order_ && !from_zero_in_order_;
   }
   /// Whether they are numbers as nodes of so many lines have, and not those of their lines, from 0 or from 1.
   [[nodiscard]] bool contradict_order() const noexcept;
