@@ -392,7 +392,6 @@ void run_plan(CommandLine& line) {
       {"STORE"},
       "unweave plan demo/debian.store --hops 2 --rows all\n"
       "  echo 'edge 12 34' | unweave plan demo/debian.store --requests -\n"
-      "  unweave plan demo/debian.store --solver langevin --epsilon 1\n"
       "  unweave plan demo/debian.store --solver exact");
   add_propagation_options(line);
   auto add = line.options().add_options();

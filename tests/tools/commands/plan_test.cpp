@@ -325,7 +325,7 @@ TEST_SUITE("unit") {
       CAPTURE(line);
       CHECK(std::system(("cd " + dir.path().string() + " && exec > out && " + line).c_str()) == 0);
     }
-    CHECK(examples == 4);
+    CHECK(examples == 3);
   }
 
   TEST_CASE("without a store or features there is nothing to plan") {
