@@ -18,6 +18,9 @@ Numbers = Callable[[Sequence[str]], np.ndarray]
 
 
 def is_missing(value: Any) -> bool:
+    """Whether it stands for a value that there is not: None, NaN, and pandas' and NumPy's own."""
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
 
 

@@ -180,13 +180,16 @@ class Stream:
             raise UsageError(f"node {ids.min()} is not in the store")
         return np.ascontiguousarray(ids, dtype=np.uint64)
 
-    def remove_expired(self, until: str | datetime.datetime | datetime.date | None = None, batch: int = 100) -> list[Record]:
+    def remove_expired(self, until: str | datetime.datetime | datetime.date | np.datetime64 | None = None, batch: int = 100) -> list[Record]:
         """Removes the edges, nodes and features whose time has come, and returns the outcomes of the batches.
 
         ``until``: a datetime with its zone, a date or a text as "2027-01-31T12:00Z"; None for now. ``batch``: most removals of a batch.
         """
-        if isinstance(until, datetime.date):
+        if isinstance(until, (datetime.date, np.datetime64)):
             until = time_text(until)
+        elif until is not None and not (isinstance(until, str) and until):
+            raise UsageError(f"until: {until!r} is no moment; give a datetime with its zone, a date, or a text as \"2027-01-31T12:00Z\"", ["until"])
+        batch = arrays.whole_number(batch, "batch", 1)
         outcomes = []
         while outcome := self._native.send_expired(until or "", batch):
             outcomes.append(self._sent(outcome))
