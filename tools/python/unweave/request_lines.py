@@ -52,6 +52,9 @@ def _word(request: Any, part: Any) -> str:
     """A part of a request as the one word of a line; a UsageError for what would be several words, or none."""
     if isinstance(part, (datetime.date, np.datetime64)):
         return time_text(part)
+    if is_missing(part):
+        remedy = "; \"none\" takes the label away" if request[0] == "set-label" else ""
+        raise UsageError(f"{request!r}: {part!r} is a missing value, where one word is wanted{remedy}")
     word = str(part.item() if isinstance(part, np.generic) else part)
     if not word or _PARTS_WORDS.search(word):
         raise UsageError(f"{request!r}: {part!r}, where one word is wanted, without blanks, commas and control characters; give values one by one: "
