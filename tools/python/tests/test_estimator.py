@@ -1,6 +1,7 @@
 # tools/python/tests/test_estimator.py - the classifier of scikit-learn's kind: what it learns, what it forgets, and scikit-learn's own checks.
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -183,3 +184,19 @@ def test_scikit_learns_own_checks(monkeypatch):
                 failed[name] = f"{type(error).__name__}: {error}"
     assert failed.keys() == UNMET.keys(), failed
     assert count > 40
+
+
+def test_a_class_that_may_be_a_missing_value_is_remarked(sample):
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(np.where(sample.y == 1, np.nan, sample.y)).astype(str)
+    for word in ("nan", "None", "<NA>", "NA", "null"):
+        given = column.where(column != "nan", word)
+        for options, remedy in (({"graph": sample.edge_index}, "give None for rows without a class"), ({}, "leave out its rows")):
+            with pytest.warns(unweave.RemarkWarning, match=f"^y: the text '{word}' is learnt as a class.*; {remedy} if it is$") as caught:
+                model = ForgettingClassifier(hops=1).fit(sample.x, given, **options)
+            assert word in model.classes_ and caught[0].filename == __file__
+    mended = np.array([None if text == "null" else text for text in given], dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", unweave.RemarkWarning)
+        assert ForgettingClassifier(hops=1).fit(sample.x, mended, graph=sample.edge_index).classes_.tolist() == ["0.0", "2.0"]
+        ForgettingClassifier(hops=1).fit(sample.x[given != "null"], given[given != "null"].to_numpy())

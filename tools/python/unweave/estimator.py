@@ -6,15 +6,16 @@ import io
 import pathlib
 import tarfile
 import tempfile
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _native, arrays, graphs, row_order
-from .errors import UsageError
+from .errors import RemarkWarning, UsageError
 from .estimator_base import BaseEstimator, ClassifierMixin, NotFittedError, checked_rows, checked_rows_and_classes
 from .imports import import_store
-from .names import NodeNumbers, texts_of
+from .names import NodeNumbers, missing_as_text, texts_of
 from .records import Record
 from .request_lines import is_digits
 from .store import Store
@@ -126,6 +127,10 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             raise UsageError(f"y: {len(self.classes_)} class, and a classifier needs two at least", ["y"])
         if train is None:
             train = labels >= 0
+        if (lost := missing_as_text(self.classes_.tolist())) is not None:
+            remedy = "leave out its rows" if self._places == "rows" else "give None for rows without a class"
+            warnings.warn(f"y: the text {lost!r} is learnt as a class, and may be what a missing value has become as a text; {remedy} if it is",
+                          RemarkWarning, stacklevel=2)
         names = [str(one) for one in self.classes_] if self.classes_.dtype.kind in "OU" else []
         if not all(map(_may_name_a_class, names)):
             names = []

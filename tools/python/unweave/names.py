@@ -10,8 +10,8 @@ import numpy as np
 
 from .errors import Error, UsageError
 
-__all__ = ["NameTable", "NodeNumbers", "Numbers", "class_codes", "class_names_of", "is_missing", "nodes_called", "require_listed",
-           "texts_of", "told_as"]
+__all__ = ["NameTable", "NodeNumbers", "Numbers", "class_codes", "class_names_of", "is_missing", "missing_as_text", "nodes_called",
+           "require_listed", "texts_of", "told_as"]
 
 #: Numbers of nodes by their names; a UsageError for a name that no node has.
 Numbers = Callable[[Sequence[str]], np.ndarray]
@@ -162,15 +162,20 @@ def class_names_of(classes: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-# What str() makes of missing values.
-_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT")
+# What str() makes of missing values, and what files have for them.
+_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT", "NA", "N/A", "null", "NULL")
+
+
+def missing_as_text(names: Iterable[Any]) -> str | None:
+    """The first of these names of classes that may be what a missing value has become as a text; None where none is such."""
+    return next((one for one in names if isinstance(one, str) and one in _MISSING_AS_TEXT), None)
 
 
 def class_codes(texts: Sequence[str | None], names: Sequence[str] | None, name: str = "labels") -> tuple[np.ndarray, list[str]]:
     """Numbers of classes by their names, -1 for a missing one, and all names: those that are given, else those that occur, sorted."""
     if names is None:
         names = sorted({text for text in texts if text})
-        lost = next((one for one in names if one in _MISSING_AS_TEXT), None)
+        lost = missing_as_text(names)
         if lost is not None:
             raise UsageError(f"{name}: element {list(texts).index(lost)}: the text {lost!r} may be the name of a class, or what a missing value has become "
                              f"as a text; give None for nodes without a class, or say by classes=[...] that it is one", [name, "classes"])
