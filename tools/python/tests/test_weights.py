@@ -193,3 +193,21 @@ def test_what_is_no_weight_is_told(tmp_path):
     assert weighted_edges(unweave.import_store(tmp_path / "t", tmp_path / "g.npz", nodes=NODES, max_weight=9)) == wanted()
     with pytest.raises(unweave.Error, match="has the weight 2 in one place and 3 in another"):
         unweave.import_store(tmp_path / "s", [[0, 1], [1, 0]], edge_weights=[2, 3], max_weight=9)
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "lil", "dok", "bsr"])
+def test_a_matrix_means_the_same_in_every_format(form, tmp_path):
+    """Entries that repeat were single edges where nobody had declared weights, in COO and in CSR that is not canonical."""
+    sparse = pytest.importorskip("scipy.sparse")
+    counted = sparse.coo_matrix(([1, 1, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
+    matrices = [counted.asformat(form)]
+    if form == "csr":
+        matrices.append(sparse.csr_matrix(([1, 1, 1], [1, 1, 2], [0, 2, 3, 3]), shape=(3, 3)))
+    for number, matrix in enumerate(matrices):
+        with pytest.raises(unweave.DataError, match="a value other than 1, as of a weight, 2; declare the largest weight by max_weight"):
+            unweave.import_store(tmp_path / "bad", matrix)
+        assert weighted_edges(unweave.import_store(tmp_path / f"s{number}", matrix, max_weight=2)) == {(0, 1): 2, (1, 2): 1}
+        assert weighted_edges(unweave.import_store(tmp_path / f"i{number}", matrix, ignore_weights=True)) == {(0, 1): 1, (1, 2): 1}
+        assert matrix.sum() == 3
+    twice = sparse.coo_matrix((np.ones(3, bool), ([0, 0, 1], [1, 1, 2])), shape=(3, 3)).asformat(form)
+    assert weighted_edges(unweave.import_store(tmp_path / "b", twice)) == {(0, 1): 1, (1, 2): 1}

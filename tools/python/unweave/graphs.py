@@ -219,7 +219,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     - :class:`unweave.Columns` of such files;
     - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2), which may be either, is a UsageError; or a list of tuples (u, v);
     - a pair (u, v) of arrays;
-    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights;
+    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights; entries that repeat are added, as SciPy means them;
     - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends, the third one the weights;
     - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
 
@@ -252,9 +252,9 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
             raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
         matrix = graph.tocoo()
         # A sum could hide what is no weight.
-        if weighted and not getattr(matrix, "has_canonical_format", True) and np.all(matrix.data >= 0) and np.all(np.isfinite(matrix.data)):
+        if not getattr(matrix, "has_canonical_format", True) and np.all(matrix.data >= 0) and np.all(np.isfinite(matrix.data)):
             matrix = matrix.copy()
-            matrix.sum_duplicates()  # entries that repeat are added, as SciPy means them
+            matrix.sum_duplicates()
         options = {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
         return options | weights_of(matrix.data)
     if hasattr(graph, "__arrow_c_stream__"):

@@ -47,9 +47,13 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     names in it, in their order; any other index is an error that says how to give the rows by it, or as they stand.
 
     ``max_weight`` declares that edges have weights, whole numbers from 1 to it, 65535 at most: ``edge_weights``, one number an edge, or those of
-    a sparse matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights of matrices and
-    graphs other than 1 are an error, unless ``ignore_weights``, and the third column of a table is not read, which a warning says. A weight
-    of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
+    a sparse matrix, in which entries that repeat are added, of the third column of a table, of PyG's ``edge_weight`` or DGL's
+    ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an error, unless ``ignore_weights``, and the third column
+    of a table is not read, which a warning says. A weight of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
+
+    ``header``: whether the first line of files of text names their columns: "yes" or "no" for all, or for some as "edges=no,labels=yes" or
+    {"edges": "no", "labels": "yes"}, of edges, features, ids, labels, train, valid and test. Without it a line of words is a header, and one
+    that may be data, too, is an error.
 
     What is finished of a long import from files is kept: where the process is ended, a call of equal arguments goes on with it, which
     ``store.imported.resumed`` tells; ``restart``: True drops it. Arrays in memory, and tables, cannot be compared and are imported anew.
