@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import unweave
+from meaning import advised
 
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 3]])
 WEIGHTS = np.array([3, 1, 9, 2, 4])
@@ -211,3 +212,21 @@ def test_a_matrix_means_the_same_in_every_format(form, tmp_path):
         assert matrix.sum() == 3
     twice = sparse.coo_matrix((np.ones(3, bool), ([0, 0, 1], [1, 1, 2])), shape=(3, 3)).asformat(form)
     assert weighted_edges(unweave.import_store(tmp_path / "b", twice)) == {(0, 1): 1, (1, 2): 1}
+
+
+def test_weights_in_a_table_and_beside_it(pandas, tmp_path):
+    """The column was left out in silence."""
+    frame = pandas.DataFrame({"source": EDGES[:, 0], "target": EDGES[:, 1], "weight": WEIGHTS})
+    named = frame.assign(source=[f"n{one}" for one in frame.source], target=[f"n{one}" for one in frame.target])
+    other = WEIGHTS[::-1].copy()
+    for table in (frame, named, frame.set_axis(["source", "target", "time"], axis=1)):
+        for options in ({"max_weight": 9}, {"ignore_weights": True}):
+            with pytest.raises(unweave.UsageError, match=f"^graph, edge_weights: the third column of the graph, '{table.columns[2]}', may have the weights") as caught:
+                unweave.import_store(tmp_path / "bad", table, edge_weights=other, **options)
+            assert caught.value.options == ["graph", "edge_weights"] and not (tmp_path / "bad").exists()
+        pairs = advised(caught, r"give (graph\[\[.*?\]\]) for", graph=table)
+        for path, graph, weights, want in ((tmp_path / f"a{table.columns[2]}{table is named}", pairs, other, other),
+                                           (tmp_path / f"b{table.columns[2]}{table is named}", table, None, WEIGHTS)):
+            assert weighted_edges(unweave.import_store(path, graph, edge_weights=weights, max_weight=9)) == wanted(want)
+    since = frame.assign(weight=pandas.to_datetime("2020-01-01"))  # no weights
+    assert weighted_edges(unweave.import_store(tmp_path / "s", since, edge_weights=other, max_weight=9)) == wanted(other)

@@ -14,7 +14,7 @@ from .errors import UsageError
 from .names import NameTable, NodeNumbers, Numbers, nodes_called, texts_of
 from .row_order import require_one_order, require_unmoved
 
-__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "warn_of_third_column", "weights_of"]
+__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "require_no_weights", "warn_of_third_column", "weights_of"]
 
 
 def _columns_of(table: Any) -> list[Any] | None:
@@ -24,6 +24,11 @@ def _columns_of(table: Any) -> list[Any] | None:
     if hasattr(table, "column_names") and hasattr(table, "column"):
         return [table.column(place) for place in range(len(table.column_names))]
     return list(table.get_columns()) if hasattr(table, "get_columns") else None
+
+
+def _names_of(table: Any) -> list[Any]:
+    """The names of the columns of a table that :func:`_columns_of` takes."""
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
 
 def _has_numbers(column: Any) -> bool:
@@ -238,8 +243,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
         columns = _columns_of(graph) or []
         if not weighted or len(columns) < 3 or (ignored and not _has_numbers(columns[2])):
             return {}
-        named = list(graph.column_names if hasattr(graph, "column_names") else graph.columns)
-        return weights_of(columns[2], graph, f"graph: column {named[2]!r}")
+        return weights_of(columns[2], graph, f"graph: column {_names_of(graph)[2]!r}")
 
     if table is not None and (ends := named_edges(graph, name, weighted)) is not None:
         return {"edges": _pair_input(name, [table(ends[0], name)], [table(ends[1], name)]), "two_row_edges": True} | third()
@@ -314,6 +318,18 @@ def weights_of(weights: Any, graph: Any = None, name: str = "edge_weights") -> d
     else:
         require_unmoved(weights, "edge_weights")
     return {"edge_weights": input_of(name, array_of(weights, "edge_weights").reshape(-1))}
+
+
+def require_no_weights(graph: Any) -> None:
+    """A UsageError for a graph that may have weights, where ``edge_weights`` gives others."""
+    if hasattr(graph, "tocoo"):
+        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
+    columns = _columns_of(graph)
+    if columns is not None and len(columns) == 3 and _has_numbers(columns[2]):
+        names = _names_of(graph)
+        raise UsageError(f"graph, edge_weights: the third column of the graph, {names[2]!r}, may have the weights of the edges, and edge_weights has "
+                         f"others; give {_choice(graph, 'graph', names[:2])} for those of edge_weights, or leave out edge_weights",
+                         ["graph", "edge_weights"])
 
 
 def warn_of_third_column(graph: Any) -> None:

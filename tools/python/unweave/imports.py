@@ -73,6 +73,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights, "restart": restart}
     is_declared = max_weight is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
+    if edge_weights is not None:
+        graphs.require_no_weights(graph)
     if ids is None and graph is not None:
         ids = _names_in(graph, parts, is_weighted)
     table = arrays.table_of(ids)
@@ -85,8 +87,6 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options.update(graphs.edges_of(graph, weighted=is_weighted, table=table, numbers_are_names=are_names, ignored=not is_declared))
         if not (is_weighted or edge_weights is not None):
             graphs.warn_of_third_column(graph)
-    if edge_weights is not None and hasattr(graph, "tocoo"):
-        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
     if parts["edge_weights"] is not None:
         options.update(graphs.weights_of(parts["edge_weights"], graph))
     if max_weight is not None:
