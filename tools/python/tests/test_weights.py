@@ -230,3 +230,31 @@ def test_weights_in_a_table_and_beside_it(pandas, tmp_path):
             assert weighted_edges(unweave.import_store(path, graph, edge_weights=weights, max_weight=9)) == wanted(want)
     since = frame.assign(weight=pandas.to_datetime("2020-01-01"))  # no weights
     assert weighted_edges(unweave.import_store(tmp_path / "s", since, edge_weights=other, max_weight=9)) == wanted(other)
+
+
+def test_weights_behind_the_ends_are_told_apart(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from((*edge, int(weight)) for edge, weight in zip(EDGES.tolist(), WEIGHTS))
+    several = networkx.MultiGraph(graph)
+    named = networkx.relabel_nodes(graph, lambda node: f"n{node}")
+    rows = np.array([(u, v, weight) for u, v, weight in graph.edges(data="weight")])
+    for number, given in enumerate((list(graph.edges(data="weight")), list(graph.edges(data=True)), list(several.edges(keys=True, data=True)),
+                                    list(map(list, graph.edges(data="weight"))), rows, rows.astype(float), list(named.edges(data="weight")),
+                                    list(named.edges(data="weight"))[:2])):
+        with pytest.raises(unweave.UsageError, match="^graph: .*, where tuples .* are wanted; give") as caught:
+            unweave.import_store(tmp_path / "bad", given, max_weight=9)
+        assert caught.value.options == ["graph", "edge_weights"]
+        ends = advised(caught, "give (.*), and where", graph=given)
+        weights = advised(caught, "edge_weights=(.*) and max_weight", graph=given)
+        store = unweave.import_store(tmp_path / f"s{number}", ends, edge_weights=weights, max_weight=9)
+        assert sorted(store.edge_weights().tolist()) == sorted(WEIGHTS.tolist() if len(given) > 2 else [edge[2] for edge in given])
+        if isinstance(given, list) and len(given) > 2:
+            with store.stream() as stream:
+                stream.remove_edges(ends)
+                with pytest.raises(unweave.UsageError, match="^edges: ") as caught:
+                    stream.insert_edges(given)
+                stream.insert_edges(advised(caught, "give (.*), and where", edges=given), weights=advised(caught, r"weights=(.*) to insert", edges=given))
+            assert sorted(store.edge_weights().tolist()) == sorted(WEIGHTS.tolist())
+    with pytest.raises(unweave.UsageError, match=r"give \[\(u, v\) for u, v, \*_ in graph\]$"):
+        unweave.import_store(tmp_path / "bad", [(u, v, {}) for u, v in EDGES.tolist()])

@@ -58,6 +58,7 @@ def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str
     """The ends of edges that are names: two columns of a table, a pair of lists, (m, 2) or (2, m), or tuples; None where they are
     numbers. ``weighted``: a table has weights, too."""
     require_ends_first(edges, name, weighted)
+    _require_pairs(edges, name)
     if is_path(edges) or hasattr(edges, "tocoo"):
         return None
     if (columns := _columns_of(edges)) is not None:
@@ -83,6 +84,28 @@ def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str
     if len(texts[0]) != len(texts[1]):
         raise UsageError(f"{name}: {len(texts[0])} sources and {len(texts[1])} targets", [name])
     return [str(text) for text in texts[0]], [str(text) for text in texts[1]]
+
+
+def _require_pairs(edges: Any, name: str) -> None:
+    """A UsageError for edges behind whose ends something stands, as networkx and lists of triples have their weights."""
+    if isinstance(edges, np.ndarray) and edges.ndim == 2 and edges.shape[1] == 3 and edges.shape[0] not in (2, 3):
+        what, last = f"an array of shape {edges.shape}", edges[0, 2] if len(edges) else None
+        ends, weight = f"{name}[:, :2]" + (".astype(int)" if edges.dtype.kind == "f" else ""), f"{name}[:, 2]"
+    elif isinstance(edges, list) and edges and all(isinstance(edge, (tuple, list)) and len(edge) > 2 for edge in edges):
+        if not all(isinstance(edge, tuple) for edge in edges) and (len(edges) < 4 or any(len(edge) != 3 for edge in edges)):
+            return  # the sources and the targets, or a matrix
+        what, last = f"edges of {len(edges[0])} parts", edges[0][-1]
+        ends = f"[(u, v) for u, v, *_ in {name}]"
+        are_named = isinstance(last, dict) and all(isinstance(edge[-1], dict) and "weight" in edge[-1] for edge in edges)
+        weight, last = (f"[edge[-1]['weight'] for edge in {name}]", last["weight"]) if are_named else (f"[edge[-1] for edge in {name}]", last)
+    else:
+        return
+    remedy = f"; give {ends}"
+    if isinstance(last, (int, float, np.number)):
+        beside = f"edge_weights={weight} and max_weight" if name == "graph" else f"weights={weight} to insert_edges()"
+        remedy += f", and where weights stand behind the ends {beside}"
+    raise UsageError(f"{name}: {what}, where tuples (u, v) or an array (m, 2) are wanted{remedy}",
+                     [name, *(["edge_weights"] if "edge_weights" in remedy else [])])
 
 
 def _require_no_square(array: np.ndarray, name: str, are_tuples: bool) -> None:
@@ -177,10 +200,10 @@ def _as_pairs(edges: Any) -> tuple[Any, bool]:
             raise UsageError(f"edges: a table of {len(columns)} columns, where the two ends are wanted; give these alone, as in edges[[\"source\", \"target\"]]", ["edges"])
         _require_no_index(edges, "edges")
         return edges, True
+    _require_pairs(edges, "edges")
     are_tuples = isinstance(edges, list) and len(edges) > 0 and all(isinstance(edge, tuple) for edge in edges)
     if are_tuples and any(len(edge) != 2 for edge in edges):
-        raise UsageError(f"edges: a tuple of {next(len(edge) for edge in edges if len(edge) != 2)}, where (u, v) is wanted; weights are given beside the edges",
-                         ["edges"])
+        raise UsageError(f"edges: a tuple of {next(len(edge) for edge in edges if len(edge) != 2)}, where (u, v) is wanted", ["edges"])
     return edges, are_tuples
 
 
@@ -233,6 +256,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     """
     name = "graph"
     require_ends_first(graph, name, weighted)
+    _require_pairs(graph, name)
     if hasattr(graph, "iloc") and hasattr(graph, "columns"):
         _require_no_index(graph, name)
 
