@@ -41,20 +41,22 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     ``hops``, ``weights``, ``scheme``: as :meth:`unweave.Store.propagate` has them, ``weights`` also "auto" as :meth:`unweave.Store.train`
     has it; without a graph of no use. ``solver``, ``head``, ``lambda_``,
     ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them. ``graph``, ``max_weight``, ``ignore_weights``: as
-    :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``store``: a new folder
+    :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
+    the nodes, as it has them; a search parts what its own ``fit`` gets by samples, so that they are given here for it. ``store``: a new folder
     for the store, which stays; by default a temporary one, which goes with the estimator. ``memory``, ``threads``: as
     :class:`unweave.Store` has them.
 
     After ``fit``: ``classes_`` [C]; ``coef_`` [C, F] and ``intercept_`` [C], of two classes [1, F] and [1], not of networks;
     ``n_features_in_``; ``store_``, the store; ``report_``, that of the training; ``forgotten_``, numbers of forgotten nodes. A pickle holds
     a copy of a temporary store, and the path of another: what is forgotten here afterwards is still in the copy. Once something was
-    forgotten, a pickle leaves out ``graph`` and ``features``, which hold it still; the arrays themselves are yours, and so is what is in them.
+    forgotten, a pickle leaves out ``graph``, ``features`` and ``ids``, which hold it still; the arrays themselves are yours, and so is what
+    is in them.
     """
 
     def __init__(self, *, hops: int = 2, weights: Sequence[float] | str | None = None, scheme: str | None = None, solver: str = "exact",
                  head: str | None = None, lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
                  graph: Any = None, features: Any = None, store: Any = None, memory: int | str | None = None, threads: int = 0,
-                 max_weight: int | None = None, ignore_weights: bool = False) -> None:
+                 max_weight: int | None = None, ignore_weights: bool = False, ids: Any = None, ids_are: str | None = None) -> None:
         self.hops = hops
         self.weights = weights
         self.scheme = scheme
@@ -70,6 +72,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         self.threads = threads
         self.max_weight = max_weight
         self.ignore_weights = ignore_weights
+        self.ids = ids
+        self.ids_are = ids_are
 
     # scikit-learn asks these: whether it was fitted, since lambda_ has the underscore of Python's words, not of what a fit has found, and
     # whether X may be sparse.
@@ -95,11 +99,12 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         Wrong rows, classes or options are a ValueError, most of them a :class:`unweave.UsageError`.
         """
         graph = self.graph if graph is None else graph
+        ids, ids_are = self.ids if ids is None else ids, self.ids_are if ids_are is None else ids_are
         for name, value in (("X", X), ("y", y), ("features", self.features)):
             arrays.require_unmasked(value, name)
         if getattr(self, "_left_out", False) and graph is None and self.features is None:
-            raise UsageError("graph, features: a pickle has left them out, since something in them was forgotten; give them by set_params()",
-                             ["graph", "features"])
+            raise UsageError("graph, features, ids: a pickle has left them out, since something in them was forgotten; give them by set_params()",
+                             ["graph", "features", "ids"])
         self._index_of: str | None = None
         self._saw_index = True
         if self.features is not None:
@@ -175,6 +180,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         if getattr(rows, "ndim", 2) != 2:
             raise UsageError(f"features: an array of shape {rows.shape}, where rows of all nodes [N, F] are wanted", ["features"])
         table = arrays.table_of(ids)
+        if table is not None and len(ids) != rows.shape[0]:
+            raise UsageError(f"ids: {len(ids)} names of {rows.shape[0]} nodes; a search of scikit-learn cuts what fit() gets to the samples of a "
+                             "fold, and leaves ids whole where they are given as ForgettingClassifier(ids=...)", ["ids", "features"])
         row_order.require_order(self.features, "features", table)
         nodes = arrays.node_ids(_column(X), "X", None if table is None else lambda words: table(words, "X"), ids_are == "names")
         assert nodes is not None
@@ -321,8 +329,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
         folder = state.pop("_folder", None)
-        if state.get("_has_forgotten") and (state["graph"] is not None or state["features"] is not None):
-            state["graph"] = state["features"] = None
+        if state.get("_has_forgotten") and any(state[name] is not None for name in ("graph", "features", "ids")):
+            state["graph"] = state["features"] = state["ids"] = None
             state["_left_out"] = True
         if folder is not None:
             packed = io.BytesIO()
