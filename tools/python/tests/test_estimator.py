@@ -230,3 +230,11 @@ def test_a_search_by_names(sample):
         pickle.loads(kept).fit(column, sample.y)
     again = ForgettingClassifier(hops=1, ids=names[::-1]).fit(sample.x, sample.y, graph=edges, ids=names)  # those of fit() go before
     assert again.store_.ids() == names
+
+
+def test_a_header_of_a_file_is_said_to_fit(sample, tmp_path):
+    (tmp_path / "e.csv").write_text("0,1\n" + "".join(f"{u},{v}\n" for u, v in sample.edge_index.T.tolist()))
+    with pytest.raises(unweave.DataError, match="say which by header='edges=no'"):
+        ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=tmp_path / "e.csv")
+    model = ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=tmp_path / "e.csv", header="edges=yes")
+    assert np.array_equal(model.coef_, ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=sample.edge_index).coef_)

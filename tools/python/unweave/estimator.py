@@ -87,14 +87,14 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, train: Any = None, valid: Any = None, test: Any = None,
-            ids: Any = None, ids_are: str | None = None) -> ForgettingClassifier:
+            ids: Any = None, ids_are: str | None = None, header: str | dict[str, str] | None = None) -> ForgettingClassifier:
         """Builds the store, propagates and trains.
 
         ``X``: rows of features [n, F], dense or sparse, or where the estimator has ``features`` a column of nodes. ``y``: the class of
         each, whole numbers or texts; with a graph and rows -1, None or NaN for none. ``graph``: of the rows, as :func:`unweave.import_store`
         takes it, in the place of the estimator's. ``train``, ``valid``, ``test``: numbers, names or masks of rows; all with a class are
-        training rows by default. ``ids``: names of the nodes. ``ids_are``: "names" or "positions", what integers of nodes mean where
-        names are whole numbers, as :func:`unweave.import_store` has it.
+        training rows by default. ``ids``, ``ids_are``: names of the nodes, and what integers of nodes mean where these are whole numbers, as
+        :func:`unweave.import_store` has them, in the place of the estimator's. ``header``: of files of text, as it has it; X is ``features`` there.
 
         Wrong rows, classes or options are a ValueError, most of them a :class:`unweave.UsageError`.
         """
@@ -143,7 +143,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         path = pathlib.Path(self.store) if folder is None else pathlib.Path(folder.name) / "store"
         store = import_store(path, graph, rows, labels, train=train, valid=valid, test=test, ids=ids, ids_are=ids_are,
                              classes=names or len(self.classes_), memory=self.memory, threads=self.threads, progress=False,
-                             max_weight=self.max_weight, ignore_weights=self.ignore_weights)
+                             max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header)
         hops, weights, scheme = (self.hops, self.weights, self.scheme) if graph is not None else (0, None, None)
         chosen = weights if isinstance(weights, str) else None  # "auto": from the levels, once they are there
         store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
