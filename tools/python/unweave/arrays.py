@@ -171,9 +171,10 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or array.ndim > 1:
         raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
-    array = np.atleast_1d(array)
     if numbers is not None and numbers_are_names and nodes_are_integers:
-        return nodes_called(array, name, numbers, count)
+        remedies = None if array.ndim else (f"[str({name})]", f"unweave.NodeNumbers({name})")
+        return nodes_called(np.atleast_1d(array), name, numbers, count, remedies=remedies)
+    array = np.atleast_1d(array)
     return array.astype(np.int64, copy=False)
 
 

@@ -226,7 +226,8 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
             raise UsageError("edges: numbers of nodes as one end, and integers that are names as the other; give unweave.NodeNumbers "
                              "as both, or texts", ["edges"])
         numbers = None if numbers_are_names else numbers
-    edges, are_tuples = _as_pairs(edges)
+    given = edges
+    edges, are_tuples = _as_pairs(given)
     if numbers is not None and (ends := named_edges(edges, "edges")) is not None:
         return np.stack([numbers(ends[0]), numbers(ends[1])], axis=1)
     array = array_of(edges, "edges")
@@ -235,8 +236,20 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
     _require_no_square(array, "edges", are_tuples)
     array = array.T if array.shape[1] != 2 else array
     if numbers is not None and numbers_are_names:
-        return nodes_called(array, "edges", numbers, count)
+        return nodes_called(array, "edges", numbers, count, remedies=_as_names_and_as_numbers(given, edges is not given))
     return array
+
+
+def _as_names_and_as_numbers(edges: Any, are_ends: bool) -> tuple[str, str]:
+    """What gives these edges of requests as names of nodes, and what as their numbers. ``are_ends``: they are a pair (u, v)."""
+    if are_ends:
+        return "tuple([str(node) for node in end] for end in edges)", "tuple(map(unweave.NodeNumbers, edges))"
+    if isinstance(edges, (list, tuple)) and all(len(edge) == 2 for edge in edges):
+        return "[(str(u), str(v)) for u, v in edges]", "[(f'#{u}', f'#{v}') for u, v in edges]"
+    if isinstance(edges, (list, tuple)):
+        return "[[str(node) for node in end] for end in edges]", "unweave.NodeNumbers(edges)"
+    texts = "edges.astype(str)" if hasattr(edges, "astype") else "numpy.asarray(edges).astype(str)"
+    return texts, f"'#' + {texts}" if hasattr(edges, "columns") else "unweave.NodeNumbers(edges)"
 
 
 def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None, numbers_are_names: bool = False,

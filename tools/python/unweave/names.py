@@ -102,26 +102,27 @@ class NodeNumbers(np.ndarray):
 
 
 def nodes_called(array: np.ndarray, name: str, numbers: Numbers, count: Callable[[], int] | None = None,
-                 among: np.ndarray | None = None) -> np.ndarray:
+                 among: np.ndarray | None = None, remedies: tuple[str, str] | None = None) -> np.ndarray:
     """The numbers of nodes whose names are these integers, in the array's shape. ``count``: of the nodes; then integers that may be numbers
     of other nodes as well are a UsageError. Without it somebody has declared that they are names. ``among``: integers that they are some
-    of, which say more of what they may be."""
+    of, which say more of what they may be. ``remedies``: what gives what the user gave as names, and as numbers; by default that of a list."""
     values, whole = array.reshape(-1), array if among is None else among
     nodes = count() if count is not None and array.size else 0
     may_be_numbers = nodes > 0 and int(whole.min()) >= 0 and int(whole.max()) < nodes
-    texts = f"{name}.astype(str)" if array.ndim > 1 or among is not None else f"[str(node) for node in {name}]"
+    as_list = "numpy.asarray(X).astype(str)" if name == "X" else f"[str(node) for node in {name}]"  # X may be a column
+    as_names, as_numbers = remedies or (as_list, f"unweave.NodeNumbers({name})")
     try:
         found = np.asarray(numbers([str(value) for value in values.tolist()]), np.int64)
     except UsageError as error:
         if not may_be_numbers:
             raise
         raise UsageError(f"{name}: {error}; integers are names in this store, and where these are numbers of nodes, give "
-                         f"unweave.NodeNumbers({name})", [name]) from None
+                         f"{as_numbers}", [name]) from None
     if may_be_numbers and not np.array_equal(found, values):
         value = values[int(np.argmax(found != values))]
         raise UsageError(f"{name}: {value} may be the name of a node, or the number of another one: all of these integers are names, "
-                         f"and all are numbers of nodes, 0 to {nodes - 1}; give {texts} for names, or unweave.NodeNumbers({name}) "
-                         "for numbers", [name])
+                         f"and all are numbers of nodes, 0 to {nodes - 1}; give {as_names} for names, or {as_numbers} for numbers",
+                         [name])
     return found.reshape(array.shape)
 
 
