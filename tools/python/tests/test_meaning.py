@@ -247,3 +247,21 @@ def test_moments_of_numpy(tmp_path):
         for wrong in (0, -1, 1.5, "x"):
             with pytest.raises(unweave.UsageError, match="^batch: "):
                 stream.remove_expired(batch=wrong)
+
+
+def test_a_batch_of_nothing_has_no_time(store, sample):
+    """It had that of 1 January 1970."""
+    with store.stream(strict=True) as stream:
+        assert stream.send([]).time is None and stream.remove_nodes([]).time is None
+        refused = stream.send([("node", 400)])
+        assert refused.refused and refused.time is None
+        assert stream.send([("node", 3)]).time > "2026"
+        with pytest.raises(unweave.UsageError, match="^nodes: None"):
+            stream.remove_nodes(None)
+    model = unweave.ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=sample.edge_index)
+    with pytest.raises(unweave.UsageError, match="^nothing is asked for; give nodes, edges or features that are to be forgotten$"):
+        model.forget()
+    with pytest.raises(unweave.UsageError, match=r"nothing is asked for; .*; store_.purge\(\) erases what was forgotten before"):
+        model.forget(purge=True)
+    assert model.forget(nodes=[]).time is None and model.forget(nodes=[3]).time > "2026"
+    model.store_.purge()

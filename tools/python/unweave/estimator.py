@@ -274,6 +274,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         erases them from the files, too. Without a graph the rows of the fit are the nodes, from 0. A node that never was there is a
         UsageError, and nothing is forgotten then.
         """
+        if nodes is None and edges is None and features is None:
+            before = "; store_.purge() erases what was forgotten before" if purge else ""
+            raise UsageError(f"nothing is asked for; give nodes, edges or features that are to be forgotten{before}", ["nodes", "edges", "features"])
 
         def numbers(names: Sequence[str]) -> np.ndarray:
             return self._fitted().numbers(names)
