@@ -134,7 +134,9 @@ def test_labels_of_pandas_and_lists(sample, texts, tmp_path):
 @pytest.mark.parametrize("labels, classes, said", [
     (["a", "b"], ["a"], "'b' is none of the classes 'a'"), (["a", 3], None, "element 1 is 3 among texts"), (["a", "b"], 2, "a number, and the labels are names"),
     ([0, 1], ["1", "2"], "a number may be a name"), (["a", "-1"], None, "stands for no class"),
-    (["a", "None"], None, "element 1: the text 'None' may be the name of a class, or what a missing value has become"), (["<NA>", "a"], None, "element 0"), ([0, 1], ["a"], "label 1"), ([0, 1], 1.5, "neither a number nor a list")])
+    (["a", "None"], None, "element 1: the text 'None' may be the name of a class, or what a missing value has become"), (["<NA>", "a"], None, "element 0"),
+    (["a", "NA"], None, "element 1: the text 'NA' may"), (["N/A", "a"], None, "element 0"), (["a", "null"], None, "element 1"),
+    (["NULL", "a"], None, "element 0"), ([0, 1], ["a"], "label 1"), ([0, 1], 1.5, "neither a number nor a list")])
 def test_what_cannot_be_meant_is_refused(tmp_path, labels, classes, said):
     with pytest.raises((ValueError, TypeError), match=said) as error:
         unweave.import_store(tmp_path / "bad", np.array([[0], [1]]), labels=labels, classes=classes)

@@ -324,3 +324,15 @@ def test_the_real_pyarrow_takes_a_store(store):
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table(store.arrow(size=100))
     assert np.array_equal(np.array(table["z"].to_pylist(), "f4"), store.embeddings())
+
+
+def test_rows_of_texts_are_no_headers(reader, tmp_path):
+    """They went to the import as lines, of which the first was asked about."""
+    names = ["id", "ann", "source", "target"]
+    reader(tmp_path / "e.parquet", {"a": np.array(["source", "ann"], object), "b": np.array(["target", "source"], object)}, [2])
+    reader(tmp_path / "n.parquet", {"name": np.array(names, object)}, [4])
+    given = {"graph": tmp_path / "e.parquet", "ids": tmp_path / "n.parquet"}
+    store = unweave.import_store(tmp_path / "s", **given)
+    assert store.ids() == names and store.edges().tolist() == [[1, 2], [2, 3]]
+    with pytest.raises(unweave.UsageError, match="^header: there is no text file"):
+        unweave.import_store(tmp_path / "bad", **given, header="no")

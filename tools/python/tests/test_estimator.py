@@ -1,11 +1,13 @@
 # tools/python/tests/test_estimator.py - the classifier of scikit-learn's kind: what it learns, what it forgets, and scikit-learn's own checks.
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 import unweave
+from meaning import advised
 from unweave import ForgettingClassifier
 
 
@@ -183,3 +185,56 @@ def test_scikit_learns_own_checks(monkeypatch):
                 failed[name] = f"{type(error).__name__}: {error}"
     assert failed.keys() == UNMET.keys(), failed
     assert count > 40
+
+
+def test_a_class_that_may_be_a_missing_value_is_remarked(sample):
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(np.where(sample.y == 1, np.nan, sample.y)).astype(str)
+    for word in ("nan", "None", "<NA>", "NA", "null"):
+        given = column.where(column != "nan", word)
+        for options, remedy in (({"graph": sample.edge_index}, "give None for rows without a class"), ({}, "leave out its rows")):
+            with pytest.warns(unweave.RemarkWarning, match=f"^y: the text '{word}' is learnt as a class.*; {remedy} if it is$") as caught:
+                model = ForgettingClassifier(hops=1).fit(sample.x, given, **options)
+            assert word in model.classes_ and caught[0].filename == __file__
+    mended = np.array([None if text == "null" else text for text in given], dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", unweave.RemarkWarning)
+        assert ForgettingClassifier(hops=1).fit(sample.x, mended, graph=sample.edge_index).classes_.tolist() == ["0.0", "2.0"]
+        ForgettingClassifier(hops=1).fit(sample.x[given != "null"], given[given != "null"].to_numpy())
+
+
+def test_a_search_by_names(sample):
+    """What fit() gets of the length of X a search cuts to the samples of a fold, and with it the names of all nodes."""
+    pandas, _ = pytest.importorskip("pandas"), pytest.importorskip("sklearn")
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV
+
+    names = [f"person-{node}" for node in range(400)]
+    edges = np.array(names)[sample.edge_index]
+    features, column = pandas.DataFrame(sample.x, index=names), np.array(names)[:, None]
+    with pytest.raises(unweave.UsageError, match=r"give .*ids=list\(features.index\) where it has the names") as caught:
+        ForgettingClassifier(graph=edges, features=features).fit(column, sample.y)
+    model = ForgettingClassifier(graph=edges, features=features, ids=advised(caught, r"ids=(list\(features.index\))", features=features))
+    assert clone(model).ids == names
+    with pytest.raises(ValueError, match="ids: 200 names of 400 nodes; a search .* cuts .*, and leaves ids whole where they are given as Forg"):
+        GridSearchCV(clone(model).set_params(ids=None), {"hops": [0]}, cv=2, error_score="raise").fit(column, sample.y, ids=names)
+    search = GridSearchCV(model, {"hops": [0, 2]}, cv=3).fit(column, sample.y)
+    plain = GridSearchCV(ForgettingClassifier(graph=sample.edge_index, features=sample.x), {"hops": [0, 2]}, cv=3).fit(np.arange(400)[:, None], sample.y)
+    assert np.array_equal(search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
+    best = search.best_estimator_
+    assert best.store_.ids() == names and np.array_equal(best.coef_, plain.best_estimator_.coef_)
+    best.forget(nodes=["person-7"], purge=True)
+    kept = pickle.dumps(best)
+    assert b"person-7\0" not in kept and pickle.loads(kept).ids is None
+    with pytest.raises(unweave.UsageError, match="graph, features, ids: a pickle has left them out"):
+        pickle.loads(kept).fit(column, sample.y)
+    again = ForgettingClassifier(hops=1, ids=names[::-1]).fit(sample.x, sample.y, graph=edges, ids=names)  # those of fit() go before
+    assert again.store_.ids() == names
+
+
+def test_a_header_of_a_file_is_said_to_fit(sample, tmp_path):
+    (tmp_path / "e.csv").write_text("0,1\n" + "".join(f"{u},{v}\n" for u, v in sample.edge_index.T.tolist()))
+    with pytest.raises(unweave.DataError, match="say which by header='edges=no'"):
+        ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=tmp_path / "e.csv")
+    model = ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=tmp_path / "e.csv", header="edges=yes")
+    assert np.array_equal(model.coef_, ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=sample.edge_index).coef_)

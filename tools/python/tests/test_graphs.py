@@ -148,7 +148,8 @@ def test_edges_of_requests_are_their_two_ends(pandas, tmp_path):
     store = unweave.import_store(tmp_path / "s", ring, np.eye(6), [2, 1, 0, 1, 2, 0])
     store.propagate(1)
     with store.stream() as stream:
-        for edges, said in (([(0, 1, 2), (1, 2, 3)], "a tuple of 3"), (pandas.DataFrame({"src": [0, 1], "dst": [1, 2], "w": [3, 4]}), "a table of 3 columns"),
+        for edges, said in (([(0, 1, 2), (1, 2, 3)], "edges of 3 parts"), ([(0, 1, 2), (1, 2)], "a tuple of 3"),
+                            (pandas.DataFrame({"src": [0, 1], "dst": [1, 2], "w": [3, 4]}), "a table of 3 columns"),
                             (pandas.DataFrame({"a": [0], "b": [1]}, index=pandas.Index([4], name="source")), "its index is called 'source'"),
                             (([0, 1], [1]), "2 sources and 1 targets")):
             with pytest.raises(unweave.UsageError, match=said):

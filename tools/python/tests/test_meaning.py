@@ -224,3 +224,44 @@ def test_a_class_with_a_number_as_its_name(tmp_path):
         outcome = stream.send([("set-label", 0, 1), "set-label 0 1", ("set-label", 0, "1"), "set-label 3 #1"])
         assert outcome.statuses == ["number-or-name", "number-or-name", "applied", "applied"]
     assert store.labels().tolist() == ["1", "1", "2", "2"]
+
+
+def test_moments_of_numpy(tmp_path):
+    store = unweave.import_store(tmp_path / "s", PATH, np.eye(4), [0, 1, 0, 1])
+    with store.stream() as stream:
+        for node, unit in enumerate(("m", "s", "ms", "ns")):
+            moment = np.datetime64("2001-01-31T12:00", unit)
+            for call in (stream.remove_expired, lambda moment: stream.send([("node", 0, "expires", moment)])):
+                with pytest.raises(unweave.UsageError, match=f"^numpy.datetime64.*{re.escape(str(moment)[:16])}.* a moment without a zone may be one of UTC") as caught:
+                    call(moment)
+            for pattern in (r"give (\.astype.*?), or", r"or (\.astype.*?), which"):
+                mended = eval(f"moment{re.search(pattern, str(caught.value))[1]}", {"moment": moment, "datetime": datetime})  # noqa: S307
+                assert mended.replace(tzinfo=None) == datetime.datetime(2001, 1, 31, 12) and stream.remove_expired(mended) == []
+        for moment in (np.datetime64("2001-01-31"), np.datetime64("2001-01")):
+            assert stream.remove_expired(moment) == []
+        assert stream.send([("node", 0, "expires", np.datetime64("2001-01-31"))]).applied == 1
+        assert stream.remove_expired(np.datetime64("2001-01-30")) == [] and len(stream.remove_expired(np.datetime64("2001-01-31"))) == 1
+        for wrong in (np.datetime64("NaT"), 5, 1.5, datetime.time(1), b"2027", ""):
+            with pytest.raises(unweave.UsageError, match="is no moment"):
+                stream.remove_expired(wrong)
+        for wrong in (0, -1, 1.5, "x"):
+            with pytest.raises(unweave.UsageError, match="^batch: "):
+                stream.remove_expired(batch=wrong)
+
+
+def test_a_batch_of_nothing_has_no_time(store, sample):
+    """It had that of 1 January 1970."""
+    with store.stream(strict=True) as stream:
+        assert stream.send([]).time is None and stream.remove_nodes([]).time is None
+        refused = stream.send([("node", 400)])
+        assert refused.refused and refused.time is None
+        assert stream.send([("node", 3)]).time > "2026"
+        with pytest.raises(unweave.UsageError, match="^nodes: None"):
+            stream.remove_nodes(None)
+    model = unweave.ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=sample.edge_index)
+    with pytest.raises(unweave.UsageError, match="^nothing is asked for; give nodes, edges or features that are to be forgotten$"):
+        model.forget()
+    with pytest.raises(unweave.UsageError, match=r"nothing is asked for; .*; store_.purge\(\) erases what was forgotten before"):
+        model.forget(purge=True)
+    assert model.forget(nodes=[]).time is None and model.forget(nodes=[3]).time > "2026"
+    model.store_.purge()

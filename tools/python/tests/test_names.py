@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import unweave
+from meaning import advised
 
 
 @pytest.fixture
@@ -114,3 +115,40 @@ def test_names_alone_are_the_nodes(tmp_path):
     made = unweave.import_store(tmp_path / "f.store", np.array([["pat", "kim"], ["kim", "ann"], ["kim", "lee"]]))
     assert made.ids() == ["ann", "kim", "lee", "pat"]
     assert made.edges().tolist() == [[0, 1], [1, 2], [1, 3]]
+
+
+def test_a_missing_value_is_no_name(pandas, tmp_path):
+    """NumPy makes the text "nan" of it where a list of texts becomes an array, so that a person was called so."""
+    path, three = np.array([[0, 1, 2], [1, 2, 3]]), ["Ann", "Bob", "Cyd"]
+    nan, remedy = float("nan"), r"give (\[name if isinstance.*?\])"
+    for number, ids in enumerate(([*three, nan], (*three, nan), [*three, np.float64(nan)], [*three, pandas.NA], [*three, pandas.NaT],
+                                  np.array([*three, nan], object), pandas.Series([*three, nan]), pandas.Series([*three, None], dtype="string"),
+                                  pandas.array([*three, None], dtype="string"), pandas.Categorical([*three, None]))):
+        with pytest.raises(unweave.UsageError, match="^ids: (nan|<NA>|NaT) of node 3 is no name: a text is wanted, or None") as caught:
+            unweave.import_store(tmp_path / "bad", path, ids=ids)
+        assert caught.value.options == ["ids"] and not (tmp_path / "bad").exists()
+        made = unweave.import_store(tmp_path / f"s{number}", path, ids=advised(caught, remedy, ids=ids))
+        assert made.ids() == [*three, None]
+    for wrong, said in (([*three, 3], r"3 of node 3 is no name.*give (\[str\(name\) for name in ids\])"), ([10, 11, 12, None], "10 of node 0"),
+                        ([*three, True], "True of node 3"), ([*three, "\udcff"], "of node 3 is no name"), ([*three, b"\xff"], "of node 3 is no name"),
+                        (pandas.array([10, 11, 12, None], dtype="Int64"), "10 of node 0"), ([three, [nan] * 3], "one name a node")):
+        with pytest.raises(unweave.UsageError, match=f"^ids: .*{said}") as caught:
+            unweave.import_store(tmp_path / "bad", path, ids=wrong)
+        if "str(name)" in said:
+            assert unweave.import_store(tmp_path / "t", path, ids=advised(caught, said, ids=wrong)).ids() == [*three, "3"]
+    whole = pandas.array([10, 11, 12, 13], dtype="Int64")
+    assert unweave.import_store(tmp_path / "w", path, ids=whole).ids() == ["10", "11", "12", "13"]
+    assert unweave.import_store(tmp_path / "b", path, ids=[b"Ann", np.str_("Bob"), "", None]).ids() == ["Ann", "Bob", None, None]
+
+
+def test_a_missing_value_is_no_word_of_a_request(pandas, tmp_path):
+    """("set-label", 0, None) took the class whose name is "None"."""
+    store = unweave.import_store(tmp_path / "s", np.array([[0, 1], [1, 2]]), np.eye(3), ["a", "None", "a"], classes=["None", "a"])
+    with store.stream() as stream:
+        for missing in (None, float("nan"), pandas.NA, pandas.NaT, np.datetime64("NaT")):
+            with pytest.raises(unweave.UsageError, match='is a missing value, where one word is wanted; "none" takes|is no moment'):
+                stream.send([("set-label", 0, missing)])
+            with pytest.raises(unweave.UsageError, match="is a missing value, where one word is wanted$|is no moment$"):
+                stream.send([("node", 0, "expires", missing)])
+        assert stream.send([("set-label", 0, "none")]).applied == 1
+    assert store.labels().tolist() == [None, "None", "a"]

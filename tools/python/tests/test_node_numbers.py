@@ -131,3 +131,41 @@ def test_an_estimator_is_told_what_integers_are(tmp_path):
     assert model.forget(nodes=["2"], edges=[(5, 6)]).applied == 2 and model.forgotten_.tolist() == [1] and model.store_.ids()[1] is None
     placed = unweave.ForgettingClassifier(hops=1, graph=edges, features=x).fit([1, 2, 6], [0, 1, 1], ids=numbers, ids_are="names")
     assert placed.store_.splits.train.tolist() == [0, 1, 5]
+
+
+def test_edges_that_may_be_of_names_or_of_numbers_are_told_apart_as_they_were_given(pandas, tmp_path):
+    """A list has no astype()."""
+    every = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    for number, given in enumerate(([(1, 2)], [(1, 2), (2, 3)], [[1, 2], [2, 1]], [[1, 2], [2, 3], [3, 1]], [[1, 2, 3], [2, 3, 1]], np.array([[1, 2]]),
+                                    np.array([[1, 2], [2, 1]]), ([1], [2]), ([1, 2], [2, 3]), (np.array([1, 2]), np.array([2, 3])),
+                                    (pandas.Series([1, 2]), pandas.Series([2, 3])), ((1, 2), (2, 3), (3, 1)),
+                                    pandas.DataFrame({"u": [1], "v": [2]}), pandas.DataFrame({"u": [1, 2], "v": [2, 1]}))):
+        left = {}
+        for meaning, pattern in (("names", "give (.*) for names"), ("numbers", "for names, or (.*) for numbers")):
+            store = unweave.import_store(tmp_path / f"{number}.{meaning}", np.array(every).T + 1, ids=[1, 2, 3, 4], ids_are="names")
+            with store.stream() as stream:
+                with pytest.raises(unweave.UsageError, match="may be the name of a node, or the number of another one") as caught:
+                    stream.remove_edges(given)
+                stream.remove_edges(advised(caught, pattern, edges=given, unweave=unweave))
+            left[meaning] = set(map(tuple, store.edges().tolist()))
+        pairs = np.array(given)
+        pairs = pairs.T if pairs.shape[1] != 2 or (isinstance(given, tuple) and len(given) == 2) else pairs
+        for meaning, asked in (("numbers", pairs), ("names", pairs - 1)):
+            assert left[meaning] == set(every) - {tuple(sorted(pair)) for pair in asked.tolist()}, (given, meaning)
+
+
+def test_a_node_and_a_column_of_nodes_are_told_apart_as_they_were_given(customers):
+    rows = customers.embeddings()
+    with pytest.raises(unweave.UsageError, match="may be the name") as caught:
+        customers.embeddings(3)
+    assert np.array_equal(customers.embeddings(advised(caught, "give (.*) for names", nodes=3)), rows[[2]])
+    assert np.array_equal(customers.embeddings(advised(caught, "names, or (.*) for numbers", nodes=3, unweave=unweave)), rows[[3]])
+    edges, column = np.array([[1, 2, 3, 4, 5], [2, 3, 4, 5, 6]]), [[1], [2], [5]]
+    model = unweave.ForgettingClassifier(hops=1, graph=edges, features=np.eye(6, 3), ids=np.arange(1, 7), ids_are="names").fit([1, 2, 6], [0, 1, 1])
+    for given in (column, np.array(column), [1, 2, 5]):
+        with pytest.raises(unweave.UsageError, match="^X: . may be the name") as caught:
+            model.predict_proba(given)
+        said = model.predict_proba(advised(caught, "give (.*) for names", X=given))
+        assert np.array_equal(said, model.predict_proba(["1", "2", "5"]))
+        said = model.predict_proba(advised(caught, "names, or (.*) for numbers", X=given, unweave=unweave))
+        assert np.array_equal(said, model.predict_proba(["2", "3", "6"]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import unweave
+from meaning import advised
 
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 3]])
 WEIGHTS = np.array([3, 1, 9, 2, 4])
@@ -193,3 +194,67 @@ def test_what_is_no_weight_is_told(tmp_path):
     assert weighted_edges(unweave.import_store(tmp_path / "t", tmp_path / "g.npz", nodes=NODES, max_weight=9)) == wanted()
     with pytest.raises(unweave.Error, match="has the weight 2 in one place and 3 in another"):
         unweave.import_store(tmp_path / "s", [[0, 1], [1, 0]], edge_weights=[2, 3], max_weight=9)
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "lil", "dok", "bsr"])
+def test_a_matrix_means_the_same_in_every_format(form, tmp_path):
+    """Entries that repeat were single edges where nobody had declared weights, in COO and in CSR that is not canonical."""
+    sparse = pytest.importorskip("scipy.sparse")
+    counted = sparse.coo_matrix(([1, 1, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
+    matrices = [counted.asformat(form)]
+    if form == "csr":
+        matrices.append(sparse.csr_matrix(([1, 1, 1], [1, 1, 2], [0, 2, 3, 3]), shape=(3, 3)))
+    for number, matrix in enumerate(matrices):
+        with pytest.raises(unweave.DataError, match="a value other than 1, as of a weight, 2; declare the largest weight by max_weight"):
+            unweave.import_store(tmp_path / "bad", matrix)
+        assert weighted_edges(unweave.import_store(tmp_path / f"s{number}", matrix, max_weight=2)) == {(0, 1): 2, (1, 2): 1}
+        assert weighted_edges(unweave.import_store(tmp_path / f"i{number}", matrix, ignore_weights=True)) == {(0, 1): 1, (1, 2): 1}
+        assert matrix.sum() == 3
+    twice = sparse.coo_matrix((np.ones(3, bool), ([0, 0, 1], [1, 1, 2])), shape=(3, 3)).asformat(form)
+    assert weighted_edges(unweave.import_store(tmp_path / "b", twice)) == {(0, 1): 1, (1, 2): 1}
+
+
+def test_weights_in_a_table_and_beside_it(pandas, tmp_path):
+    """The column was left out in silence."""
+    frame = pandas.DataFrame({"source": EDGES[:, 0], "target": EDGES[:, 1], "weight": WEIGHTS})
+    named = frame.assign(source=[f"n{one}" for one in frame.source], target=[f"n{one}" for one in frame.target])
+    other = WEIGHTS[::-1].copy()
+    for table in (frame, named, frame.set_axis(["source", "target", "time"], axis=1)):
+        for options in ({"max_weight": 9}, {"ignore_weights": True}):
+            with pytest.raises(unweave.UsageError, match=f"^graph, edge_weights: the third column of the graph, '{table.columns[2]}', may have the weights") as caught:
+                unweave.import_store(tmp_path / "bad", table, edge_weights=other, **options)
+            assert caught.value.options == ["graph", "edge_weights"] and not (tmp_path / "bad").exists()
+        pairs = advised(caught, r"give (graph\[\[.*?\]\]) for", graph=table)
+        for path, graph, weights, want in ((tmp_path / f"a{table.columns[2]}{table is named}", pairs, other, other),
+                                           (tmp_path / f"b{table.columns[2]}{table is named}", table, None, WEIGHTS)):
+            assert weighted_edges(unweave.import_store(path, graph, edge_weights=weights, max_weight=9)) == wanted(want)
+    since = frame.assign(weight=pandas.to_datetime("2020-01-01"))  # no weights
+    assert weighted_edges(unweave.import_store(tmp_path / "s", since, edge_weights=other, max_weight=9)) == wanted(other)
+
+
+def test_weights_behind_the_ends_are_told_apart(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from((*edge, int(weight)) for edge, weight in zip(EDGES.tolist(), WEIGHTS))
+    several = networkx.MultiGraph(graph)
+    named = networkx.relabel_nodes(graph, lambda node: f"n{node}")
+    rows = np.array([(u, v, weight) for u, v, weight in graph.edges(data="weight")])
+    for number, given in enumerate((list(graph.edges(data="weight")), list(graph.edges(data=True)), list(several.edges(keys=True, data=True)),
+                                    list(map(list, graph.edges(data="weight"))), rows, rows.astype(float), list(named.edges(data="weight")),
+                                    list(named.edges(data="weight"))[:2])):
+        with pytest.raises(unweave.UsageError, match="^graph: .*, where tuples .* are wanted; give") as caught:
+            unweave.import_store(tmp_path / "bad", given, max_weight=9)
+        assert caught.value.options == ["graph", "edge_weights"]
+        ends = advised(caught, "give (.*), and where", graph=given)
+        weights = advised(caught, "edge_weights=(.*) and max_weight", graph=given)
+        store = unweave.import_store(tmp_path / f"s{number}", ends, edge_weights=weights, max_weight=9)
+        assert sorted(store.edge_weights().tolist()) == sorted(WEIGHTS.tolist() if len(given) > 2 else [edge[2] for edge in given])
+        if isinstance(given, list) and len(given) > 2:
+            with store.stream() as stream:
+                stream.remove_edges(ends)
+                with pytest.raises(unweave.UsageError, match="^edges: ") as caught:
+                    stream.insert_edges(given)
+                stream.insert_edges(advised(caught, "give (.*), and where", edges=given), weights=advised(caught, r"weights=(.*) to insert", edges=given))
+            assert sorted(store.edge_weights().tolist()) == sorted(WEIGHTS.tolist())
+    with pytest.raises(unweave.UsageError, match=r"give \[\(u, v\) for u, v, \*_ in graph\]$"):
+        unweave.import_store(tmp_path / "bad", [(u, v, {}) for u, v in EDGES.tolist()])

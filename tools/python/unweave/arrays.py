@@ -10,7 +10,7 @@ from . import _arrow
 from .columns import Columns, is_columnar, require_no_ids
 from .errors import UsageError
 from .names import NameTable, NodeNumbers, Numbers, class_codes, class_names_of, is_missing, nodes_called, require_listed, texts_of, told_as
-from .request_lines import is_digits
+from .request_lines import is_digits, is_encodable
 from .row_order import index_of, require_order, require_unmoved
 
 __all__ = ["array_of", "columns_of", "features_of", "ids_of", "input_of", "is_path", "joined", "labels_of", "little_endian", "names_of", "node_ids",
@@ -171,9 +171,10 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or array.ndim > 1:
         raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
-    array = np.atleast_1d(array)
     if numbers is not None and numbers_are_names and nodes_are_integers:
-        return nodes_called(array, name, numbers, count)
+        remedies = None if array.ndim else (f"[str({name})]", f"unweave.NodeNumbers({name})")
+        return nodes_called(np.atleast_1d(array), name, numbers, count, remedies=remedies)
+    array = np.atleast_1d(array)
     return array.astype(np.int64, copy=False)
 
 
@@ -208,6 +209,34 @@ def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -
     return int(value)
 
 
+def _names_in_memory(names: Any) -> np.ndarray | list[str | None]:
+    """Names of nodes: integers, or a text for each, None or "" for a node without a name; a UsageError for what is neither."""
+    require_unmasked(names, "ids")
+    require_listed(names, "ids")
+    # NumPy makes texts of numbers, and of NaN, that stand among texts in a list.
+    is_mixed = isinstance(names, (list, tuple)) and any(isinstance(one, (str, bytes)) for one in names)
+    with told_as("ids", names):
+        array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names, dtype=object if is_mixed else None)
+        if array.dtype.kind == "O" and hasattr(names, "isna"):
+            array = _unboxed(names, array, "ids")
+    if array.dtype.kind in "iu":
+        return array
+    if array.ndim != 1 or array.dtype.kind not in "OUS":
+        raise UsageError(f"ids: an array of shape {array.shape} and type {array.dtype}, where one name a node is wanted", ["ids"])
+    texts = array.tolist()
+    for number, name in enumerate(texts):
+        text = texts[number] = name.decode(errors="surrogateescape") if isinstance(name, bytes) else name
+        if text is None or (isinstance(text, str) and "\0" not in text and is_encodable(text)):
+            continue
+        remedy = ""
+        if is_missing(name) and all(isinstance(one, str) or is_missing(one) for one in array):
+            remedy = "; give [name if isinstance(name, str) else None for name in ids] where it has none"
+        elif isinstance(name, (int, np.integer)) and not any(map(is_missing, array)):
+            remedy = "; give [str(name) for name in ids] where numbers are names"
+        raise UsageError(f"ids: {name!r} of node {number} is no name: a text is wanted, or None for a node without a name{remedy}", ["ids"])
+    return texts
+
+
 def names_of(names: Any) -> dict[str, Any]:
     """Options of an import for the names of nodes: a path, as ``--ids`` takes it; integers; or texts, one a node, None or "" for a node
     without a name."""
@@ -215,20 +244,11 @@ def names_of(names: Any) -> dict[str, Any]:
         return files.names()
     if is_path(names):
         return {"ids": os.fspath(names)}
-    require_unmasked(names, "ids")
-    require_listed(names, "ids")
     require_unmoved(names, "ids")
-    array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
-    if array.dtype.kind in "iu":
-        return {"ids": input_of("ids", np.atleast_1d(array))}
-    if array.ndim != 1 or array.dtype.kind not in "OUS":
-        raise UsageError(f"ids: an array of shape {array.shape} and type {array.dtype}, where one name a node is wanted", ["ids"])
-    texts = []
-    for number, name in enumerate(array.tolist()):
-        text = b"" if name is None else name.encode() if isinstance(name, str) else name
-        if not isinstance(text, bytes) or b"\0" in text:
-            raise UsageError(f"ids: {name!r} of node {number} is no name: a text is wanted, or None for a node without a name", ["ids"])
-        texts.append(text)
+    given = _names_in_memory(names)
+    if isinstance(given, np.ndarray):
+        return {"ids": input_of("ids", np.atleast_1d(given))}
+    texts = [(text or "").encode() for text in given]
     return {"ids": input_of("ids", np.array(texts, dtype=np.bytes_) if any(texts) else np.zeros(len(texts), "S1"))}
 
 
@@ -236,11 +256,8 @@ def table_of(names: Any) -> NameTable | None:
     """The numbers of nodes by these names, as ``ids`` of an import has them; None where they lie in files."""
     if names is None or is_path(names) or columns_of(names) is not None:
         return None
-    require_unmasked(names, "ids")
-    require_listed(names, "ids")
-    array = np.asarray(names.to_numpy() if hasattr(names, "to_numpy") else names)
-    texts = [one.decode() if isinstance(one, bytes) else one for one in array.reshape(-1).tolist()]
-    return NameTable(texts, names.index if hasattr(names, "iloc") else None)
+    given = _names_in_memory(names)
+    return NameTable(given.reshape(-1).tolist() if isinstance(given, np.ndarray) else given, names.index if hasattr(names, "iloc") else None)
 
 
 def features_of(features: Any, table: NameTable | None = None) -> dict[str, Any]:

@@ -6,15 +6,16 @@ import io
 import pathlib
 import tarfile
 import tempfile
+import warnings
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _native, arrays, graphs, row_order
-from .errors import UsageError
+from .errors import RemarkWarning, UsageError
 from .estimator_base import BaseEstimator, ClassifierMixin, NotFittedError, checked_rows, checked_rows_and_classes
 from .imports import import_store
-from .names import NodeNumbers, texts_of
+from .names import NodeNumbers, missing_as_text, texts_of
 from .records import Record
 from .request_lines import is_digits
 from .store import Store
@@ -40,20 +41,22 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     ``hops``, ``weights``, ``scheme``: as :meth:`unweave.Store.propagate` has them, ``weights`` also "auto" as :meth:`unweave.Store.train`
     has it; without a graph of no use. ``solver``, ``head``, ``lambda_``,
     ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them. ``graph``, ``max_weight``, ``ignore_weights``: as
-    :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``store``: a new folder
+    :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
+    the nodes, as it has them; a search parts what its own ``fit`` gets by samples, so that they are given here for it. ``store``: a new folder
     for the store, which stays; by default a temporary one, which goes with the estimator. ``memory``, ``threads``: as
     :class:`unweave.Store` has them.
 
     After ``fit``: ``classes_`` [C]; ``coef_`` [C, F] and ``intercept_`` [C], of two classes [1, F] and [1], not of networks;
     ``n_features_in_``; ``store_``, the store; ``report_``, that of the training; ``forgotten_``, numbers of forgotten nodes. A pickle holds
     a copy of a temporary store, and the path of another: what is forgotten here afterwards is still in the copy. Once something was
-    forgotten, a pickle leaves out ``graph`` and ``features``, which hold it still; the arrays themselves are yours, and so is what is in them.
+    forgotten, a pickle leaves out ``graph``, ``features`` and ``ids``, which hold it still; the arrays themselves are yours, and so is what
+    is in them.
     """
 
     def __init__(self, *, hops: int = 2, weights: Sequence[float] | str | None = None, scheme: str | None = None, solver: str = "exact",
                  head: str | None = None, lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
                  graph: Any = None, features: Any = None, store: Any = None, memory: int | str | None = None, threads: int = 0,
-                 max_weight: int | None = None, ignore_weights: bool = False) -> None:
+                 max_weight: int | None = None, ignore_weights: bool = False, ids: Any = None, ids_are: str | None = None) -> None:
         self.hops = hops
         self.weights = weights
         self.scheme = scheme
@@ -69,6 +72,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         self.threads = threads
         self.max_weight = max_weight
         self.ignore_weights = ignore_weights
+        self.ids = ids
+        self.ids_are = ids_are
 
     # scikit-learn asks these: whether it was fitted, since lambda_ has the underscore of Python's words, not of what a fit has found, and
     # whether X may be sparse.
@@ -82,23 +87,24 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, train: Any = None, valid: Any = None, test: Any = None,
-            ids: Any = None, ids_are: str | None = None) -> ForgettingClassifier:
+            ids: Any = None, ids_are: str | None = None, header: str | dict[str, str] | None = None) -> ForgettingClassifier:
         """Builds the store, propagates and trains.
 
         ``X``: rows of features [n, F], dense or sparse, or where the estimator has ``features`` a column of nodes. ``y``: the class of
         each, whole numbers or texts; with a graph and rows -1, None or NaN for none. ``graph``: of the rows, as :func:`unweave.import_store`
         takes it, in the place of the estimator's. ``train``, ``valid``, ``test``: numbers, names or masks of rows; all with a class are
-        training rows by default. ``ids``: names of the nodes. ``ids_are``: "names" or "positions", what integers of nodes mean where
-        names are whole numbers, as :func:`unweave.import_store` has it.
+        training rows by default. ``ids``, ``ids_are``: names of the nodes, and what integers of nodes mean where these are whole numbers, as
+        :func:`unweave.import_store` has them, in the place of the estimator's. ``header``: of files of text, as it has it; X is ``features`` there.
 
         Wrong rows, classes or options are a ValueError, most of them a :class:`unweave.UsageError`.
         """
         graph = self.graph if graph is None else graph
+        ids, ids_are = self.ids if ids is None else ids, self.ids_are if ids_are is None else ids_are
         for name, value in (("X", X), ("y", y), ("features", self.features)):
             arrays.require_unmasked(value, name)
         if getattr(self, "_left_out", False) and graph is None and self.features is None:
-            raise UsageError("graph, features: a pickle has left them out, since something in them was forgotten; give them by set_params()",
-                             ["graph", "features"])
+            raise UsageError("graph, features, ids: a pickle has left them out, since something in them was forgotten; give them by set_params()",
+                             ["graph", "features", "ids"])
         self._index_of: str | None = None
         self._saw_index = True
         if self.features is not None:
@@ -126,6 +132,10 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             raise UsageError(f"y: {len(self.classes_)} class, and a classifier needs two at least", ["y"])
         if train is None:
             train = labels >= 0
+        if (lost := missing_as_text(self.classes_.tolist())) is not None:
+            remedy = "leave out its rows" if self._places == "rows" else "give None for rows without a class"
+            warnings.warn(f"y: the text {lost!r} is learnt as a class, and may be what a missing value has become as a text; {remedy} if it is",
+                          RemarkWarning, stacklevel=2)
         names = [str(one) for one in self.classes_] if self.classes_.dtype.kind in "OU" else []
         if not all(map(_may_name_a_class, names)):
             names = []
@@ -133,7 +143,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         path = pathlib.Path(self.store) if folder is None else pathlib.Path(folder.name) / "store"
         store = import_store(path, graph, rows, labels, train=train, valid=valid, test=test, ids=ids, ids_are=ids_are,
                              classes=names or len(self.classes_), memory=self.memory, threads=self.threads, progress=False,
-                             max_weight=self.max_weight, ignore_weights=self.ignore_weights)
+                             max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header)
         hops, weights, scheme = (self.hops, self.weights, self.scheme) if graph is not None else (0, None, None)
         chosen = weights if isinstance(weights, str) else None  # "auto": from the levels, once they are there
         store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
@@ -170,6 +180,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         if getattr(rows, "ndim", 2) != 2:
             raise UsageError(f"features: an array of shape {rows.shape}, where rows of all nodes [N, F] are wanted", ["features"])
         table = arrays.table_of(ids)
+        if table is not None and len(ids) != rows.shape[0]:
+            raise UsageError(f"ids: {len(ids)} names of {rows.shape[0]} nodes; a search of scikit-learn cuts what fit() gets to the samples of a "
+                             "fold, and leaves ids whole where they are given as ForgettingClassifier(ids=...)", ["ids", "features"])
         row_order.require_order(self.features, "features", table)
         nodes = arrays.node_ids(_column(X), "X", None if table is None else lambda words: table(words, "X"), ids_are == "names")
         assert nodes is not None
@@ -261,6 +274,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         erases them from the files, too. Without a graph the rows of the fit are the nodes, from 0. A node that never was there is a
         UsageError, and nothing is forgotten then.
         """
+        if nodes is None and edges is None and features is None:
+            before = "; store_.purge() erases what was forgotten before" if purge else ""
+            raise UsageError(f"nothing is asked for; give nodes, edges or features that are to be forgotten{before}", ["nodes", "edges", "features"])
 
         def numbers(names: Sequence[str]) -> np.ndarray:
             return self._fitted().numbers(names)
@@ -316,8 +332,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
         folder = state.pop("_folder", None)
-        if state.get("_has_forgotten") and (state["graph"] is not None or state["features"] is not None):
-            state["graph"] = state["features"] = None
+        if state.get("_has_forgotten") and any(state[name] is not None for name in ("graph", "features", "ids")):
+            state["graph"] = state["features"] = state["ids"] = None
             state["_left_out"] = True
         if folder is not None:
             packed = io.BytesIO()

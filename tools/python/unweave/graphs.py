@@ -14,7 +14,7 @@ from .errors import UsageError
 from .names import NameTable, NodeNumbers, Numbers, nodes_called, texts_of
 from .row_order import require_one_order, require_unmoved
 
-__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "warn_of_third_column", "weights_of"]
+__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "require_no_weights", "warn_of_third_column", "weights_of"]
 
 
 def _columns_of(table: Any) -> list[Any] | None:
@@ -24,6 +24,11 @@ def _columns_of(table: Any) -> list[Any] | None:
     if hasattr(table, "column_names") and hasattr(table, "column"):
         return [table.column(place) for place in range(len(table.column_names))]
     return list(table.get_columns()) if hasattr(table, "get_columns") else None
+
+
+def _names_of(table: Any) -> list[Any]:
+    """The names of the columns of a table that :func:`_columns_of` takes."""
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
 
 
 def _has_numbers(column: Any) -> bool:
@@ -53,6 +58,7 @@ def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str
     """The ends of edges that are names: two columns of a table, a pair of lists, (m, 2) or (2, m), or tuples; None where they are
     numbers. ``weighted``: a table has weights, too."""
     require_ends_first(edges, name, weighted)
+    _require_pairs(edges, name)
     if is_path(edges) or hasattr(edges, "tocoo"):
         return None
     if (columns := _columns_of(edges)) is not None:
@@ -78,6 +84,28 @@ def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str
     if len(texts[0]) != len(texts[1]):
         raise UsageError(f"{name}: {len(texts[0])} sources and {len(texts[1])} targets", [name])
     return [str(text) for text in texts[0]], [str(text) for text in texts[1]]
+
+
+def _require_pairs(edges: Any, name: str) -> None:
+    """A UsageError for edges behind whose ends something stands, as networkx and lists of triples have their weights."""
+    if isinstance(edges, np.ndarray) and edges.ndim == 2 and edges.shape[1] == 3 and edges.shape[0] not in (2, 3):
+        what, last = f"an array of shape {edges.shape}", edges[0, 2] if len(edges) else None
+        ends, weight = f"{name}[:, :2]" + (".astype(int)" if edges.dtype.kind == "f" else ""), f"{name}[:, 2]"
+    elif isinstance(edges, list) and edges and all(isinstance(edge, (tuple, list)) and len(edge) > 2 for edge in edges):
+        if not all(isinstance(edge, tuple) for edge in edges) and (len(edges) < 4 or any(len(edge) != 3 for edge in edges)):
+            return  # the sources and the targets, or a matrix
+        what, last = f"edges of {len(edges[0])} parts", edges[0][-1]
+        ends = f"[(u, v) for u, v, *_ in {name}]"
+        are_named = isinstance(last, dict) and all(isinstance(edge[-1], dict) and "weight" in edge[-1] for edge in edges)
+        weight, last = (f"[edge[-1]['weight'] for edge in {name}]", last["weight"]) if are_named else (f"[edge[-1] for edge in {name}]", last)
+    else:
+        return
+    remedy = f"; give {ends}"
+    if isinstance(last, (int, float, np.number)):
+        beside = f"edge_weights={weight} and max_weight" if name == "graph" else f"weights={weight} to insert_edges()"
+        remedy += f", and where weights stand behind the ends {beside}"
+    raise UsageError(f"{name}: {what}, where tuples (u, v) or an array (m, 2) are wanted{remedy}",
+                     [name, *(["edge_weights"] if "edge_weights" in remedy else [])])
 
 
 def _require_no_square(array: np.ndarray, name: str, are_tuples: bool) -> None:
@@ -172,10 +200,10 @@ def _as_pairs(edges: Any) -> tuple[Any, bool]:
             raise UsageError(f"edges: a table of {len(columns)} columns, where the two ends are wanted; give these alone, as in edges[[\"source\", \"target\"]]", ["edges"])
         _require_no_index(edges, "edges")
         return edges, True
+    _require_pairs(edges, "edges")
     are_tuples = isinstance(edges, list) and len(edges) > 0 and all(isinstance(edge, tuple) for edge in edges)
     if are_tuples and any(len(edge) != 2 for edge in edges):
-        raise UsageError(f"edges: a tuple of {next(len(edge) for edge in edges if len(edge) != 2)}, where (u, v) is wanted; weights are given beside the edges",
-                         ["edges"])
+        raise UsageError(f"edges: a tuple of {next(len(edge) for edge in edges if len(edge) != 2)}, where (u, v) is wanted", ["edges"])
     return edges, are_tuples
 
 
@@ -198,7 +226,8 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
             raise UsageError("edges: numbers of nodes as one end, and integers that are names as the other; give unweave.NodeNumbers "
                              "as both, or texts", ["edges"])
         numbers = None if numbers_are_names else numbers
-    edges, are_tuples = _as_pairs(edges)
+    given = edges
+    edges, are_tuples = _as_pairs(given)
     if numbers is not None and (ends := named_edges(edges, "edges")) is not None:
         return np.stack([numbers(ends[0]), numbers(ends[1])], axis=1)
     array = array_of(edges, "edges")
@@ -207,8 +236,20 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
     _require_no_square(array, "edges", are_tuples)
     array = array.T if array.shape[1] != 2 else array
     if numbers is not None and numbers_are_names:
-        return nodes_called(array, "edges", numbers, count)
+        return nodes_called(array, "edges", numbers, count, remedies=_as_names_and_as_numbers(given, edges is not given))
     return array
+
+
+def _as_names_and_as_numbers(edges: Any, are_ends: bool) -> tuple[str, str]:
+    """What gives these edges of requests as names of nodes, and what as their numbers. ``are_ends``: they are a pair (u, v)."""
+    if are_ends:
+        return "tuple([str(node) for node in end] for end in edges)", "tuple(map(unweave.NodeNumbers, edges))"
+    if isinstance(edges, (list, tuple)) and all(len(edge) == 2 for edge in edges):
+        return "[(str(u), str(v)) for u, v in edges]", "[(f'#{u}', f'#{v}') for u, v in edges]"
+    if isinstance(edges, (list, tuple)):
+        return "[[str(node) for node in end] for end in edges]", "unweave.NodeNumbers(edges)"
+    texts = "edges.astype(str)" if hasattr(edges, "astype") else "numpy.asarray(edges).astype(str)"
+    return texts, f"'#' + {texts}" if hasattr(edges, "columns") else "unweave.NodeNumbers(edges)"
 
 
 def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None, numbers_are_names: bool = False,
@@ -219,7 +260,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     - :class:`unweave.Columns` of such files;
     - an array of integers of any type and order, of shape (2, m) or (m, 2); (2, 2), which may be either, is a UsageError; or a list of tuples (u, v);
     - a pair (u, v) of arrays;
-    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights;
+    - a sparse matrix of SciPy, whose non-zeros are the edges, and their weights; entries that repeat are added, as SciPy means them;
     - a table with two columns (pandas, or ``__arrow_c_stream__``), the first two of which are the ends, the third one the weights;
     - a graph of DGL, or anything that has ``edges()`` that gives (u, v).
 
@@ -228,6 +269,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     """
     name = "graph"
     require_ends_first(graph, name, weighted)
+    _require_pairs(graph, name)
     if hasattr(graph, "iloc") and hasattr(graph, "columns"):
         _require_no_index(graph, name)
 
@@ -238,8 +280,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
         columns = _columns_of(graph) or []
         if not weighted or len(columns) < 3 or (ignored and not _has_numbers(columns[2])):
             return {}
-        named = list(graph.column_names if hasattr(graph, "column_names") else graph.columns)
-        return weights_of(columns[2], graph, f"graph: column {named[2]!r}")
+        return weights_of(columns[2], graph, f"graph: column {_names_of(graph)[2]!r}")
 
     if table is not None and (ends := named_edges(graph, name, weighted)) is not None:
         return {"edges": _pair_input(name, [table(ends[0], name)], [table(ends[1], name)]), "two_row_edges": True} | third()
@@ -252,9 +293,9 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
             raise UsageError(f"graph: a matrix of shape {graph.shape}, where a square one is wanted")
         matrix = graph.tocoo()
         # A sum could hide what is no weight.
-        if weighted and not getattr(matrix, "has_canonical_format", True) and np.all(matrix.data >= 0) and np.all(np.isfinite(matrix.data)):
+        if not getattr(matrix, "has_canonical_format", True) and np.all(matrix.data >= 0) and np.all(np.isfinite(matrix.data)):
             matrix = matrix.copy()
-            matrix.sum_duplicates()  # entries that repeat are added, as SciPy means them
+            matrix.sum_duplicates()
         options = {"edges": _pair_input(name, [matrix.row], [matrix.col]), "two_row_edges": True, "nodes": int(graph.shape[0])}
         return options | weights_of(matrix.data)
     if hasattr(graph, "__arrow_c_stream__"):
@@ -314,6 +355,18 @@ def weights_of(weights: Any, graph: Any = None, name: str = "edge_weights") -> d
     else:
         require_unmoved(weights, "edge_weights")
     return {"edge_weights": input_of(name, array_of(weights, "edge_weights").reshape(-1))}
+
+
+def require_no_weights(graph: Any) -> None:
+    """A UsageError for a graph that may have weights, where ``edge_weights`` gives others."""
+    if hasattr(graph, "tocoo"):
+        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
+    columns = _columns_of(graph)
+    if columns is not None and len(columns) == 3 and _has_numbers(columns[2]):
+        names = _names_of(graph)
+        raise UsageError(f"graph, edge_weights: the third column of the graph, {names[2]!r}, may have the weights of the edges, and edge_weights has "
+                         f"others; give {_choice(graph, 'graph', names[:2])} for those of edge_weights, or leave out edge_weights",
+                         ["graph", "edge_weights"])
 
 
 def warn_of_third_column(graph: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _native, arrays, graphs
-from .columns import piped
+from .columns import Piped, piped
 from .errors import Error, RemarkWarning, UsageError, text_of
 from .progress import Progress
 from .records import Record
@@ -20,8 +20,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
                  classes: int | Sequence[str] | None = None, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
-                 edge_weights: Any = None, ignore_weights: bool = False, restart: bool = False, memory: int | str | None = None, threads: int = 0,
-                 progress: Progress = None) -> Store:
+                 edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None, restart: bool = False,
+                 memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store in a new or empty folder and returns it; ``store.imported`` has the fields of ``unweave import --json``.
 
     ``path``: the folder. ``graph``: anything that :func:`unweave.graphs.edges_of` takes: integers (2, m) or (m, 2), a pair (u, v), a
@@ -47,9 +47,13 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     names in it, in their order; any other index is an error that says how to give the rows by it, or as they stand.
 
     ``max_weight`` declares that edges have weights, whole numbers from 1 to it, 65535 at most: ``edge_weights``, one number an edge, or those of
-    a sparse matrix, of the third column of a table, of PyG's ``edge_weight`` or DGL's ``edata["weight"]``. Without it weights of matrices and
-    graphs other than 1 are an error, unless ``ignore_weights``, and the third column of a table is not read, which a warning says. A weight
-    of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
+    a sparse matrix, in which entries that repeat are added, of the third column of a table, of PyG's ``edge_weight`` or DGL's
+    ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an error, unless ``ignore_weights``, and the third column
+    of a table is not read, which a warning says. A weight of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
+
+    ``header``: whether the first line of files of text names their columns: "yes" or "no" for all, or for some as "edges=no,labels=yes" or
+    {"edges": "no", "labels": "yes"}, of edges, features, ids, labels, train, valid and test. Without it a line of words is a header, and one
+    that may be data, too, is an error.
 
     What is finished of a long import from files is kept: where the process is ended, a call of equal arguments goes on with it, which
     ``store.imported.resumed`` tells; ``restart``: True drops it. Arrays in memory, and tables, cannot be compared and are imported anew.
@@ -69,6 +73,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights, "restart": restart}
     is_declared = max_weight is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
+    if edge_weights is not None:
+        graphs.require_no_weights(graph)
     if ids is None and graph is not None:
         ids = _names_in(graph, parts, is_weighted)
     table = arrays.table_of(ids)
@@ -81,8 +87,6 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options.update(graphs.edges_of(graph, weighted=is_weighted, table=table, numbers_are_names=are_names, ignored=not is_declared))
         if not (is_weighted or edge_weights is not None):
             graphs.warn_of_third_column(graph)
-    if edge_weights is not None and hasattr(graph, "tocoo"):
-        raise UsageError("edge_weights: the values of a matrix are its weights, and it takes no others", ["edge_weights"])
     if parts["edge_weights"] is not None:
         options.update(graphs.weights_of(parts["edge_weights"], graph))
     if max_weight is not None:
@@ -101,6 +105,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     for split in ("train", "valid", "test"):
         if parts[split] is not None:
             options[split] = arrays.ids_of(parts[split], split, table, are_names)
+    options["headers"] = _headers_of(header, options)
     store = Store(path, memory=memory, threads=threads, progress=progress)
     # Means and deviations are computed from the features before these are read again.
     with piped(options, store.path, ["features"] if standardize else []) as given:
@@ -116,6 +121,37 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     for remark in store.imported.remarks:
         warnings.warn(text_of(remark), RemarkWarning, stacklevel=2)
     return store
+
+
+_TEXTS = ("edges", "features", "ids", "labels", "train", "valid", "test")
+
+
+def _headers_of(header: str | dict[str, str] | None, options: dict[str, Any]) -> dict[str, bool]:
+    """Whether the first line names the columns, for each of the inputs of an import whose first line is not to be judged by its words."""
+    headers = {name: False for name in _TEXTS if isinstance(options.get(name), Piped)}  # columns of files have told their names
+    if header is None:
+        return headers
+    files = [name for name in _TEXTS if isinstance(options.get(name), str)]
+    said: list[tuple[Any, Any]] = []
+    if isinstance(header, str) and "=" not in header:
+        said = [(name, header) for name in files] or [("", header)]
+    elif isinstance(header, str):
+        said = [(name.strip(), word.strip()) for name, _, word in (part.partition("=") for part in header.split(","))]
+    elif isinstance(header, dict):
+        said = list(header.items())
+    if not said:
+        raise UsageError(f"header: {header!r} is neither \"yes\" nor \"no\", nor says this of some files, as in \"edges=no,labels=yes\"", ["header"])
+    names = [name for name, _ in said]
+    for name, word in said:
+        if word not in ("yes", "no"):
+            raise UsageError(f"header: {word!r} is neither \"yes\" nor \"no\"; give one of these, or \"edges=no\" for some files", ["header"])
+        if name not in files:
+            among = f"there are those of {', '.join(files)}" if files else "no argument is the path of one"
+            raise UsageError(f"header: there is no text file{f' of {name}' if name else ''}; {among}", ["header"])
+        if names.count(name) > 1:
+            raise UsageError(f"header: {name} is given twice", ["header"])
+        headers[name] = word == "yes"
+    return headers
 
 
 def _names_in(graph: Any, parts: dict[str, Any], weighted: bool) -> list[str] | None:

@@ -10,14 +10,17 @@ import numpy as np
 
 from .errors import Error, UsageError
 
-__all__ = ["NameTable", "NodeNumbers", "Numbers", "class_codes", "class_names_of", "is_missing", "nodes_called", "require_listed",
-           "texts_of", "told_as"]
+__all__ = ["NameTable", "NodeNumbers", "Numbers", "class_codes", "class_names_of", "is_missing", "missing_as_text", "nodes_called",
+           "require_listed", "texts_of", "told_as"]
 
 #: Numbers of nodes by their names; a UsageError for a name that no node has.
 Numbers = Callable[[Sequence[str]], np.ndarray]
 
 
 def is_missing(value: Any) -> bool:
+    """Whether it stands for a value that there is not: None, NaN, and pandas' and NumPy's own."""
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
     return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -99,26 +102,27 @@ class NodeNumbers(np.ndarray):
 
 
 def nodes_called(array: np.ndarray, name: str, numbers: Numbers, count: Callable[[], int] | None = None,
-                 among: np.ndarray | None = None) -> np.ndarray:
+                 among: np.ndarray | None = None, remedies: tuple[str, str] | None = None) -> np.ndarray:
     """The numbers of nodes whose names are these integers, in the array's shape. ``count``: of the nodes; then integers that may be numbers
     of other nodes as well are a UsageError. Without it somebody has declared that they are names. ``among``: integers that they are some
-    of, which say more of what they may be."""
+    of, which say more of what they may be. ``remedies``: what gives what the user gave as names, and as numbers; by default that of a list."""
     values, whole = array.reshape(-1), array if among is None else among
     nodes = count() if count is not None and array.size else 0
     may_be_numbers = nodes > 0 and int(whole.min()) >= 0 and int(whole.max()) < nodes
-    texts = f"{name}.astype(str)" if array.ndim > 1 or among is not None else f"[str(node) for node in {name}]"
+    as_list = "numpy.asarray(X).astype(str)" if name == "X" else f"[str(node) for node in {name}]"  # X may be a column
+    as_names, as_numbers = remedies or (as_list, f"unweave.NodeNumbers({name})")
     try:
         found = np.asarray(numbers([str(value) for value in values.tolist()]), np.int64)
     except UsageError as error:
         if not may_be_numbers:
             raise
         raise UsageError(f"{name}: {error}; integers are names in this store, and where these are numbers of nodes, give "
-                         f"unweave.NodeNumbers({name})", [name]) from None
+                         f"{as_numbers}", [name]) from None
     if may_be_numbers and not np.array_equal(found, values):
         value = values[int(np.argmax(found != values))]
         raise UsageError(f"{name}: {value} may be the name of a node, or the number of another one: all of these integers are names, "
-                         f"and all are numbers of nodes, 0 to {nodes - 1}; give {texts} for names, or unweave.NodeNumbers({name}) "
-                         "for numbers", [name])
+                         f"and all are numbers of nodes, 0 to {nodes - 1}; give {as_names} for names, or {as_numbers} for numbers",
+                         [name])
     return found.reshape(array.shape)
 
 
@@ -159,15 +163,20 @@ def class_names_of(classes: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-# What str() makes of missing values.
-_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT")
+# What str() makes of missing values, and what files have for them.
+_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT", "NA", "N/A", "null", "NULL")
+
+
+def missing_as_text(names: Iterable[Any]) -> str | None:
+    """The first of these names of classes that may be what a missing value has become as a text; None where none is such."""
+    return next((one for one in names if isinstance(one, str) and one in _MISSING_AS_TEXT), None)
 
 
 def class_codes(texts: Sequence[str | None], names: Sequence[str] | None, name: str = "labels") -> tuple[np.ndarray, list[str]]:
     """Numbers of classes by their names, -1 for a missing one, and all names: those that are given, else those that occur, sorted."""
     if names is None:
         names = sorted({text for text in texts if text})
-        lost = next((one for one in names if one in _MISSING_AS_TEXT), None)
+        lost = missing_as_text(names)
         if lost is not None:
             raise UsageError(f"{name}: element {list(texts).index(lost)}: the text {lost!r} may be the name of a class, or what a missing value has become "
                              f"as a text; give None for nodes without a class, or say by classes=[...] that it is one", [name, "classes"])

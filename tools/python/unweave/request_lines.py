@@ -10,7 +10,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from .errors import UsageError
-from .names import NodeNumbers
+from .names import NodeNumbers, is_missing
 
 __all__ = ["Request", "batch_of", "has_id", "has_value", "is_digits", "is_encodable", "line_of", "plain_integers", "time_text", "whole_id"]
 
@@ -30,22 +30,31 @@ def is_encodable(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
 
 
-def time_text(moment: datetime.datetime | datetime.date) -> str:
+def time_text(moment: datetime.datetime | datetime.date | np.datetime64) -> str:
     """A moment as a request has it, in UTC, and a date as its first moment there. A UsageError for a moment without a zone, which may be one
     of any place."""
+    if is_missing(moment):
+        raise UsageError(f"{moment!r} is no moment")
+    shown, as_datetime = repr(moment), ""
+    if isinstance(moment, np.datetime64):
+        as_datetime = ".astype('datetime64[ms]').item()"
+        moment = moment.astype(f"datetime64[{'D' if np.datetime_data(moment.dtype)[0] in 'YMWD' else 'ms'}]").item()
     if not isinstance(moment, datetime.datetime):
         return moment.isoformat()
     if moment.tzinfo is None or moment.utcoffset() is None:
-        raise UsageError(f"{moment!r}: a moment without a zone may be one of UTC or of where this runs; give .replace(tzinfo=datetime.timezone.utc), "
-                         "or .astimezone(), which takes it for local time")
+        raise UsageError(f"{shown}: a moment without a zone may be one of UTC or of where this runs; give "
+                         f"{as_datetime}.replace(tzinfo=datetime.timezone.utc), or {as_datetime}.astimezone(), which takes it for local time")
     moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
     return moment.isoformat(timespec="milliseconds") + "Z"
 
 
 def _word(request: Any, part: Any) -> str:
     """A part of a request as the one word of a line; a UsageError for what would be several words, or none."""
-    if isinstance(part, datetime.date):
+    if isinstance(part, (datetime.date, np.datetime64)):
         return time_text(part)
+    if is_missing(part):
+        remedy = "; \"none\" takes the label away" if request[0] == "set-label" else ""
+        raise UsageError(f"{request!r}: {part!r} is a missing value, where one word is wanted{remedy}")
     word = str(part.item() if isinstance(part, np.generic) else part)
     if not word or _PARTS_WORDS.search(word):
         raise UsageError(f"{request!r}: {part!r}, where one word is wanted, without blanks, commas and control characters; give values one by one: "

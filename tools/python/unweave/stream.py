@@ -29,8 +29,8 @@ class Stream:
     :class:`Store` reads them. A number that no node ever had is a UsageError where nodes are removed, as a name of nobody is.
 
     What :meth:`send` and its like return has the fields of ``unweave stream --json``: ``applied``, ``rejected``, ``rows_touched``, ``certified`` and
-    ``claim`` of the model that follows, and more; and ``statuses``, of each request "applied" or why it was rejected, and ``refused``, whether a
-    strict stream has refused the batch. Wrong requests are a UsageError before anything is sent.
+    ``claim`` of the model that follows, and more; ``time`` is None where the batch was empty or refused. ``statuses`` says of each request "applied"
+    or why it was rejected, and ``refused`` whether a strict stream has refused the batch. Wrong requests are a UsageError before anything is sent.
 
     ``store``: it is open for writing until :meth:`close`. ``options``: the arguments of :meth:`Store.stream`.
     """
@@ -49,6 +49,8 @@ class Stream:
 
     def _sent(self, outcome: dict[str, Any]) -> Record:
         self._batches += 1
+        if not outcome["requests"] or outcome["refused"]:
+            outcome["time"] = None  # nothing became durable
         return Record.of(outcome)
 
     def __enter__(self) -> Stream:
@@ -166,7 +168,8 @@ class Stream:
 
     def _there(self, ids: np.ndarray | None, name: str) -> np.ndarray:
         """Numbers of nodes that there are, or were; a UsageError for one that no node ever had."""
-        assert ids is not None
+        if ids is None:
+            raise UsageError(f"{name}: None, where the nodes of requests are wanted", [name])
         outside = (ids < 0) | (ids >= self._num_nodes())
         if np.any(outside):
             raise UsageError(f"{name}: no node has the number {ids[outside][0]}; numbers are 0 to {self._num_nodes() - 1}. "
@@ -180,13 +183,16 @@ class Stream:
             raise UsageError(f"node {ids.min()} is not in the store")
         return np.ascontiguousarray(ids, dtype=np.uint64)
 
-    def remove_expired(self, until: str | datetime.datetime | datetime.date | None = None, batch: int = 100) -> list[Record]:
+    def remove_expired(self, until: str | datetime.datetime | datetime.date | np.datetime64 | None = None, batch: int = 100) -> list[Record]:
         """Removes the edges, nodes and features whose time has come, and returns the outcomes of the batches.
 
         ``until``: a datetime with its zone, a date or a text as "2027-01-31T12:00Z"; None for now. ``batch``: most removals of a batch.
         """
-        if isinstance(until, datetime.date):
+        if isinstance(until, (datetime.date, np.datetime64)):
             until = time_text(until)
+        elif until is not None and not (isinstance(until, str) and until):
+            raise UsageError(f"until: {until!r} is no moment; give a datetime with its zone, a date, or a text as \"2027-01-31T12:00Z\"", ["until"])
+        batch = arrays.whole_number(batch, "batch", 1)
         outcomes = []
         while outcome := self._native.send_expired(until or "", batch):
             outcomes.append(self._sent(outcome))
