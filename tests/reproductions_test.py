@@ -29,6 +29,17 @@ def fails(program, *words, stdin=None):
     return error
 
 
+def peak_of(program, *words):
+    """A run, and the most memory that it took, in bytes."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        process = subprocess.Popen([program, *map(str, words)], stdout=out, stderr=error)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        error.seek(0)
+        return subprocess.CompletedProcess(words, process.returncode, out.read(), error.read()), usage.ru_maxrss * 1024
+
+
 def gives(program, *words, stdin=b""):
     done = subprocess.run([program, *map(str, words)], input=stdin, capture_output=True, timeout=300)
     check(done.returncode == 0, words[0], done.returncode, done.stderr)
@@ -397,6 +408,66 @@ def part_readers_of_a_purge(program, folder):
             check(done.returncode in (0, 3) and "train" not in done.stderr, done.returncode, done.stderr)
         check(purge.returncode == 0)
     gives(program, "export", store, "--model", folder / "m.npy")
+
+
+def part_bad_lines(program, folder):
+    """Each bad line of a file of receipts, or of a private log, became a finding, without end; and all lines of logs were held."""
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    (folder / "nl").write_bytes(b"\n" * 1_000_000)
+    log = store / "certificates" / "exact.jsonl"
+    words = ["verify", log, "--receipts", folder / "nl", "--memory", "64M", "--json"]
+    done, peak = peak_of(program, *words)
+    check(done.returncode == 2 and json.loads(done.stdout.splitlines()[-1])["ok"] is False and peak < 96 << 20, done.returncode, peak)
+    with open(store / "certificates" / "exact.private.jsonl", "ab") as private:
+        private.write(b"\n" * 1_000_000)
+    done, peak = peak_of(program, "verify", store, "--memory", "64M")
+    check(done.returncode == 2 and "more; --json names all of them" in done.stdout, done.returncode, done.stdout[-500:])
+    check(peak < 160 << 20, peak)
+    (store / "certificates" / "z.jsonl").write_bytes(b"{}\n" * 2_000_000)
+    for node in range(3):
+        gives(program, "stream", store, "--requests", "-", stdin=f"node {node} id=r{node}\n".encode())
+    for words in (["requests", store, "--memory", "64M"], ["report", store, "--out", folder / "r.html", "--memory", "64M"]):
+        began = time.monotonic()
+        done, peak = peak_of(program, *words)
+        check(done.returncode in (0, 2) and peak < 160 << 20 and time.monotonic() - began < 60, words[0], done.stderr, peak)
+
+
+def part_weights_on_a_boundary(program, folder):
+    """A sender who put a weight on a boundary of the grid ended the service for good, and other models with it."""
+    # Their squares sum to 2^50 and they to 6 times an odd number: the minimiser is an odd multiple of half a step.
+    units = [11803442, -12384252, 15751105, -16433367, -9524463, -14978007, -2282, -3490]
+    check(sum(k * k for k in units) == 2**50 and sum(units) % 12 == 6)
+    random = np.random.default_rng(3)
+    np.save(folder / "x.npy", random.normal(size=(40, 1)).astype(np.float32))
+    np.save(folder / "y.npy", random.integers(0, 2, 40))
+    np.save(folder / "t.npy", np.arange(40))
+    np.save(folder / "e.npy", random.integers(0, 40, (90, 2)))
+    store = folder / "s"
+    run(program, "import", store, "--features", folder / "x.npy", "--labels", folder / "y.npy", "--classes", 2, "--split", f"train={folder / 't.npy'}",
+        "--edges", f"{folder / 'e.npy'}[0,1]")
+    run(program, "propagate", store)
+    run(program, "train", store, "--head", "least-squares", "--lambda", "1")
+    run(program, "train", store, "--head", "logistic", "--name", "other")
+    body = [f"node {node}" for node in range(40)]
+    for i, unit in enumerate(units):
+        for node, sign in ((2 * i, 1), (2 * i + 1, -1)):
+            body += [f"insert-node {node} {sign * unit / 2**24!r}", f"set-label {node} {1 if sign > 0 else 0}", f"move-split {node} train"]
+    for attempt in range(2):
+        service = Service(program, store, "--name", "exact", "--name", "other", "--every", "50ms")
+        if attempt == 0:
+            check(service.call("POST", "/requests", "\n".join(body))[0] == 200)
+            wait_until(lambda: service.call("GET", "/status")[1]["waiting"] == 0)
+        status = service.call("GET", "/status")[1]
+        check([one["name"] for one in status["stuck_models"]] == ["exact"] and "boundary of the grid" in status["stuck_models"][0]["why"], status)
+        check(service.call("GET", "/predict?nodes=1&model=other")[0] == 200)
+        check(service.end() == 0, service.error)
+    # The other model follows, and both do once the rows have a minimiser again.
+    service = Service(program, store, "--name", "exact", "--name", "other", "--every", "50ms")
+    check(service.call("POST", "/requests", "set-feature 0 0.25 id=mend")[0] == 200)
+    wait_until(lambda: service.call("GET", "/status")[1]["waiting"] == 0 and not service.call("GET", "/status")[1]["stuck_models"])
+    check(service.end() == 0, service.error)
+    run(program, "verify", store, "--rebuild")
 
 
 def main():

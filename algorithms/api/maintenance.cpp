@@ -66,9 +66,10 @@ VerifyReport verify_certificates(const std::filesystem::path& log, const std::op
   return verify_log(log, public_key, receipts);
 }
 
-VerifyReport verify_export(const std::filesystem::path& weights, const std::optional<std::string>& public_key) {
+VerifyReport verify_export(const std::filesystem::path& weights, const std::optional<std::string>& public_key,
+                           Resources& resources) {
   require_key(public_key);
-  return verify_exported_model(weights, public_key);
+  return verify_exported_model(weights, public_key, resources.memory());
 }
 
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, Resources& resources) {

@@ -29,6 +29,12 @@ struct LoggedCertificateLine {
   std::uint64_t sequence = 0;  ///< the last request that it covers
 };
 
+/// A time or an id is, whatever somebody else has written there.
+bool is_short_text(const nlohmann::ordered_json& value) {
+  constexpr std::size_t kLongest = 512;
+  return value.is_string() && value.get_ref<const std::string&>().size() <= kLongest;
+}
+
 /// What a line of a log says; a member of another kind than it should be says nothing.
 LoggedCertificateLine read_certificate(std::string_view text, const std::string& name) {
   const auto json = parse_json_or_discard<nlohmann::ordered_json>(text);
@@ -37,8 +43,8 @@ LoggedCertificateLine read_certificate(std::string_view text, const std::string&
   line.certificate.number = certificate_number(text);
   if (!json.is_object()) return line;
   for (const auto& [member, value] : json.items()) {
-    if (member == "time" && value.is_string()) line.certificate.time = value.get<std::string>();
-    if (member == "id" && value.is_string()) line.certificate.release = value.get<std::string>();
+    if (member == "time" && is_short_text(value)) line.certificate.time = value.get<std::string>();
+    if (member == "id" && is_short_text(value)) line.certificate.release = value.get<std::string>();
     if (member == "sequence" && value.is_number_unsigned()) line.sequence = value.get<std::uint64_t>();
   }
   return line;
@@ -69,7 +75,7 @@ std::optional<FoundLine> line_from(const File& log, std::uint64_t at, const std:
 }
 
 /// The first certificate of a log that covers a request. Numbers of lines grow, and so do, between two purges, the requests that they
-/// cover: so a few lines are read of a long log. Where lines have no numbers, as those of older programs, all are.
+/// cover: so a few lines are read of a long log.
 std::optional<CoveringCertificate> first_covering(const fs::path& path, const std::string& name,
                                                   const WantedLine& wanted) {
   const File log = File::open_stored(path);
@@ -81,17 +87,7 @@ std::optional<CoveringCertificate> first_covering(const fs::path& path, const st
       high = middle;
       continue;
     }
-    if (found->line.certificate.number == 0) {
-      best.reset();
-      std::uint64_t number = 0;
-      static_cast<void>(read_lines_from(log, 0, [&](std::string_view text, std::uint64_t) {
-        LoggedCertificateLine line = read_certificate(text, name);
-        if (!wanted.is_covered_by(line, ++number)) return true;
-        best = FoundLine{0, 0, std::move(line)};
-        return false;
-      }));
-      break;
-    }
+    if (found->line.certificate.number == 0) return std::nullopt;  // no log of ours has such a line
     if (wanted.is_covered_by(found->line, found->line.certificate.number)) {
       high = middle;
       best = std::move(found);
@@ -102,34 +98,50 @@ std::optional<CoveringCertificate> first_covering(const fs::path& path, const st
   return best ? std::optional(std::move(best->line.certificate)) : std::nullopt;
 }
 
-/// The lines of a log of certificates, in order.
-std::vector<LoggedCertificateLine> read_certificates(const fs::path& log, const std::string& name) {
-  std::vector<LoggedCertificateLine> lines;
-  static_cast<void>(
-      read_lines(log, [&](std::string_view text, std::uint64_t) { lines.push_back(read_certificate(text, name)); }));
-  return lines;
-}
+/// A log of certificates, which is read once beside the log of requests: the lines that cover these stand in their order.
+class CertificateLog {
+ public:
+  /// `name`: that of its model, which may be gone.
+  CertificateLog(std::string name, fs::path file) : name_(std::move(name)), file_(std::move(file)) {}
 
-/// A log of certificates.
-struct CertificateLog {
-  std::string name;  ///< that of its model, which may be gone
-  fs::path file;
-  std::vector<LoggedCertificateLine> lines;  ///< empty where it is looked into line by line
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// The first line that covers a request.
+  [[nodiscard]] std::optional<CoveringCertificate> find(const WantedLine& wanted) const {
+    return first_covering(file_, name_, wanted);
+  }
+  /// The same line, for requests each of which is behind the one before.
+  [[nodiscard]] std::optional<CoveringCertificate> find_next(const WantedLine& wanted) {
+    for (; !lines_.empty() || read_more(); lines_.pop_front(), ++passed_)
+      if (wanted.is_covered_by(lines_.front(), passed_ + 1)) return lines_.front().certificate;
+    return std::nullopt;
+  }
+
+ private:
+  /// False at the end of the log.
+  bool read_more() {
+    constexpr std::size_t kLines = 256;
+    if (!has_entry(file_)) return false;
+    read_lines_from(File::open_stored(file_), read_, [&](std::string_view text, std::uint64_t first) {
+      lines_.push_back(read_certificate(text, name_));
+      read_ = first + text.size() + 1;
+      return lines_.size() < kLines;
+    });
+    return !lines_.empty();
+  }
+
+  std::string name_;
+  fs::path file_;
+  std::uint64_t read_ = 0, passed_ = 0;      // bytes that were read, and lines before those that are held
+  std::deque<LoggedCertificateLine> lines_;  // that were read and not passed
 };
 
-/// The logs of a store by name; with their lines where all requests are asked about.
-std::vector<CertificateLog> list_logs(const fs::path& store, bool with_lines) {
+/// The logs of a store by name.
+std::vector<CertificateLog> list_logs(const fs::path& store) {
   std::vector<CertificateLog> logs;
-  const fs::path folder = store / kCertificatesFolder;
-  for (const Entry& entry : list_folder(folder)) {
-    const fs::path& file = entry.path;
-    if (file.extension() != ".jsonl" || file.stem().extension() == ".private") continue;
-    std::string name = file.stem().string();
-    std::vector<LoggedCertificateLine> lines;
-    if (with_lines) lines = read_certificates(file, name);
-    logs.push_back({std::move(name), file, std::move(lines)});
-  }
-  std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (const Entry& entry : list_folder(store / kCertificatesFolder))
+    if (entry.path.extension() == ".jsonl" && entry.path.stem().extension() != ".private")
+      logs.emplace_back(entry.path.stem().string(), entry.path);
+  std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.name() < b.name(); });
   return logs;
 }
 
@@ -165,7 +177,7 @@ std::uint64_t visit(const fs::path& path, const Asked& asked, const VisitLog& vi
   const std::vector<ModelSummary> models = list_models(path);
   // Where few requests are asked about, the lines of logs are looked for one by one.
   const bool few = id || asked.newest > 0;
-  const std::vector<CertificateLog> logs = list_logs(path, !few);
+  std::vector<CertificateLog> logs = list_logs(path);
   std::vector<PurgedLogs> purges;  // from the oldest on
   std::map<std::pair<std::size_t, std::uint64_t>, Earlier>
       earlier;  // by purges before them and number: those that others name
@@ -211,21 +223,13 @@ std::uint64_t visit(const fs::path& path, const Asked& asked, const VisitLog& vi
       record.earlier_time = named->second.time;
     }
     const std::uint64_t covered = record.earlier > 0 ? record.earlier : record.sequence;
-    for (const CertificateLog& log : logs) {
+    for (CertificateLog& log : logs) {
       // Numbers of requests begin again at a purge, and every release after it covers what was asked for before.
-      const WantedLine wanted{met > 0 ? lines_at(purges[met - 1], log.name) : 0,
-                              record.purged ? lines_at(purges[met], log.name) : std::numeric_limits<std::size_t>::max(),
-                              covered};
-      if (few) {
-        if (auto certificate = first_covering(log.file, log.name, wanted))
-          record.certificates.push_back(*std::move(certificate));
-        continue;
-      }
-      for (std::size_t i = wanted.begin; i < log.lines.size(); ++i) {
-        if (!wanted.is_covered_by(log.lines[i], i + 1)) continue;
-        record.certificates.push_back(log.lines[i].certificate);
-        break;
-      }
+      const WantedLine wanted{
+          met > 0 ? lines_at(purges[met - 1], log.name()) : 0,
+          record.purged ? lines_at(purges[met], log.name()) : std::numeric_limits<std::size_t>::max(), covered};
+      if (auto certificate = few || record.earlier > 0 ? log.find(wanted) : log.find_next(wanted))
+        record.certificates.push_back(*std::move(certificate));
     }
     for (const ModelSummary& model : models)
       if (record.done() && record.kind != "expires" && model.damage.empty() && !record.purged &&

@@ -10,6 +10,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/live/change_feed.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/maintenance/purge_plan.h"
@@ -57,11 +58,17 @@ class Uncancelled final : public WorkMeter {
 }  // namespace
 
 /// A model that follows a stream.
+/// A model that follows the stream.
 struct Follower {
-  Learner learner;
+  ModelSelection selected;
+  std::string name;  ///< in the store
+  std::optional<Learner>
+      learner{};  ///< it is missing while the present rows have no such model (NoModelError), which a service outlives
+  std::string stuck{};                 ///< why there is none
   std::optional<StepReport> missed{};  ///< what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
-  bool is_new = false;  ///< a purge had removed it
+  bool is_new = false;    ///< a purge had removed it
+  bool is_alone = false;  ///< no other follows
 };
 
 namespace {
@@ -93,9 +100,9 @@ std::filesystem::path receipts_of(const StreamOptions& options, const std::strin
   return file += "." + model;
 }
 
-Follower open_model(LiveStore& store, Resources& resources, const StreamOptions& options,
-                    const ModelSelection& selected, bool alone) {
-  const std::string& name = name_in_store(selected);
+/// Throws NoModelError.
+void open_model(Follower& follower, LiveStore& store, Resources& resources, const StreamOptions& options, bool alone) {
+  const std::string& name = follower.name;
   const ReleaseContext context{
       options.adaptive, std::string(version()), {}, options.key, receipts_of(options, name, alone)};
   if (options.train_purged && !has_entry(model_file(store.path(), name))) {
@@ -105,19 +112,20 @@ Follower open_model(LiveStore& store, Resources& resources, const StreamOptions&
       how.seed = options.seed;
       ReleaseContext of_stream = context;
       of_stream.may_be_empty = true;  // rows come back by later requests
-      Follower follower{Learner::train(store, resources.memory(), terms->solver, how, terms->weights, of_stream, name)};
-      require_solver(selected, follower.learner.record());
+      follower.learner.emplace(
+          Learner::train(store, resources.memory(), terms->solver, how, terms->weights, of_stream, name));
+      require_solver(follower.selected, follower.learner->record());
       store.record();
       follower.is_new = true;
-      return follower;
+      return;
     }
   }
-  Follower follower{Learner::open(store, resources.memory(), name, context, options.seed)};
-  require_solver(selected, follower.learner.record());
+  Learner learner = Learner::open(store, resources.memory(), name, context, options.seed);
+  require_solver(follower.selected, learner.record());
   const Clock::time_point start = Clock::now();
-  follower.missed = follower.learner.catch_up();
+  follower.missed = learner.catch_up();
   follower.seconds_catch_up = seconds_since(start);
-  return follower;
+  follower.learner.emplace(std::move(learner));
 }
 
 /// Before anything of a batch is done: what the journal would refuse is told without harm.
@@ -184,7 +192,9 @@ struct StreamSession::Impl {
       const WatchedBy watched(resources.meter());
       static_cast<void>(store.deliver());  // what an earlier session may have put off
       for (const ModelSelection& one : selected) {
-        followers.push_back(open_follower(one, selected.size() == 1));
+        followers.push_back({one, name_in_store(one)});
+        followers.back().is_alone = selected.size() == 1;
+        open_follower(followers.back());
         tell_others(followers.size() - 1);
       }
     }
@@ -196,17 +206,22 @@ struct StreamSession::Impl {
     store.watch_appends([this] { call(options.before_acknowledged); }, [this] { call(options.acknowledged); });
   }
 
-  Follower open_follower(const ModelSelection& selected, bool alone) {
-    const auto open = [&] { return open_model(store, resources, options, selected, alone); };
+  void open_follower(Follower& follower) {
+    const auto open = [&] { open_model(follower, store, resources, options, follower.is_alone); };
     if (!options.service) return open();
-    // What a journal has changed must not keep a service from starting in the memory in which it acknowledged it.
     try {
-      return open();
-    } catch (const ResourceError&) {
-      store.lend_work_room();
-      store.fold_graph();
-      take_work_room();
-      return open();
+      // What a journal has changed must not keep a service from starting in the memory in which it acknowledged it.
+      try {
+        open();
+      } catch (const ResourceError&) {
+        store.lend_work_room();
+        store.fold_graph();
+        take_work_room();
+        open();
+      }
+      follower.stuck.clear();
+    } catch (const NoModelError& error) {  // nor must rows that a sender has chosen
+      follower.stuck = error.message();
     }
   }
 
@@ -224,9 +239,10 @@ struct StreamSession::Impl {
 
   /// One of the models has released.
   void tell_others(std::size_t one) {
-    const ModelSummary released = followers[one].learner.summary();
+    if (!followers[one].learner) return;
+    const ModelSummary released = followers[one].learner->summary();
     for (std::size_t i = 0; i < followers.size(); ++i)
-      if (i != one) followers[i].learner.note_other(released);
+      if (i != one && followers[i].learner) followers[i].learner->note_other(released);
   }
 
   /// What needs whole rows, or rows that nobody knows yet, is for one process.
@@ -268,15 +284,22 @@ struct StreamSession::Impl {
     const WatchedBy watched(meter);
     for (std::size_t i = 0; i < followers.size(); ++i) {
       Follower& follower = followers[i];
-      const ModelRecord& record = follower.learner.record();
       ModelStep& step = outcome.steps.emplace_back();
       const Clock::time_point start = Clock::now();
-      step.name = name_of(record);
-      step.solver = record.model.solver;
-      step.report = follower.learner.absorb(outcome.batch, requests);
+      step.name = follower.name;
+      step.solver = follower.selected.solver.value_or(follower.name);
+      const bool was_stuck = !follower.learner;
+      if (!was_stuck)
+        step.report = absorb(follower, outcome.batch, requests);
+      else
+        open_follower(follower);  // which absorbs what it has missed
+      step.stuck = follower.stuck;
       step.seconds_unlearn = seconds_since(start);
+      if (!follower.learner) continue;
+      step.solver = follower.learner->record().model.solver;
       tell_others(i);
       if (!follower.missed) continue;
+      if (was_stuck) step.report = StepReport(*std::exchange(follower.missed, StepReport()));
       step.report.retrained |= follower.missed->retrained;
       step.report.passes += follower.missed->passes;
       step.seconds_catch_up = follower.seconds_catch_up;
@@ -285,6 +308,18 @@ struct StreamSession::Impl {
     outcome.step = outcome.steps.front().report;
     outcome.seconds_unlearn = outcome.steps.front().seconds_unlearn;
     outcome.seconds_catch_up = outcome.steps.front().seconds_catch_up;
+  }
+
+  /// In a service a model that the rows do not have any more is left as it was, and opened again at the next batch.
+  StepReport absorb(Follower& follower, const BatchReport& batch, std::span<const Request> requests) {
+    try {
+      return follower.learner->absorb(batch, requests);
+    } catch (const NoModelError& error) {
+      if (!options.service) throw;
+      follower.learner.reset();
+      follower.stuck = error.message();
+      return {};
+    }
   }
 
   /// A batch was applied in `seconds`, to be told beside what was predicted for its work on journal, graph and sums.
@@ -457,7 +492,8 @@ void StreamSession::settle() {
   impl_->require_usable();
   if (impl_->room_for == 0) impl_->room.release();
   impl_->store.lend_work_room();
-  for (Follower& follower : impl_->followers) follower.learner.settle();
+  for (Follower& follower : impl_->followers)
+    if (follower.learner) follower.learner->settle();
   impl_->take_work_room();
 }
 
@@ -482,7 +518,7 @@ std::vector<std::string> StreamSession::models_left_behind() const {
   const LiveStore& store = impl_->store;
   for (std::string& name : model_names(store.path(), store.manifest()))
     if (std::none_of(impl_->followers.begin(), impl_->followers.end(),
-                     [&](const Follower& one) { return name_of(one.learner.record()) == name; }) &&
+                     [&](const Follower& one) { return one.name == name; }) &&
         has_entry(model_file(store.path(), name)))
       names.push_back(std::move(name));
   return names;
@@ -490,8 +526,15 @@ std::vector<std::string> StreamSession::models_left_behind() const {
 
 std::vector<std::string> StreamSession::models() const {
   std::vector<std::string> names;
-  for (const Follower& follower : impl_->followers) names.push_back(name_of(follower.learner.record()));
+  for (const Follower& follower : impl_->followers) names.push_back(follower.name);
   return names;
+}
+
+std::vector<std::pair<std::string, std::string>> StreamSession::stuck_models() const {
+  std::vector<std::pair<std::string, std::string>> stuck;
+  for (const Follower& follower : impl_->followers)
+    if (!follower.learner) stuck.emplace_back(follower.name, follower.stuck);
+  return stuck;
 }
 
 PurgeReport StreamSession::purge(const PurgeOptions& options) {
@@ -514,7 +557,7 @@ PurgeReport StreamSession::purge(const PurgeOptions& options) {
   impl_ = std::make_unique<Impl>(state, own);
   if (error) std::rethrow_exception(error);
   for (const Follower& follower : impl_->followers)
-    if (follower.is_new) report.trained_models.push_back(name_of(follower.learner.record()));
+    if (follower.is_new) report.trained_models.push_back(follower.name);
   return report;
 }
 
@@ -548,9 +591,9 @@ std::optional<double> StreamSession::lazy_error_bound() const {
 }
 
 Accuracies StreamSession::accuracies(std::size_t model) const {
-  if (model >= impl_->followers.size()) return {};
+  if (model >= impl_->followers.size() || !impl_->followers[model].learner) return {};
   impl_->require_usable();
-  const Learner& learner = impl_->followers[model].learner;
+  const Learner& learner = *impl_->followers[model].learner;
   return evaluate_model(impl_->store, learner.record(), &learner.rows());
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "algorithms/learning/conjugate_gradient.h"
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/working_memory.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -247,13 +248,13 @@ class Descent {
 [[noreturn]] void refuse(const Descent& descent, double tolerance) {
   const NewtonResult& best = descent.best();
   if (!at_noise(best.gradient))
-    throw UsageError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
-                     std::to_string(best.steps) + " Newton steps; use a larger " + option("lambda") + " or " +
-                     option("tau") + ", or train again");
-  throw UsageError("a gradient norm of " + scientific(tolerance) +
-                   " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
-                   ", rounding error up to " + scientific(best.gradient.error) + "); use " +
-                   option("tau", scientific(2.5 * descent.residual())) + " or larger");
+    throw NoModelError("the gradient norm fell only to " + scientific(best.gradient.norm) + " in " +
+                       std::to_string(best.steps) + " Newton steps; use a larger " + option("lambda") + " or " +
+                       option("tau") + ", or train again");
+  throw NoModelError("a gradient norm of " + scientific(tolerance) +
+                     " cannot be reached in float64 on these rows (reached " + scientific(best.gradient.norm) +
+                     ", rounding error up to " + scientific(best.gradient.error) + "); use " +
+                     option("tau", scientific(2.5 * descent.residual())) + " or larger");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/learning/newton.h"
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/random/permutation.h"
 #include "algorithms/sgd/descent.h"
 #include "algorithms/unlearning/model.h"
@@ -20,7 +21,8 @@ constexpr std::uint64_t kStartKey = 1, kOrderKey = 2;  // public
 
 void require_finite(const Vector& weights) {
   if (!weights.allFinite())
-    throw UsageError("the weights have left the finite numbers; lower the step size that " + option("set") + " gives");
+    throw NoModelError("the weights have left the finite numbers; lower the step size that " + option("set") +
+                       " gives");
 }
 
 void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& plan, double lambda, std::uint64_t key,

@@ -63,6 +63,7 @@ struct VerifyReport {
   std::uint64_t counts = 0;            ///< counts of readers, counted again
   std::uint64_t models = 0;            ///< models whose release was computed again
   std::uint64_t outdated = 0;          ///< models that have not absorbed all requests, or stand on another propagation
+  std::uint64_t uncompared = 0;        ///< certified models of the present rows that could not be computed again
   std::uint64_t certificates = 0;      ///< certificates whose chain and signature were checked
   std::uint64_t receipts = 0;          ///< receipts that a certificate covers
   std::uint64_t applied = 0;           ///< receipts that say that their request was applied

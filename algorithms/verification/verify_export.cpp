@@ -72,7 +72,7 @@ std::vector<double> read_weights(const fs::path& file, std::uint64_t features, s
 
 /// Checks the weights, and says what their line does not show.
 void check_export(const fs::path& file, const fs::path& lines, const std::optional<std::string>& public_key,
-                  VerifyReport& report) {
+                  MemoryBudget& memory, VerifyReport& report) {
   const Beside beside = read_beside(lines);
   const Json line = parse_json_or_discard<Json>(beside.certificate), opening = parse_json_or_discard<Json>(beside.key);
   if (!line.is_object() || line.value("format", Json()) != Json(kCertificateFormat) || !is_sealed(beside.certificate))
@@ -97,6 +97,9 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
     const Json& constants = line.at("constants");
     const auto features = whole_number<std::uint32_t>(constants.at("features").at("value")),
                classes = whole_number<std::uint32_t>(constants.at("classes").at("value"));
+    constexpr std::uint64_t kCopies = 5;  // as arrays of names have them, by classes, and as they are bound
+    const Reservation room = memory.reserve(kCopies * sizeof(double) * std::uint64_t{features} * classes,
+                                            std::to_string(features) + " x " + std::to_string(classes) + " weights");
     const bool named = file.extension() == ".npz" || file.extension() == ".safetensors";
     const std::vector<double> weights =
         named ? read_named_weights(file, features, classes, constants.at("intercept").at("value").get<bool>())
@@ -119,7 +122,8 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
 
 }  // namespace
 
-VerifyReport verify_exported_model(const fs::path& weights, const std::optional<std::string>& public_key) {
+VerifyReport verify_exported_model(const fs::path& weights, const std::optional<std::string>& public_key,
+                                   MemoryBudget& memory) {
   VerifyReport report;
   const fs::path lines = fs::path(weights).replace_extension(".jsonl");
   try {
@@ -127,7 +131,7 @@ VerifyReport verify_exported_model(const fs::path& weights, const std::optional<
       report.bytes += File::open_read(file).size();
       ++report.files;
     }
-    check_export(weights, lines, public_key, report);
+    check_export(weights, lines, public_key, memory, report);
     report.certificates = 1;
   } catch (const DataError& error) {
     report.findings.push_back({true, error.message(), weights.string()});

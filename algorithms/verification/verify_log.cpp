@@ -42,7 +42,15 @@ void require_no_private_member(const Json& json) {
 /// What a line says of its release. Throws CheckError, Json::exception, UsageError.
 void check_statements(const Json& json) {
   require_no_private_member(json);
-  if (!json.contains("certified") || !json.at("certified").get<bool>()) return;
+  if (!json.contains("certified")) {
+    // Where it depends on removed data whether a release is certified, all that follows from it is private, too.
+    const auto hidden = json.at("private").get<std::set<std::string>>();
+    for (const char* const name : {"certified", "claim", "theorem", "delta", "reference", "adjacency", "releases"})
+      if (!hidden.contains(name))
+        throw CheckError("it does not say whether it is certified, and says " + std::string(name));
+    return;
+  }
+  if (!json.at("certified").get<bool>()) return;
   if (json.at("for_tests").get<bool>()) throw CheckError("it is certified, and its noise was drawn from a seed");
   const auto theorem = json.at("theorem").get<std::string>();
   if (json.at("claim") != theorem) throw CheckError("its claim is not its theorem");
@@ -103,6 +111,8 @@ std::string text_of_receipt(const Json& json) {
   auto request = json.at("request").get<std::string>();
   if (json.at("format") == kReceiptFormatWithoutStatus) {
     if (request.find('\t') != std::string::npos) throw CheckError("its request is none");
+    if (json.contains("status") || json.contains("reason"))
+      throw CheckError("receipts of its format say nothing of the outcome, and it does");
     return request;
   }
   const auto status = json.at("status").get<std::string>(), reason = json.value("reason", std::string());
@@ -150,24 +160,45 @@ void check_receipt(const Json& json, const LogChecker& log, VerifyReport& report
   if (!status.empty()) ++(status == name_of(RequestStatus::applied) ? report.applied : report.rejected);
 }
 
-/// Calls body() for one line; false or malformed lines are findings.
-template <class Body>
-void attempt(const fs::path& path, std::uint64_t number, VerifyReport& report, const Body& body) {
-  const std::string file = path.string(), place = place_of(path, number);
-  const auto malformed = [&] {
-    report.findings.push_back(
-        {true, place + "something is missing in it or malformed; restore the file from a copy", file});
-  };
-  try {
-    body();
-  } catch (const CheckError& error) {
-    report.findings.push_back({false, place + error.message(), file});
-  } catch (const nlohmann::json::exception&) {
-    malformed();
-  } catch (const std::runtime_error&) {  // thrown by whole_number()
-    malformed();
+/// Lines of one file, each checked by itself.
+class LineChecks {
+ public:
+  LineChecks(const fs::path& file, VerifyReport& report) : file_(file), report_(report) {}
+
+  /// Calls body() for one line; false or malformed lines are findings. Behind the kMost-th of these no line is looked at.
+  template <class Body>
+  void check(std::uint64_t number, const Body& body) {
+    if (wrong_ == kMost) return;
+    try {
+      body();
+    } catch (const CheckError& error) {
+      add(false, number, error.message());
+    } catch (const nlohmann::json::exception&) {
+      add_malformed(number);
+    } catch (const std::runtime_error&) {  // thrown by whole_number()
+      add_malformed(number);
+    }
   }
-}
+
+ private:
+  static constexpr int kMost = 1000;  // who made the file may have made so many on purpose
+
+  void add_malformed(std::uint64_t number) {
+    add(true, number, "something is missing in it or malformed; restore the file from a copy");
+  }
+  void add(bool unreadable, std::uint64_t number, const std::string& what) {
+    const std::string file = file_.string();
+    report_.findings.push_back({unreadable, place_of(file_, number) + what, file});
+    if (++wrong_ == kMost)
+      report_.findings.push_back(
+          {true, file + ": " + std::to_string(kMost) + " of its lines are wrong; those behind were not looked at",
+           file});
+  }
+
+  const fs::path& file_;
+  VerifyReport& report_;
+  int wrong_ = 0;
+};
 
 /// The numbers, from 1, of what is not there, as "3, 5 to 9".
 std::string gaps_of(const std::vector<bool>& there) {
@@ -272,8 +303,9 @@ bool LogChecker::is_followed_by(std::string_view line) const {
 
 LogEnd check_private_parts(const fs::path& file, const LogChecker& log, VerifyReport& report) {
   std::vector<bool> there(log.lines().size());
+  LineChecks checks(file, report);
   const LogEnd end = read_lines(file, [&](std::string_view text, std::uint64_t number) {
-    attempt(file, number, report, [&] {
+    checks.check(number, [&] {
       const Json json = parse_json_or_discard<Json>(text);
       const std::uint64_t which = whole_at(json, "number");
       const CheckedLine* const line = find_line(log, which);
@@ -311,8 +343,9 @@ VerifyReport verify_log(const fs::path& file, const std::optional<std::string>& 
       report.findings.push_back({true, file.string() + ": holds no certificate; name a log, certificates/NAME.jsonl"});
     if (!receipts.empty()) {
       ++report.files;
+      LineChecks checks(receipts, report);
       const LogEnd last = read_lines(File::open_read(receipts), [&](std::string_view text, std::uint64_t number) {
-        attempt(receipts, number, report, [&] {
+        checks.check(number, [&] {
           check_receipt(parse_json_or_discard<Json>(text), log, report);
           ++report.receipts;
         });

@@ -71,9 +71,10 @@ class LogChecker {
 LogEnd check_private_parts(const std::filesystem::path& file, const LogChecker& log, VerifyReport& report);
 
 /// An exported model: the array `weights`, and beside it, under the same name with .jsonl, its public line and the key of the
-/// line's weights_digest. What is wrong is found, not thrown.
+/// line's weights_digest. What is wrong is found, not thrown. Throws ResourceError where there is no room for so many weights as
+/// the line says.
 [[nodiscard]] VerifyReport verify_exported_model(const std::filesystem::path& weights,
-                                                 const std::optional<std::string>& public_key);
+                                                 const std::optional<std::string>& public_key, MemoryBudget& memory);
 
 /// Everything of a log of certificates that its public lines show, and receipts against it where a file of them is named.
 /// `public_key`: see LogChecker. What is wrong is found, not thrown.

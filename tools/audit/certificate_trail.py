@@ -153,6 +153,14 @@ def noise_problems(said):
         weights = constant["features"] * constant["classes"]
         problems += near("the budget", said["budget"], terms["distance"])
         problems += near("sensitivity", terms["sensitivity"], terms["distance"] + terms["grid"] * math.sqrt(weights))
+    if constant["clip"] != 1:
+        problems.append("its rows are clipped to another norm than 1")
+    if not constant["training_rows"] >= 0 or constant["training_rows"] != int(constant["training_rows"]):
+        problems.append("its training rows are no number of things")
+    if said["theorem"] == "T2":
+        problems += near("the budget", said["budget"], epsilon)
+    if said["theorem"] == "T4" and not (0 <= terms["capacity"] <= 1 <= terms["retention"]):
+        problems.append("its capacity or its retention is none")
     if said["theorem"] in ("T2", "T4"):
         square = constant["clip"]**2 + (1 if constant.get("intercept") else 0)  # X^2, of the longest row
         curvature = {"logistic": 0.25, "softmax": 0.5, "least-squares": 1}[constant["head"]]
@@ -275,6 +283,10 @@ def line_problems(said, before, public_key):
     return problems + withdrawn_problems(said, before and before["id"]) + statement_problems(said)
 
 
+# What is private where it depends on removed data whether a release is certified.
+FOLLOWS_A_CLAIM = {"certified", "claim", "theorem", "delta", "reference", "adjacency", "releases"}
+
+
 def statement_problems(said):
     """What a line says of itself, whatever stands around it."""
     problems = []
@@ -283,6 +295,8 @@ def statement_problems(said):
     shown = set(said.get("public_terms", []))
     if set(said["terms"]) - shown or any(name in said for name in said["private"] if name != "terms"):
         problems.append("something private stands in it")
+    if "certified" not in said and not FOLLOWS_A_CLAIM <= set(said["private"]):
+        problems.append("it does not say whether it is certified, and says what follows from that")
     if said.get("certified"):
         if said["for_tests"]:
             problems.append("it is certified, and its noise was drawn from a seed")
@@ -379,6 +393,8 @@ def committed(receipt):
     """Kind and text of a receipt's leaf, which binds what became of the request; (None, what is wrong) where it is none."""
     text = receipt["request"]
     if receipt["format"] == "unweave receipt 1":  # of before, and silent of the outcome
+        if "status" in receipt or "reason" in receipt:
+            return None, "receipts of its format say nothing of the outcome, and it does"
         return (None, "its request is none") if "\t" in text else (b"\x00", text)
     if receipt["format"] != "unweave receipt 2":
         return None, "this is no receipt"

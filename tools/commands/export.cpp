@@ -71,7 +71,8 @@ bool names_archive(const CommandLine& line) {
 /// says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
-  if (exported.has_names) text += exported.by_name ? " --ids names.txt --header no" : " --ids names.txt --header ids=no";
+  if (exported.has_names)
+    text += exported.by_name ? " --ids names.txt --header no" : " --ids names.txt --header ids=no";
   if (exported.ids_are) text += " --ids-are " + std::string(text_of(*exported.ids_are));
   if (exported.edges > 0 && exported.by_name) text += " --edges edges.txt";
   if (exported.edges > 0 && !exported.by_name)
@@ -95,7 +96,8 @@ std::string import_command(const ExportedStore& exported) {
   std::string splits;
   for (const auto& [name, is_there] :
        {std::pair("train", exported.has_train), {"valid", exported.has_valid}, {"test", exported.has_test}})
-    if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + (exported.by_name ? ".txt" : ".npy");
+    if (is_there)
+      splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + (exported.by_name ? ".txt" : ".npy");
   if (!splits.empty()) text += " --split " + splits;
   if (exported.order != "none") text += " --order " + exported.order;
   if (exported.has_expiries) text += "\nunweave stream STORE --requests expiries.txt";
@@ -110,7 +112,8 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
   progress.finish();
   if (reader.names().ids_are() == IdsAre::names && !exported.by_name)
     line.note(
-        "nodes without names have edges, so that numbers in the arrays are positions, and names here: in a store that the "
+        "nodes without names have edges, so that numbers in the arrays are positions, and names here: in a store that "
+        "the "
         "command makes, numbers in requests are positions, too, and names that are numbers stand in quotes");
   replace_file(
       folder / "import.txt",
@@ -190,7 +193,8 @@ void run_export(CommandLine& line) {
       "ids (.npy or text): with --embeddings of the rows, in order; with --requests of the nodes to draw from");
   add("weights", po::value<RealList>()->value_name("W"),
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
-  add("edges", po::value<std::string>()->value_name("F.npy"), "int64 m x 2, each edge once, u < v");
+  add("edges", po::value<std::string>()->value_name("F.npy"),
+      "int64 m x 2, each edge once, u < v; F.txt: as import reads text, by names where there are some");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),

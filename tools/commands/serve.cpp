@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -151,6 +152,22 @@ HttpOptions http_options(const CommandLine& line) {
   return options;
 }
 
+/// Opens a latch once, at its own end at the latest: nobody waits for what does not come.
+class LatchOpener {
+ public:
+  explicit LatchOpener(std::latch& latch) : latch_(latch) {}
+  ~LatchOpener() { open(); }
+  LatchOpener(const LatchOpener&) = delete;
+  LatchOpener& operator=(const LatchOpener&) = delete;
+  void open() {
+    if (!std::exchange(is_open_, true)) latch_.count_down();
+  }
+
+ private:
+  std::latch& latch_;
+  bool is_open_ = false;
+};
+
 /// A line a batch.
 void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBatch& applied) {
   const BatchOutcome& outcome = applied.outcome;
@@ -173,12 +190,14 @@ void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBat
     if (outcome.step) {
       json["seconds_unlearn"] = outcome.seconds_unlearn;
       add_step(json, *outcome.step, false);
+      if (const std::string& why = outcome.steps.front().stuck; !why.empty()) json["stuck"] = command_text(why);
     }
     if (outcome.steps.size() > 1) {
       Json models = Json::array();
       for (const ModelStep& step : outcome.steps) {
         Json one = {{"name", step.name}, {"solver", step.solver}, {"seconds_unlearn", step.seconds_unlearn}};
         add_step(one, step.report, false);
+        if (!step.stuck.empty()) one["stuck"] = command_text(step.stuck);
         models.push_back(std::move(one));
       }
       json["models"] = std::move(models);
@@ -189,9 +208,14 @@ void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBat
   }
   line.out() << "batch " << number << ": last request " << report.last_request << ", applied " << changes.applied
              << ", rejected " << changes.rejected << ", " << seconds_text(outcome.seconds);
-  for (const ModelStep& step : outcome.steps)
-    line.out() << (outcome.steps.size() > 1 ? "; " + model_text(step.name, step.solver) : "") << ", unlearning "
-               << seconds_text(step.seconds_unlearn) << ", certified " << certified_text(step.report);
+  for (const ModelStep& step : outcome.steps) {
+    line.out() << (outcome.steps.size() > 1 ? "; " + model_text(step.name, step.solver) : "");
+    if (step.stuck.empty())
+      line.out() << ", unlearning " << seconds_text(step.seconds_unlearn) << ", certified "
+                 << certified_text(step.report);
+    else
+      line.out() << ", no model, and the one of before stays: " << command_text(step.stuck);
+  }
   line.out() << std::endl;
 }
 
@@ -252,6 +276,9 @@ void serve(const CommandLine& line) {
   if (!writer.remark_on_ids().empty()) line.note(writer.remark_on_ids());
   StreamSession session(writer, session_options(line));
   options.models = session.models();
+  for (const auto& [name, why] : session.stuck_models())
+    line.note("the model " + name +
+              " has not absorbed what was acknowledged, and is tried again at every batch: " + command_text(why));
   IntakeOptions how;
   how.batch = line.get<Count>("batch").value;
   how.every = read_duration("every", line.get<std::string>("every"));
@@ -262,10 +289,12 @@ void serve(const CommandLine& line) {
   how.key = key_file(line);
   // The writer's own names move when its shards are written anew, and calls are read on other threads meanwhile.
   ServedNames names(writer);
-  bool is_heard = true;  // on the thread that applies
+  bool is_heard = true;        // on the thread that applies
+  std::latch is_listening(1);  // which is printed first
   Intake intake(
       session, std::move(told), how,
       [&](std::uint64_t number, const AppliedBatch& applied) {
+        is_listening.wait();
         print_batch(line, number, applied);
         if (!line.out() && std::exchange(is_heard, false))
           line.note("standard output takes no more lines; the service goes on, and does not tell of its batches");
@@ -275,6 +304,7 @@ void serve(const CommandLine& line) {
         note_purge(line, purge);
       });
   const std::shared_ptr<const ClassWords> classes = request_words(writer).classes;
+  LatchOpener opener(is_listening);
   const auto read_line = [&](std::string_view text, RequestFault& fault) {
     const std::shared_ptr<const NodeNames> present = names.get();
     RequestWords words{{}, classes};
@@ -289,6 +319,7 @@ void serve(const CommandLine& line) {
     write_json_line(line.out(), {{"listening", service.location()}});
   else
     line.out() << "listening on " << printable(service.location()) << std::endl;
+  opener.open();
   using Time = std::chrono::steady_clock;
   std::optional<Time::time_point> end;
   if (line.has("for")) end = Time::now() + read_duration("for", line.get<std::string>("for"));

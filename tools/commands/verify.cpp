@@ -85,6 +85,8 @@ void print(const VerifyReport& report, Subject subject, bool keyed, std::ostream
   count_of_store("counts", "reader counts", report.counts);
   count_of_store("models", "models", report.models);
   if (report.outdated > 0) figures.count("models_outdated", "models outdated, not checked", report.outdated);
+  if (report.uncompared > 0)
+    figures.count("models_uncompared", "certified models that could not be computed again", report.uncompared);
   figures.count("certificates", "certificates", report.certificates);
   if (subject != Subject::model)
     figures.count("receipts", "receipts", report.receipts);
@@ -107,6 +109,8 @@ void print(const VerifyReport& report, Subject subject, bool keyed, std::ostream
   out << (report.ok() ? "all checks hold" : "some checks do not hold");
   if (report.ok() && report.outdated > 0)
     out << "; outdated models were not checked, and have not forgotten every request";
+  if (report.ok() && report.uncompared > 0)
+    out << "; certified models that cannot be computed again were not compared with their rows";
   if (report.ok()) out << not_checked(subject);
   if (report.ok() && subject != Subject::store && !keyed)
     out << "; nor was whose key signed it, which takes --public-key: the file names its own";
@@ -130,7 +134,8 @@ VerifyReport verify_trail(const CommandLine& line) {
 VerifyReport verify_weights(const CommandLine& line) {
   for (const char* option : {"sample", "rebuild", "before", "receipts"})
     if (line.given(option)) throw UsageError("--" + std::string(option) + " does not go with an exported model");
-  return verify_export(line.positional(0), public_key(line));
+  Resources resources({line.common().memory_bytes});
+  return verify_export(line.positional(0), public_key(line), resources);
 }
 
 VerifyReport verify_all(const CommandLine& line) {

@@ -115,6 +115,8 @@ std::string metrics_text(const IntakeCounts& counts, bool ready) {
   counter("unweave_batches_total", "Batches applied", number(counts.batches));
   counter("unweave_batch_seconds_total", "Time that these took, the model included", counts.batch_seconds);
   gauge("unweave_requests_waiting", "Requests acknowledged and not applied", number(counts.waiting));
+  gauge("unweave_models_stuck", "Models that follow, and of which the present rows have none",
+        number(counts.stuck_models.size()));
   counters("unweave_purges_total", "Purges of the store, done and failed", "result",
            {{"done", counts.purges}, {"failed", counts.failed_purges}});
   counter("unweave_purge_seconds_total", "Time that purges took, in which no request is taken", counts.purge_seconds);

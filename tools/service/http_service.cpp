@@ -464,6 +464,12 @@ struct HttpService::Impl {
     return desk.show(form_member(query_of(call.head.target), "find").value_or(""), has_session, call.memory);
   }
 
+  static Json stuck_json(const IntakeCounts& counts) {
+    Json all = Json::array();
+    for (const auto& [name, why] : counts.stuck_models) all.push_back({{"name", name}, {"why", command_text(why)}});
+    return all;
+  }
+
   Answer tell_status(Call&, const std::string&) {
     const IntakeCounts counts = intake.counts();
     Json json = {{"ready", intake.ready()},
@@ -474,6 +480,7 @@ struct HttpService::Impl {
                  {"overdue", counts.overdue},
                  {"batches", counts.batches},
                  {"models", options.models},
+                 {"stuck_models", stuck_json(counts)},
                  {"unpurged", counts.unpurged},
                  {"unpurged_since", json_of(counts.unpurged_since)},
                  {"purge_due", json_of(counts.purge_due)},

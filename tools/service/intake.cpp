@@ -46,6 +46,7 @@ Intake::Intake(StreamSession& session, Reservation told_room, const IntakeOption
       options_(options),
       tell_(std::move(tell)),
       tell_purge_(std::move(tell_purge)) {
+  counts_.stuck_models = session_.stuck_models();
   const PurgeNeed need = session_.purge_need();
   purge_begun_ = need.begun;
   counts_.unpurged = need.requests;
@@ -479,6 +480,7 @@ void Intake::apply_next() {
   {
     const std::scoped_lock lock(mutex_);
     batch = ++counts_.batches;
+    counts_.stuck_models = session_.stuck_models();
     counts_.batch_seconds += seconds;
     counts_.waiting -= applied.requests.size();
     oldest_.reset();
@@ -549,6 +551,7 @@ void Intake::purge_now(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   if (works && session_.is_open()) {
     expiry_ = session_.next_expiry().value_or(kNoExpiry);
+    counts_.stuck_models = session_.stuck_models();
     last_expiry_ = 0;
     saved_ = std::chrono::steady_clock::now();
   }

@@ -82,9 +82,10 @@ struct IntakeCounts {
   std::optional<Millis> purge_due{};       ///< when it is to be gone from the disk
   bool purging = false;                    ///< no request is taken, since one is under way
   std::uint64_t purges = 0, failed_purges = 0;
-  double purge_seconds = 0;            ///< together
-  std::optional<Millis> last_purge{};  ///< when the last one of this service ended
-  std::string purge_error{};           ///< why the last one could not be done, a message; empty: it was
+  std::vector<std::pair<std::string, std::string>> stuck_models{};  ///< as StreamSession has them
+  double purge_seconds = 0;                                         ///< together
+  std::optional<Millis> last_purge{};                               ///< when the last one of this service ended
+  std::string purge_error{};  ///< why the last one could not be done, a message; empty: it was
 };
 
 class Intake {

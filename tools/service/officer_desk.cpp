@@ -97,10 +97,13 @@ Answer OfficerDesk::show(std::string text, bool has_session, CallMemory& memory)
     page.requests = std::move(newest.requests);
     page.logged = newest.total;
     page.waiting = intake_.waiting_ids(kShownWaiting);
-    for (const ModelSummary& model : list_models(store_))
-      page.models.push_back({model.name, model.solver,
-                             std::find(models_.begin(), models_.end(), model.name) != models_.end(), model.sequence,
-                             model.damage});
+    for (const ModelSummary& model : list_models(store_)) {
+      const bool follows = std::find(models_.begin(), models_.end(), model.name) != models_.end();
+      std::string stuck;
+      for (const auto& [name, why] : page.counts.stuck_models)
+        if (name == model.name) stuck = why;
+      page.models.push_back({model.name, model.solver, follows, std::move(stuck), model.sequence, model.damage});
+    }
   }
   memory.add(officer_page_bytes(page));
   return page_answer(officer_page(page));

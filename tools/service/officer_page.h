@@ -22,6 +22,7 @@ namespace unweave {
 struct PageModel {
   std::string name, solver;
   bool follows = false;        ///< the service unlearns every batch with it
+  std::string stuck;           ///< why it cannot (ModelStep::stuck); empty: it can
   std::uint64_t sequence = 0;  ///< the last request that it has absorbed
   std::string damage;          ///< why nobody can read it; empty: it can be read
 };

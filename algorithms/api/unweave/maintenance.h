@@ -29,9 +29,9 @@ inline namespace v0 {
                                                const std::filesystem::path& receipts = {});
 
 /// Checks an exported model, the array `weights` and the two lines that `export --model` wrote beside it: that the weights are
-/// those of the certificate, its signature, and what follows from its public numbers. `public_key` as above.
+/// those of the certificate, its signature, and what follows from its public numbers. `public_key` as above. Throws ResourceError.
 [[nodiscard]] VerifyReport verify_export(const std::filesystem::path& weights,
-                                         const std::optional<std::string>& public_key = std::nullopt);
+                                         const std::optional<std::string>& public_key, Resources& resources);
 
 /// Erases what was removed from every byte of a store (algorithms/maintenance/purge.h). Opens the store to write. Throws
 /// DataError, ResourceError; unless the purge was decided by then, the store is as it was.

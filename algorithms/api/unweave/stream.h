@@ -29,6 +29,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/evaluation/accuracies.h"
@@ -91,6 +92,9 @@ struct RankTalk {
 struct ModelStep {
   std::string name, solver;
   StepReport report;  ///< the first one counts what the model had missed before
+  /// Why the present rows have no such model, in a service alone: the one of before stays, has not forgotten the batch, and is tried
+  /// again at the next one. Empty: there is a release.
+  std::string stuck{};
   double seconds_unlearn = 0;
   std::optional<double> seconds_catch_up{};  ///< only in the first step of a model that had missed requests
 };
@@ -206,6 +210,8 @@ class StreamSession {
 
   /// Names of the models that follow, in the order of StreamOptions.
   [[nodiscard]] std::vector<std::string> models() const;
+  /// Models that follow, of which the present rows have none, and why: ModelStep::stuck.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> stuck_models() const;
   /// Names of the store's models that do not follow: the first request of the session makes them outdated.
   [[nodiscard]] std::vector<std::string> models_left_behind() const;
   /// Whether a model had missed requests of earlier streams, and no batch has told of it yet.

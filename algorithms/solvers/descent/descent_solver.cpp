@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/objective.h"
 #include "algorithms/learning/spectral_norm.h"
 #include "algorithms/privacy/accounting/descent_to_delete.h"
@@ -156,8 +157,8 @@ class DescentSolver final : public Solver {
     const WatchedStep watched("descent", 0, "steps");
     for (std::uint64_t stalled = 0; residual > tolerance; ++report.passes) {
       if (++stalled > patience)
-        throw UsageError("full gradients do not reach " + option("tau", shown(tolerance)) + " in float64, only " +
-                         shown(least) + "; use a larger " + option("tau") + " or " + option("lambda"));
+        throw NoModelError("full gradients do not reach " + option("tau", shown(tolerance)) + " in float64, only " +
+                           shown(least) + "; use a larger " + option("tau") + " or " + option("lambda"));
       take_step(descent, gradient.value, weights);
       gradient = gradient_with_error(descent.objective, weights);
       residual = residual_of();

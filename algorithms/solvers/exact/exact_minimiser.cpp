@@ -12,6 +12,7 @@
 
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/newton.h"
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/solvers/exact/careful_descent.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
@@ -204,17 +205,17 @@ std::string scientific(double x) {
   const GridRounding& last = refinement.last();
   const double grid = std::ldexp(1.0, -options.grid_bits), radius = refinement.radius();
   if (radius * static_cast<double>(last.whole.size()) <= std::ldexp(grid, 1 - kDoubtBits))
-    throw UsageError(
+    throw NoModelError(
         "weight (" + std::to_string(last.feature) + ", " + std::to_string(last.of_class) + ") lies within " +
         scientific(radius) +
         " of a boundary of the grid and cannot be rounded; declare another grid from now on, by training with " +
         option("set", "grid=..."));
   const std::string known = std::isfinite(radius) ? "is known to within " + scientific(radius) + " alone"
                                                   : std::string("is not known to any accuracy");
-  throw UsageError("the training has not converged: after " + std::to_string(passes) +
-                   " readings of the rows the minimiser " + known + ", and the grid has steps of " + scientific(grid) +
-                   "; " + option("lambda") + " times the number of rows is " + scientific(objective.mu) +
-                   ": train with a larger " + option("lambda"));
+  throw NoModelError("the training has not converged: after " + std::to_string(passes) +
+                     " readings of the rows the minimiser " + known + ", and the grid has steps of " +
+                     scientific(grid) + "; " + option("lambda") + " times the number of rows is " +
+                     scientific(objective.mu) + ": train with a larger " + option("lambda"));
 }
 
 /// Whether training is said to converge from any start (exact.md). Where it is not, the start, which may depend on removed

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/solvers/exact/careful_descent.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
@@ -21,6 +23,7 @@
 #include "algorithms/unlearning/release.h"
 #include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
+#include "storage/io/json_text.h"
 #include "storage/io/message.h"
 
 namespace unweave {
@@ -123,10 +126,10 @@ class Exact final : public Solver {
                    const BatchChange* change) const {
     try {
       return publish(model, model.published, rows, lazy, change, &session_.preconditioner);
-    } catch (const UsageError& error) {
-      throw UsageError(error.message() +
-                       "; requests that were acknowledged stay so, and the model of before, which has not absorbed "
-                       "them, is to be withdrawn");
+    } catch (const NoModelError& error) {
+      throw NoModelError(error.message() +
+                         "; requests that were acknowledged stay so, and the model of before, which has not absorbed "
+                         "them, is to be withdrawn");
     }
   }
 
@@ -225,6 +228,20 @@ void check_exact_certificate(const CheckedModel& model, Statements& say) {
       return say.wrong("weight " + std::to_string(k) + " is not a multiple of the grid");
 }
 
+/// Where no training gives bits to compare with: weights within half a step of the grid of the minimiser, coordinate by coordinate,
+/// have a gradient no longer than the Hessian's largest eigenvalue allows.
+void check_near_minimiser(const Objective& objective, const Matrix& published, double grid, Statements& say) {
+  double squares = 0;
+  for (std::size_t i = 0; i < objective.rows.count; ++i) squares += objective.rows.norms[i] * objective.rows.norms[i];
+  const double largest = smoothness(objective.head).curvature * squares + objective.mu;
+  const double most = 1.0001 * largest * grid / 2 * std::sqrt(static_cast<double>(published.size()));
+  const Gradient gradient = gradient_with_error(objective, published);
+  const auto text_of = [](double number) { return text_of_json(nlohmann::ordered_json(number)); };
+  if (gradient.norm - gradient.error > most)
+    say.wrong("the gradient at the published weights has a norm of " + text_of(gradient.norm) + ", and of " +
+              text_of(most) + " at most where every one is the nearest on the grid to the minimiser's");
+}
+
 /// Training from nothing must give the same bits. Where it ends without a model there is nothing to compare with.
 bool check_exact_release(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget, Statements& say) {
   const Reservation memory = reserve_exact(model.options, model.model, rows, budget);
@@ -236,6 +253,7 @@ bool check_exact_release(const CheckedModel& model, const TrainingSet& rows, Mem
                              exact_options(parameters, static_cast<std::size_t>(memory.bytes()), rows));
   } catch (const UsageError& error) {
     say.remark("not compared with training from nothing, which ends without a model: " + error.message());
+    check_near_minimiser(objective, model.model.published, grid_of(parameters), say);
     return false;
   }
   const Matrix& published = model.model.published;
@@ -257,6 +275,7 @@ void check_exact_line(const PublicLine& line) {
   if (!(bits >= kLeastGrid && bits <= kMostGrid && bits == std::rint(bits)))
     throw CheckError("the grid is no power of two from 2^-" + std::to_string(kMostGrid) + " to 2^-" +
                      std::to_string(kLeastGrid));
+  if (line.json().at("budget") != 0.0) throw CheckError("the budget is not 0");
   if (line.options().delta != 0 || line.reached() != 0) throw CheckError("delta is not 0");
 }
 

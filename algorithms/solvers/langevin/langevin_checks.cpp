@@ -143,6 +143,7 @@ bool check_noise_of_steps(const CheckedModel& model, const TrainingSet& rows, Me
 
 void check_noisy_line(const PublicLine& line) {
   static_cast<void>(line.slot_run());
+  PublicLine::require_near("the budget", line.json().at("budget"), line.options().epsilon, 0);
   line.require_target_delta();
 }
 

@@ -130,6 +130,8 @@ void check_run_line(bool descend, const PublicLine& line) {
       line.term("distance") * sigma_of(1, options.epsilon, options.delta);  // as chosen, before it was rounded up
   run.capacity = line.term("capacity");
   run.retention = line.term("retention");
+  if (!(run.capacity >= 0 && run.capacity <= 1 && run.retention >= 1))
+    throw CheckError("its capacity or its retention is none");
   static_cast<void>(line.weights());
   const RewindAccount account(descend, run, static_cast<std::size_t>(line.constant("features")),
                               static_cast<std::size_t>(line.constant("classes")), options);

@@ -57,7 +57,13 @@ TEST_SUITE("unit") {
     check_one(altered(4, [](Json& receipt) { receipt["request"] = "edge 1 1\trejected"; }), false, none_of_both);
     check_one(altered(4, [](Json& receipt) { receipt.erase("status"); }), true, "malformed");
     for (const std::size_t i : {1, 4}) {  // a receipt of before says nothing of the outcome, and its leaf is another
-      check_one(altered(i, [](Json& receipt) { receipt["format"] = "unweave receipt 1"; }), false, other);
+      check_one(altered(i, [](Json& receipt) { receipt["format"] = "unweave receipt 1"; }), false, "say nothing");
+      check_one(altered(i,
+                        [](Json& receipt) {
+                          receipt["format"] = "unweave receipt 1";
+                          receipt.erase("status"), receipt.erase("reason");
+                        }),
+                false, other);
       check_one(
           altered(i,
                   [](Json& receipt) {
@@ -171,6 +177,9 @@ TEST_SUITE("unit") {
       if (status == "rejected") receipt["reason"] = "self-loop";
       write_lines(file, {receipt.dump()});
       check_one(trail.audit(file.string()), false, "does not cover this request with this outcome");
+      receipt["format"] = Json::parse(old[0])["format"];  // whose leaf does not bind what is added
+      write_lines(file, {receipt.dump()});
+      check_one(trail.audit(file.string()), false, "say nothing of the outcome");
     }
   }
 }

@@ -142,6 +142,20 @@ TEST_SUITE("unit") {
       }
       testing::check_one(audit_with([&](Json& json) { json["terms"] = Json::object(); }), true, "something is missing");
       testing::check_one(audit_with([&](Json& json) { json["delta"]["reached"] = 1e-9; }), false, "the delta reached");
+      for (const auto& [pointer, value] :
+           std::vector<std::pair<std::string, double>>{{"/constants/clip/value", 50},
+                                                       {"/constants/training_rows/value", -156},
+                                                       {"/constants/training_rows/value", 2.5},
+                                                       {"/budget", -1},
+                                                       {"/budget", 5}}) {
+        CAPTURE(pointer);
+        CAPTURE(value);
+        CHECK_FALSE(audit_with([&](Json& json) { json[Json::json_pointer(pointer)] = value; }).findings.empty());
+      }
+      testing::check_one(audit_with([&](Json& json) { json.erase("certified"); }), false,
+                         "it does not say whether it is certified, and says");
+      if (theorem == "T4")
+        testing::check_one(audit_with([&](Json& json) { json["terms"]["capacity"] = -9; }), false, "its capacity");
       if (theorem != "T0" && theorem != "T2")
         testing::check_one(audit_with([&](Json& json) { json["terms"]["sigma"] = json["terms"]["grid"]; }), false,
                            "sigma is not above three grid steps");

@@ -60,7 +60,9 @@ OfficerPage full_page() {
   page.counts.unpurged = 7;
   page.counts.unpurged_since = 1'772'366'400'000;
   page.counts.purge_due = 1'772'452'800'000;
-  page.models = {{"exact", "exact", true, 1231, ""}, {"old", "newton", false, 3, ""}};
+  page.models = {{"exact", "exact", true, "", 1231, ""},
+                 {"old", "newton", false, "", 3, ""},
+                 {"tie", "exact", true, "a <tie>", 3, ""}};
   page.waiting = {"W3", "W2", "W1"};
   page.requests = {record_of("T2", 1231), record_of("T1", 1230)};
   page.requests[0].waiting = {"old"};
@@ -78,7 +80,7 @@ TEST_SUITE("unit") {
           "Not purged yet: 7 requests, the first of <time datetime=\"2026-03-01T12:00:00.000Z\">",
           "The next purge is due at <time datetime=\"2026-03-02T12:00:00.000Z\">", "12:00:00 UTC", "<code>W1</code>",
           "<code>T2</code>", "exact, number 2<", "not purged yet</span>", ">purged</span>", "forgets with every batch",
-          "does not follow the service", "1,200"})
+          "does not follow the service", "has not forgotten the last batches:</span> a &lt;tie&gt;", "1,200"})
       CHECK_MESSAGE(has_part(page, part), part);
     CHECK(page.find("<code>T2</code>") < page.find("<code>T1</code>"));
     CHECK_FALSE(has_part(page, "Log out"));
@@ -156,7 +158,8 @@ TEST_SUITE("unit") {
     page.store = kEvil;
     page.requests = {record};
     page.waiting = {kEvil};
-    page.models = {{kEvil, kEvil, true, 1, ""}, {kEvil, kEvil, false, 1, kEvil}};
+    page.models = {
+        {kEvil, kEvil, true, "", 1, ""}, {kEvil, kEvil, true, kEvil, 1, ""}, {kEvil, kEvil, false, "", 1, kEvil}};
     page.counts.purge_error = kEvil;
     check_document(officer_page(page));
     page.search = PageSearch{kEvil,

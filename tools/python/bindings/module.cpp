@@ -319,12 +319,12 @@ py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, c
 /// Ids and, as asked for, classes, margins or probabilities of nodes, and how many nodes are left out.
 py::dict predict(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                  const Ids& nodes, const std::string& what) {
+  const ModelSelection selected = model_selection(selection);  // reads a dict of Python
   std::optional<OpenedModel> opened;
   std::optional<std::vector<NodeId>> wanted;
   std::size_t rows = 0, missing = 0;
   run_whole(machine, [&] {
-    const auto& [model, reader] =
-        opened.emplace(open_with_model(store, model_selection(selection), machine.resources()));
+    const auto& [model, reader] = opened.emplace(open_with_model(store, selected, machine.resources()));
     require_propagation(reader, model);
     wanted = node_ids(nodes, reader.nodes());
     rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(reader));

@@ -1,6 +1,7 @@
 // tools/python/bindings/options.cpp - reads the options that Python gives.
 #include "bindings/options.h"
 
+#include <map>
 #include <span>
 #include <utility>
 
@@ -32,6 +33,21 @@ FeatureType feature_type(const std::string& name) {
 std::optional<InputFile> file_at(const py::dict& options, const char* key) {
   if (!options.contains(key) || options[key].is_none()) return std::nullopt;
   return input_file(options[key]);
+}
+
+/// Which texts have a header, and which have none, where Python says so.
+void set_headers(const py::dict& options, ImportOptions& out) {
+  const auto file_of = [](std::optional<InputFile>& file) { return file ? &*file : nullptr; };
+  const std::map<std::string, InputFile*> texts{
+      {"edges", file_of(out.edges)},
+      {"ids", file_of(out.ids)},
+      {"labels", file_of(out.labels)},
+      {"train", file_of(out.train)},
+      {"valid", file_of(out.valid)},
+      {"test", file_of(out.test)},
+      {"features", out.features ? std::get_if<InputFile>(&*out.features) : nullptr}};
+  for (const auto& [name, has_header] : taken_or(options, "headers", std::map<std::string, bool>()))
+    if (InputFile* const file = texts.at(name)) file->header = has_header ? Header::yes : Header::no;
 }
 
 }  // namespace
@@ -80,6 +96,7 @@ ImportOptions import_options(const py::dict& options) {
   if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options);
   out.order = taken_or<std::string>(options, "order", "none");
   out.restart = taken_or(options, "restart", false);
+  set_headers(options, out);
   return out;
 }
 

@@ -547,6 +547,7 @@ py::dict dict_of(const VerifyReport& report) {
   out["counts"] = report.counts;
   out["models"] = report.models;
   counted("models_outdated", report.outdated);
+  counted("models_uncompared", report.uncompared);
   out["certificates"] = report.certificates;
   out["receipts"] = report.receipts;
   if (report.receipts > 0) {
