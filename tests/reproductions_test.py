@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -30,14 +31,12 @@ def fails(program, *words, stdin=None):
 
 
 def peak_of(program, *words):
-    """A run, and the most memory that it took, in bytes."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
-        process = subprocess.Popen([program, *map(str, words)], stdout=out, stderr=error)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        error.seek(0)
-        return subprocess.CompletedProcess(words, process.returncode, out.read(), error.read()), usage.ru_maxrss * 1024
+    """A run, and the most memory that it took, in bytes: by a small process between, since a child begins with its parent's peak."""
+    code = ("import resource, subprocess, sys; done = subprocess.run(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); "
+            "sys.exit(done.returncode)")
+    done = subprocess.run([sys.executable, "-c", code, program, *map(str, words)], capture_output=True, text=True, timeout=300)
+    done.stdout, peak = done.stdout.rstrip("\n").rsplit("\n", 1) if "\n" in done.stdout.rstrip("\n") else ("", done.stdout)
+    return done, int(peak) * 1024
 
 
 def gives(program, *words, stdin=b""):

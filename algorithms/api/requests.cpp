@@ -109,7 +109,7 @@ class CertificateLog {
   [[nodiscard]] std::optional<CoveringCertificate> find(const WantedLine& wanted) const {
     return first_covering(file_, name_, wanted);
   }
-  /// The same line, for requests each of which is behind the one before.
+  /// As find(), for requests each of which is behind the one before.
   [[nodiscard]] std::optional<CoveringCertificate> find_next(const WantedLine& wanted) {
     for (; !lines_.empty() || read_more(); lines_.pop_front(), ++passed_)
       if (wanted.is_covered_by(lines_.front(), passed_ + 1)) return lines_.front().certificate;
