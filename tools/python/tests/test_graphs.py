@@ -174,3 +174,12 @@ def test_graphs_of_networkx_are_given_by_their_matrix(tmp_path):
         store = unweave.import_store(tmp_path / f"s{number}", eval(matrix, {"networkx": networkx, "G": graph}), ids=names, ids_are=positions)  # noqa: S307
         found = {frozenset(names[end] if names else str(end) for end in edge) for edge in store.edges().tolist()}
         assert found == {frozenset(map(str, edge)) for edge in edges} and bool(ids) == named
+
+
+@pytest.mark.parametrize("columns", [["customer", "weight", "friend"], ["Edge_Weight", "a", "b"]])
+def test_a_column_of_weights_is_no_end(tmp_path, pandas, columns):
+    table = pandas.DataFrame([[0, 2, 1], [1, 3, 2]] if columns[1] == "weight" else [[2, 0, 1], [3, 1, 2]], columns=columns)
+    with pytest.raises(unweave.UsageError, match="is called as weights are") as error:
+        unweave.import_store(tmp_path / "s", table, max_weight=5)
+    made = unweave.import_store(tmp_path / "s", advised(error, r"give (graph\[\[.*?\]\])", graph=table), max_weight=5)
+    assert made.edges().tolist() == [[0, 1], [1, 2]] and made.edge_weights().tolist() == [2, 3]

@@ -533,3 +533,21 @@ def test_no_link_in_a_store_is_followed(store, tmp_path):
     (store.path / "tiles").unlink()
     (tmp_path / "own").symlink_to(store.path)  # a link to a store is the user's own
     assert unweave.Store(tmp_path / "own").info().nodes == 400
+
+
+def test_a_model_that_is_no_text_is_told_beside_other_threads(store):
+    """A dict of options is Python's, and is read while Python's lock is held."""
+    store.train("exact")
+    for wrong in ({"solver": 0}, {"name": ()}):
+        for read in (store.predict, store.scores):
+            with pytest.raises((TypeError, ValueError, unweave.Error)):
+                read(**wrong)
+    expected, found = store.scores(), []
+    threads = [threading.Thread(target=lambda: [found.append(store.scores()) for _ in range(10)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2000):
+        {str(number): [number] for number in range(100)}
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40 and all(np.array_equal(one, expected) for one in found)

@@ -44,6 +44,11 @@ _ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("hea
 _INDEXES = ("index", "level_0", "unnamed: 0", "id")
 
 
+def is_weight(name: Any) -> bool:
+    """Whether a column is called as those of weights are (storage/input/tables/edge_columns.cpp)."""
+    return isinstance(name, str) and _plain(name).replace("_", "").replace(" ", "") in ("weight", "weights", "edgeweight", "edgeweights")
+
+
 def _plain(name: Any) -> str:
     return name.strip().lower() if isinstance(name, str) else ""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _arrow
 from .arrays import array_of, columns_of, input_of, is_path, joined, little_endian
-from .columns import EndKinds, are_ends, ends_elsewhere, is_index
+from .columns import EndKinds, are_ends, ends_elsewhere, is_index, is_weight
 from .errors import UsageError
 from .names import NameTable, NodeNumbers, Numbers, nodes_called, texts_of
 from .row_order import require_one_order, require_unmoved
@@ -137,6 +137,12 @@ def require_ends_first(table: Any, name: str, weighted: bool = False, columns: S
     if name == "graph":
         _require_no_matrix(table, weighted)
     weights = [one for one in columns if weighted and isinstance(one, str) and one.strip().lower() in ("weight", "weights", "w")][:1]
+    if len(columns) > 1 and any(is_weight(one) for one in columns[:2]):
+        called = next(one for one in columns[:2] if is_weight(one))
+        order = [one for one in columns if one != called]
+        raise UsageError(f"{name}: a table whose first two columns, {columns[0]!r} and {columns[1]!r}, would be the ends of the edges, and "
+                         f"{called!r} is called as weights are; give {_choice(table, name, [*order, called] if weighted else order)}, or name "
+                         "the columns otherwise", [name])
     if (ends := ends_elsewhere(columns)) is not None:
         raise UsageError(f"{name}: a table whose first two columns, {columns[0]!r} and {columns[1]!r}, would be the ends of the edges, and "
                          f"{ends[0]!r} and {ends[1]!r} seem to be; give {_choice(table, name, [*ends, *weights])}, or name the columns "
