@@ -228,9 +228,8 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.ids_are = store.manifest().ids_are;
   exported.by_name = exported.ids_are == IdsAre::names && are_all_named(contents);
   if (exported.ids_are && !exported.by_name) exported.ids_are = IdsAre::positions;  // which the arrays have
-  const auto weights = rules.max_weight > 1 && !exported.by_name
-                           ? std::optional(NpyTarget(folder / "weights.npy"))
-                           : std::nullopt;
+  const auto weights =
+      rules.max_weight > 1 && !exported.by_name ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt;
   if (exported.edges > 0)
     export_edges(store, NpyTarget(folder / (exported.by_name ? "edges.txt" : "edges.npy")), weights);
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);

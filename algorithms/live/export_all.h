@@ -25,7 +25,7 @@ struct ExportedStore {
   /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as a third column, and splits as
   /// .txt stand in the place of these arrays.
   bool by_name = false;
-  std::uint32_t columns = 0;     ///< no files of features where there are none
+  std::uint32_t columns = 0;  ///< no files of features where there are none
   /// Dense: features.npy [nodes, columns]; sparse: features_indptr.npy, features_indices.npy and features_values.npy, the arrays
   /// of a CSR matrix. Values are float32, or float64 where rows were divided by a constant: those that divided by it, as an
   /// import divides them, are the store's.

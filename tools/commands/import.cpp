@@ -257,7 +257,8 @@ void run_import(CommandLine& line) {
       "what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "
       "65535 at most. An edge of weight 0 is none, under every option");
-  add("edge-weights", file(), "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or "
+  add("edge-weights", file(),
+      "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or "
       "--ignore-weights");
   add("ignore-weights", po::bool_switch(),
       "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
