@@ -1,6 +1,8 @@
 // algorithms/learning/conjugate_gradient.cpp - blocked preconditioned conjugate gradients.
 #include "algorithms/learning/conjugate_gradient.h"
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace unweave {
@@ -53,9 +55,21 @@ class NoPreconditioner final : public Preconditioner {
   void refresh(const HessianOperator&) override {}
 };
 
+constexpr int kBetweenQuestions = 16;  // passes
+
+/// The largest part of a class's way, in digits, that is left of it.
+double part_left(const Unfinished& now, const ColumnScalars& norms, const Vector& tolerance) {
+  double left = 0;
+  for (std::size_t j = 0; j < now.classes.size(); ++j) {
+    const Eigen::Index c = index_of(now.classes[j]);
+    left = std::max(left, std::log(now.norm[index_of(j)] / tolerance[c]) / std::log(norms[c] / tolerance[c]));
+  }
+  return left;
+}
+
 /// `trusted_gain`: see kGoodGain; with 0 every step is measured.
 CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
-               const Vector& tolerances, int most_passes, double trusted_gain) {
+               const Vector& tolerances, int most_passes, double trusted_gain, const GiveUp& give_up = {}) {
   const bool coupled = tolerances.size() == 1;
   const Vector tolerance = coupled ? Vector::Constant(right.cols(), tolerances[0]) : tolerances;
   CgResult result{Matrix::Zero(right.rows(), right.cols())};
@@ -95,6 +109,10 @@ CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner,
     }
     now.keep(kept);
     if (now.classes.empty()) break;
+    if (give_up && result.passes % kBetweenQuestions == 0 && give_up(result.passes, part_left(now, norms, tolerance))) {
+      result.given_up = true;
+      break;
+    }
 
     now.smoothed = preconditioner.apply(now.residual, now.classes);
     kept.clear();
@@ -119,8 +137,9 @@ CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner,
 }  // namespace
 
 CgResult conjugate_gradient(const ClassOperator& apply, const Preconditioner& preconditioner, const Matrix& right,
-                            const Vector& tolerances, int most_passes, LastStep last) {
-  return solve(apply, preconditioner, right, tolerances, most_passes, last == LastStep::expected ? kGoodGain : 0);
+                            const Vector& tolerances, int most_passes, LastStep last, const GiveUp& give_up) {
+  return solve(apply, preconditioner, right, tolerances, most_passes, last == LastStep::expected ? kGoodGain : 0,
+               give_up);
 }
 
 CgResult conjugate_gradient(const std::function<Vector(const Vector&)>& apply, const Vector& right, double tolerance,

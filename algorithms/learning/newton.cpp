@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "algorithms/learning/conjugate_gradient.h"
 #include "algorithms/learning/no_model_error.h"
+#include "algorithms/learning/whole_preconditioner.h"
 #include "algorithms/learning/working_memory.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -57,6 +59,9 @@ class Descent {
         worth_(options.kept == nullptr ? 0 : options.kept->worth()),
         memory_(working_memory_within(objective.rows, objective.classes, options.memory, worth_)),
         curvatures_(curvatures_within(objective, memory_.curvatures)) {
+    if (const std::size_t bytes = whole_preconditioner_bytes(objective);
+        bytes > 0 && bytes <= options.memory - std::min(options.memory, memory_.curvatures))
+      whole_cost_ = whole_preconditioner_cost(objective);
     best_.weights = std::move(start);
     if (options.kept != nullptr) preconditioner_ = options.kept->take(objective);
   }
@@ -159,16 +164,29 @@ class Descent {
       moved_ = 0;
     }
     const double first = evaluate_ == rough_gradient ? kFirstRough : kLeast;
-    CgResult cg = conjugate_gradient(
-        [&](const Matrix& direction, std::span<const std::size_t> classes) {
-          step_.advance(1);
-          return hessian.apply(direction, classes);
-        },
-        *preconditioner_, -best_.gradient.value, forcing(system_norms(best_.gradient), before_, first, floor_of(goal)),
-        kMostCgPasses, last_step_);
-    best_.passes += cg.passes;
-    best_.products += cg.products;
-    return std::move(cg.solution);
+    const Vector tolerance = forcing(system_norms(best_.gradient), before_, first, floor_of(goal));
+    for (;;) {
+      CgResult cg = conjugate_gradient(
+          [&](const Matrix& direction, std::span<const std::size_t> classes) {
+            step_.advance(1);
+            return hessian.apply(direction, classes);
+          },
+          *preconditioner_, -best_.gradient.value, tolerance, kMostCgPasses, last_step_,
+          [&](int passes, double left) { return costs_more_than_whole(passes, left); });
+      best_.passes += cg.passes;
+      best_.products += cg.products;
+      if (!cg.given_up) return std::move(cg.solution);
+      preconditioner_.reset();  // its memory first
+      preconditioner_ = make_whole_preconditioner(objective_, best_.weights);
+      whole_cost_.reset();
+    }
+  }
+
+  /// Whether the products of this system and of those to come, as slow as it has been so far, are going to cost more than the inverse
+  /// Hessians themselves.
+  [[nodiscard]] bool costs_more_than_whole(int passes, double left) const {
+    constexpr double kSystemsToCome = 4;
+    return whole_cost_ && kSystemsToCome * passes * left > *whole_cost_ * (1 - left);
   }
 
   /// No margin moves by more than this along `direction`.
@@ -240,6 +258,7 @@ class Descent {
   Curvatures curvatures_;
   bool curvatures_here_ = false;  // they are those at the best weights
   std::unique_ptr<Preconditioner> preconditioner_;
+  std::optional<double> whole_cost_;  // products that inverse Hessians cost; none where they have no room, or are there
   LastStep last_step_ = LastStep::expected;  // until a step has gained little
   double moved_ = 0;                         // margins, at most, since the preconditioner saw the weights
   Vector before_;                            // norms of the gradient before the last step, one a system

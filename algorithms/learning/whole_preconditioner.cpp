@@ -161,6 +161,16 @@ std::unique_ptr<Preconditioner> make_whole_preconditioner(const Objective& objec
   return std::make_unique<WholePreconditioner>(objective, weights);
 }
 
+double whole_preconditioner_cost(const Objective& objective) {
+  constexpr double kDouble = 2;  // as much as a product in float32
+  const auto rows = static_cast<double>(objective.rows.count), features = static_cast<double>(objective.rows.features),
+             classes = static_cast<double>(objective.classes), unknowns = static_cast<double>(unknowns_of(objective));
+  const bool coupled = couples_classes(objective.head);
+  const double sums = 2 * rows * features * features * classes * (coupled ? (classes + 1) / 2 : 1),
+               factors = (coupled ? 1 : classes) * unknowns * unknowns * unknowns / 3;
+  return kDouble * (sums + factors) / (4 * rows * features * classes);
+}
+
 std::size_t whole_preconditioner_bytes(const Objective& objective) {
   const std::size_t features = objective.rows.features, classes = objective.classes, unknowns = unknowns_of(objective);
   const std::size_t systems = couples_classes(objective.head) ? 1 : classes;

@@ -18,5 +18,7 @@ namespace unweave {
 /// Memory that it takes on as many threads as are active while it is made; 0 where it is not for these rows: factors would
 /// take more than 64 MiB, or ranks share the rows.
 [[nodiscard]] std::size_t whole_preconditioner_bytes(const Objective& objective);
+/// About how many Hessian products it costs to make one.
+[[nodiscard]] double whole_preconditioner_cost(const Objective& objective);
 
 }  // namespace unweave
