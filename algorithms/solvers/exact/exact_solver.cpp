@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "algorithms/learning/no_model_error.h"
+#include "algorithms/learning/whole_preconditioner.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/solvers/exact/careful_descent.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
@@ -62,8 +63,10 @@ Reservation reserve_exact(const SolverOptions& options, const Model&, const Trai
   const std::size_t needed = exact_gradient_bytes(rows.rows(), rows.classes());
   const std::size_t left = budget.available() > needed ? static_cast<std::size_t>(budget.available()) - needed : 0;
   const auto share = static_cast<std::size_t>(memory_shares::kSolver.of(left));
-  const std::size_t whole = careful_bytes(objective_of(options, rows));
   const Objective objective = objective_of(options, rows);
+  std::size_t whole = careful_bytes(objective);
+  if (const std::size_t factors = whole_preconditioner_bytes(objective))  // beside curvatures
+    whole = std::max(whole, factors + rows.size() * rows.classes() * sizeof(float));
   const std::size_t closed =
       LeastSquaresSums::serve(objective) ? LeastSquaresSums::bytes(rows.rows(), rows.classes()) : 0;
   const std::size_t quick = working_memory_within(rows.rows(), rows.classes(), share, kAnyWorth).total();
