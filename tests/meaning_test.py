@@ -671,6 +671,26 @@ def part_days(session):
         refused("the edges of", "--edges", "g.npz" + chosen)
         store = session.imported("--edges", "g.npz" + chosen, "--max-weight", "7")[0]
         check(json.loads(session.command("info", store, "--json").stdout)["weight_sum"] == 18, chosen)
+    message = refused("a third number", "--edges", text("wf.csv", "weight,a,b\n5,0,1\n6,1,2\n"))
+    check("wf.csv[1,2]" in message, message)
+    # Weights that are called value, as in graphs of co-authors; edges as text.
+    text("c.gml", 'graph [\n node [ id 0 label "GARCIA, J" ]\n node [ id 1 label "LEE, A" ]\n edge [ source 1 target 0 value 5 ]\n]\n')
+    if importlib.util.find_spec("networkx") is not None:
+        store = follow(session, session.refused("--edges", "c.gml"), more=["--max-weight", "9"])
+        check(json.loads(session.command("info", store, "--json").stdout)["weight_sum"] == 5)
+        check(session.command("export", store, "--edges", "text.txt").returncode == 0)
+        check((folder / "text.txt").read_text() == '"GARCIA, J"\t"LEE, A"\t5\n', (folder / "text.txt").read_text())
+    # A purge whose names are refused leaves the model as it was.
+    store = session.imported("--edges", text("p.csv", "Ann,Bob\nBob,Cid\nCid,Dan\n"), "--ids", text("p.txt", "Ann\nBob\nCid\nDan\n"), "--features",
+                             text("p.x", "1 0\n0 1\n1 0.2\n0.1 1\n"), "--labels", text("p.y", "0\n1\n0\n1\n"), "--split", "train=p.txt", "--header", "no")[0]
+    session.command("propagate", store)
+    session.command("train", store)
+    log = (store / "certificates" / "exact.jsonl").read_text()
+    done = session.command("purge", store, "--nodes", "6", "--ids", text("new", "Ann\nHal\n"))
+    check(done.returncode == 2 and "a node of the store has the name 'Ann'" in done.stderr, done.stderr)
+    check((store / "certificates" / "exact.jsonl").read_text() == log)
+    check(session.command("purge", store, "--nodes", "6", "--ids", text("new", "Gus\nHal\n")).returncode == 0)
+    check(session.command("export", store, "--names", "-").stdout.split() == ["Ann", "Bob", "Cid", "Dan", "Gus", "Hal"])
     # A plan counts lines, whichever columns are chosen.
     text("long.csv", "src,dst,weight,note\n" + "".join(f"{one},{one + 1},2,{'x' * 200}\n" for one in range(900)))
     plan = json.loads(session.command("import", "unmade", "--edges", "long.csv[src,dst,weight]", "--max-weight", "2", "--plan", "--json").stdout)

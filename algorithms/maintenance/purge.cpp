@@ -106,6 +106,7 @@ class Purge {
       certify_rest();
       return report_;
     }
+    if (options_.names) new_names_.emplace(read_new_names());  // a wrong file is told before any model is touched
     keep_models();
     before_ = live_->manifest();
     log_certificates(store_, before_);
@@ -243,8 +244,7 @@ class Purge {
       meter_.start("stale rows", report_.stale_rows, "rows");
       static_cast<void>(live_->flush());
     }
-    const std::optional<NameList> added = options_.names ? std::optional(read_new_names()) : std::nullopt;
-    const NameList* const new_names = added ? &*added : nullptr;
+    const NameList* const new_names = new_names_ ? &*new_names_ : nullptr;
     meter_.start("digest", 0, "nodes");
     Manifest grown = before_;
     grown.nodes += static_cast<NodeId>(report_.nodes_added);
@@ -337,6 +337,7 @@ class Purge {
   MemoryBudget& budget_;
   WorkMeter& meter_;
   std::optional<LiveStore> live_;
+  std::optional<NameList> new_names_;
   std::optional<WriterLock> lock_;
   Manifest before_, after_;
   bool unasked_ = false;  ///< no request was made

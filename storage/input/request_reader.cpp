@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/formats/request_log.h"
+#include "storage/input/quoted_word.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "storage/io/number_text.h"
@@ -234,7 +235,11 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
     }
     if (!meanings.node) {
       if (fields.number(id) == std::errc()) return true;
-      fault = quote_for_message(fields.take()) + " is no node id";
+      const std::string_view word = fields.take();
+      if (word.starts_with('#') && is_whole_number(word.substr(1)) &&
+          std::from_chars(word.data() + 1, word.data() + word.size(), id).ec == std::errc())
+        return true;
+      fault = quote_for_message(word) + " is no node id";
       return false;
     }
     const std::string_view word = fields.take();

@@ -20,7 +20,7 @@ void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& 
       throw UsageError(
           "--" + option +
           " -: a NumPy array is binary, and standard output is a terminal; name a file, or redirect it to one");
-    const bool is_list = option == "ids" && file.extension() == ".txt";
+    const bool is_list = (option == "ids" || option == "edges") && file.extension() == ".txt";
     if (file.has_extension() && file.extension() != ".npy" && !is_list)
       throw UsageError(("--" + option)
                            .append(": ")

@@ -49,7 +49,17 @@ std::string columns_of_ends(std::string_view header) {
   std::vector<std::string_view> ends;
   for (Fields fields(header); !fields.at_end();)
     if (const std::string_view word = fields.take(); is_end_name(word)) ends.push_back(word);
-  return ends.size() == 2 ? "[" + std::string(ends[0]) + "," + std::string(ends[1]) + "]" : "[0,1]";
+  if (ends.size() == 2) return "[" + std::string(ends[0]) + "," + std::string(ends[1]) + "]";
+  Fields fields(header);
+  std::string others;
+  bool has_weight = false;
+  for (int column = 0; !fields.at_end(); ++column) {
+    if (is_weight_name(fields.take()))
+      has_weight = true;
+    else
+      others += (others.empty() ? "[" : ",") + std::to_string(column);
+  }
+  return has_weight && !others.empty() ? others + "]" : "[0,1]";
 }
 
 void require_ends_first(std::string_view header, const LineReader& lines) {

@@ -103,6 +103,8 @@ TEST_SUITE("unit") {
         {"node 1 expired 2030-01-01", "'expired' is a word too many (did you mean 'expires'?)", "`node U`"},
         {"node 1.5", "'1.5' is no node id", "write `node U`"},
         {"node -1", "'-1' is no node id", "write `node U`"},
+        {"node #1.5", "'#1.5' is no node id", "write `node U`"},
+        {"node #", "'#' is no node id", "write `node U`"},
         {"node 1 2", "'2' is a word too many", "write `node U`"},
         {"edge 1", "the second node is missing", "write `edge U V`"},
         {"edge 1 b", "'b' is no node id", "where U and V are whole numbers"},
@@ -138,6 +140,7 @@ TEST_SUITE("unit") {
     RequestFault fault;
     CHECK_FALSE(parse_request("node", {[](std::string_view) { return NodeWord(); }, nullptr}, &fault).has_value());
     CHECK(fault.what == "the node is missing");
+    CHECK(parse_request("edge #3 4 id=a") == parse_request("edge 3 4 id=a"));  // a number as stores of names have it
   }
 
   TEST_CASE("a class is asked for by its name, and by its number where that can be no name") {

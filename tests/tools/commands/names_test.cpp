@@ -325,7 +325,7 @@ TEST_SUITE("unit") {
     const Result one = run({"import", people.file("other"), "--edges", people.file("words.csv"), "--nodes", "3"});
     CHECK(one.code == 2);
     CHECK(one.error.find("--ids") != std::string::npos);
-    CHECK(run({"export", people.store, "--edges", people.file("e.txt")}).code == 1);
+    CHECK(run({"export", people.store, "--edges", people.file("e.csv")}).code == 1);
     write_file(people.dir / "e.txt", "0 1\n");
     CHECK(run({"import", people.file("plain"), "--edges", people.file("e.txt"), "--quiet"}).code == 0);
     const Result names = run({"export", people.file("plain"), "--names", people.file("n.txt")});

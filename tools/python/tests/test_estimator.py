@@ -238,3 +238,22 @@ def test_a_header_of_a_file_is_said_to_fit(sample, tmp_path):
         ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=tmp_path / "e.csv")
     model = ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=tmp_path / "e.csv", header="edges=yes")
     assert np.array_equal(model.coef_, ForgettingClassifier(hops=1).fit(sample.x, sample.y, graph=sample.edge_index).coef_)
+
+
+def test_a_pickle_beside_a_store_that_goes_on(tmp_path, sample):
+    made = unweave.ForgettingClassifier(store=str(tmp_path / "k")).fit(sample.x, sample.y, graph=sample.edge_index)
+    before = pickle.dumps(made)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.loads(before)
+    made.forget(nodes=[4])
+    with pytest.warns(unweave.RemarkWarning, match="has gone on since"):
+        later = pickle.loads(before)
+    assert np.array_equal(later.coef_, made.coef_) and np.array_equal(later.intercept_, made.intercept_)
+
+
+def test_rows_in_the_order_of_fortran_and_frames_are_predicted(sample, pandas):
+    made = unweave.ForgettingClassifier().fit(sample.x, sample.y)
+    expected = made.predict(sample.x)
+    for rows in (np.asfortranarray(sample.x), pandas.DataFrame(sample.x), pandas.DataFrame(np.asfortranarray(sample.x)).copy()):
+        assert np.array_equal(made.predict(rows), expected)

@@ -152,3 +152,30 @@ def test_a_missing_value_is_no_word_of_a_request(pandas, tmp_path):
                 stream.send([("node", 0, "expires", missing)])
         assert stream.send([("set-label", 0, "none")]).applied == 1
     assert store.labels().tolist() == [None, "None", "a"]
+
+
+@pytest.mark.parametrize("lost", ["None", "nan", "<NA>"])
+def test_ends_that_missing_values_have_become_are_asked_about(tmp_path, lost):
+    edges = [("ann", "bob"), ("bob", lost)]
+    with pytest.raises(unweave.UsageError, match="may be the name of a node, or what a missing value"):
+        unweave.import_store(tmp_path / "s", edges)
+    assert unweave.import_store(tmp_path / "s", edges, ids=["ann", "bob", lost]).ids() == ["ann", "bob", lost]
+
+
+def test_ends_whose_indexes_are_of_another_order(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    u, v = pandas.Series([0, 1, 2]), pandas.Series([3, 4, 5], index=[2, 1, 0])
+    with pytest.raises(unweave.UsageError, match="target: its index has the rows of source in another order"):
+        unweave.import_store(tmp_path / "s", (u, v))
+    assert unweave.import_store(tmp_path / "s", (u, v.loc[u.index])).edges().tolist() == [[0, 5], [1, 4], [2, 3]]
+
+
+def test_a_forget_set_of_numbers_that_a_store_has_given(tmp_path):
+    """Where integers are names, 0 is another node as a name than as a number."""
+    for ids_are in ("names", None):
+        given = {"ids": [3, 1, 2, 0, 5, 4], "ids_are": "names"} if ids_are else {"nodes": 6}
+        made = unweave.import_store(tmp_path / f"{ids_are}", [(3, 1), (2, 0), (5, 4)], labels=[0, 1, 0, 1, 0, 1], train=[3] if ids_are else [0], **given)
+        removed = unweave.ForgetSet("node", made.splits.train)
+        with made.stream() as stream:
+            assert stream.send(removed.requests()).applied == 1
+        assert made.edges().tolist() == ([[2, 3], [4, 5]] if ids_are else [[1, 3], [4, 5]])

@@ -240,7 +240,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         store = self.store_
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "rows.npy"
-            np.save(file, rows.toarray() if hasattr(rows, "toarray") else rows)
+            np.save(file, np.ascontiguousarray(rows.toarray() if hasattr(rows, "toarray") else rows))
             return _native.predict_rows(store._machine, None, store.path, {"solver": self.solver, "name": None}, file, what)
 
     def predict(self, X: Any = None) -> np.ndarray:
@@ -341,11 +341,17 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                 archive.add(folder.name, arcname=".")
             state["_packed"] = packed.getvalue()
             del state["store_"]
+        elif "store_" in state:
+            state["_release"] = self._release()
         return state
+
+    def _release(self) -> str | None:
+        """The id of the newest release of the model; None where the store has none any more."""
+        return next((one.id for one in self.store_.info().models if one.solver == self.solver and one.name == self.solver), None)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        packed = state.pop("_packed", None)
+        packed, release = state.pop("_packed", None), state.pop("_release", None)
         folder = None
         if packed is not None:
             folder = tempfile.TemporaryDirectory(prefix="unweave-")
@@ -355,6 +361,10 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         super().__setstate__(state)
         if hasattr(self, "store_"):
             self._folder = folder
+            if packed is None and self._release() != release:
+                self._take_weights()
+                warnings.warn("the store has gone on since this estimator was pickled: coef_ and intercept_ are those of the store's present model, and "
+                              "forgotten_ does not have what was forgotten meanwhile", RemarkWarning, stacklevel=2)
 
 
 def _beside(rows: Any, X: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Any, Iterable, Union
 import numpy as np
 
 from .errors import DataError, UsageError
+from .names import NodeNumbers
 from .request_lines import is_digits
 from .whole_files import replace_file
 
@@ -72,6 +73,7 @@ class ForgetSet:
             raise UsageError(f"kind: {self.kind!r} is none of {', '.join(KINDS)}", ["kind"])
         if self.unit not in UNITS:
             raise UsageError(f"unit: {self.unit!r} is none of {', '.join(UNITS)}", ["unit"])
+        object.__setattr__(self, "_are_numbers", isinstance(self.targets, NodeNumbers))
         array = np.asarray(self.targets)
         if array.size == 0:
             array = np.empty((0, 2) if self.kind == "edge" else 0, dtype=np.int64)
@@ -85,7 +87,7 @@ class ForgetSet:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ForgetSet):
             return NotImplemented
-        mine, its = dict(self.__dict__), dict(other.__dict__)
+        mine, its = ({name: value for name, value in one.__dict__.items() if name != "_are_numbers"} for one in (self, other))
         return bool(np.array_equal(mine.pop("targets"), its.pop("targets"))) and mine == its
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none
@@ -93,14 +95,14 @@ class ForgetSet:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def requests(self, *, named: bool = False) -> list[str]:
+    def requests(self, *, named: bool | None = None) -> list[str]:
         """Lines for ``stream.send()`` and ``unweave stream --requests``, in the order of the targets, each once: edges have no
         direction, so that of two arcs (u, v) and (v, u) the first counts. ``named``: the nodes of the store have names, and
-        numbers are marked, "node #17"."""
+        numbers are marked, "node #17"; by default those that a store has given as NodeNumbers."""
         if self.kind == "feature" and self.unit == "column":
             raise UsageError("targets are columns of the features, which no request removes; requests remove the features of nodes. "
                              "Set the values of these columns by 'set-feature' lines, or import the features without them", ["unit"])
-        mark = "#" if named else ""
+        mark = "#" if (self._are_numbers if named is None else named) else ""
         if self.kind == "edge":
             pairs = dict.fromkeys((min(u, v), max(u, v)) for u, v in self.targets.tolist())
             return [f"edge {mark}{u} {mark}{v}" for u, v in pairs]

@@ -11,10 +11,10 @@ from . import _arrow
 from .arrays import array_of, columns_of, input_of, is_path, joined, little_endian
 from .columns import EndKinds, are_ends, ends_elsewhere, is_index, is_weight
 from .errors import UsageError
-from .names import NameTable, NodeNumbers, Numbers, nodes_called, texts_of
+from .names import MISSING_AS_TEXT, NameTable, NodeNumbers, Numbers, nodes_called, texts_of
 from .row_order import require_one_order, require_unmoved
 
-__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "require_no_weights", "warn_of_third_column", "weights_of"]
+__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "require_no_missing", "require_no_weights", "warn_of_third_column", "weights_of"]
 
 
 def _columns_of(table: Any) -> list[Any] | None:
@@ -84,6 +84,14 @@ def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str
     if len(texts[0]) != len(texts[1]):
         raise UsageError(f"{name}: {len(texts[0])} sources and {len(texts[1])} targets", [name])
     return [str(text) for text in texts[0]], [str(text) for text in texts[1]]
+
+
+def require_no_missing(ends: Iterable[list[str]], name: str) -> None:
+    """A UsageError for ends that nobody has listed as nodes, and that missing values have become as texts."""
+    lost = next((one for end in ends for one in end if one in MISSING_AS_TEXT), None)
+    if lost is not None:
+        raise UsageError(f"{name}: the text {lost!r} may be the name of a node, or what a missing value has become as a text; leave edges without an end "
+                         "out, or give ids=[...], the names of all nodes", [name, "ids"])
 
 
 def _require_pairs(edges: Any, name: str) -> None:
@@ -275,6 +283,8 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     """
     name = "graph"
     require_ends_first(graph, name, weighted)
+    if isinstance(graph, tuple) and len(graph) == 2:
+        require_one_order(source=graph[0], target=graph[1])
     _require_pairs(graph, name)
     if hasattr(graph, "iloc") and hasattr(graph, "columns"):
         _require_no_index(graph, name)

@@ -163,6 +163,7 @@ def _names_in(graph: Any, parts: dict[str, Any], weighted: bool) -> list[str] | 
     if ordered is not None:
         raise UsageError(f"graph: names of nodes, and {ordered} by their numbers: nobody can tell which row is whose; ids names all nodes, in the order of "
                          "the rows", ["graph", "ids"])
+    graphs.require_no_missing(ends, "graph")
     return sorted({*ends[0], *ends[1]})
 
 

@@ -164,12 +164,12 @@ def class_names_of(classes: Any) -> list[str]:
 
 
 # What str() makes of missing values, and what files have for them.
-_MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT", "NA", "N/A", "null", "NULL")
+MISSING_AS_TEXT = ("None", "nan", "NaN", "<NA>", "NaT", "NA", "N/A", "null", "NULL")
 
 
 def missing_as_text(names: Iterable[Any]) -> str | None:
     """The first of these names of classes that may be what a missing value has become as a text; None where none is such."""
-    return next((one for one in names if isinstance(one, str) and one in _MISSING_AS_TEXT), None)
+    return next((one for one in names if isinstance(one, str) and one in MISSING_AS_TEXT), None)
 
 
 def class_codes(texts: Sequence[str | None], names: Sequence[str] | None, name: str = "labels") -> tuple[np.ndarray, list[str]]:
