@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/privacy/discrete_gaussian.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "storage/io/error.h"
@@ -66,8 +67,8 @@ double composed_epsilon(double shift, std::uint64_t releases, double delta) {
 Matrix publish(Matrix& weights, const OutputNoise& noise, RandomSource& random) {
   const double steps = 1 / noise.grid;  // exact, a power of two
   if (!(weights.size() == 0 || weights.cwiseAbs().maxCoeff() * steps < 0x1p62))
-    throw UsageError("weights are too large for the noise grid; use a larger " + option("tau") + " or " +
-                     option("lambda"));
+    throw NoModelError("weights are too large for the noise grid; use a larger " + option("tau") + " or " +
+                       option("lambda"));
   Matrix published(weights.rows(), weights.cols());
   for (Eigen::Index i = 0; i < weights.size(); ++i) {
     const auto rounded = static_cast<std::int64_t>(std::nearbyint(weights.data()[i] * steps));

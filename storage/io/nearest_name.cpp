@@ -9,7 +9,8 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kLongest = 64;  // letters; nobody mistypes more
+constexpr std::size_t kLongest = 64;                     // letters; nobody mistypes more
+constexpr std::size_t kMostWork = std::size_t{1} << 14;  // pairs of letters
 
 /// Letters inserted, left out, changed, or two neighbours swapped, no letter twice (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -31,6 +32,10 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view text, std::span<const std::string_view> known) {
   if (text.empty() || text.size() > kLongest) return {};
+  std::size_t letters_of_all = 0;
+  for (const std::string_view name : known) letters_of_all += name.size();
+  if (letters_of_all * text.size() > kMostWork)
+    return {};  // whoever sends many such words is not to take the processor
   std::string_view nearest;
   std::size_t least = text.size();  // a name of which nothing is left is no mistyped one
   for (const std::string_view name : known) {

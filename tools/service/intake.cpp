@@ -189,6 +189,10 @@ bool Intake::part(Round& round) const {
     Group* group;
     std::span<Request> own;
   };
+  // Where each id of the round stands first.
+  std::unordered_map<std::string_view, std::size_t> first_of;
+  for (std::size_t i = 0; i < round.requests.size(); ++i)
+    if (!round.requests[i].id.empty()) first_of.try_emplace(round.requests[i].id, i);
   std::vector<Part> taken, deferred;  // whose requests stay where they are until all is decided
   bool has_room = true;
   Share share;
@@ -198,10 +202,12 @@ bool Intake::part(Round& round) const {
     bool is_deferred = false;
     for (std::size_t i = begin; i < begin + group->size; ++i) {
       if (!is_refused(round.uses[i])) continue;
-      IdConflict conflict = session_.conflict(round.requests, i);
-      const bool is_with_others = conflict.earlier_in_batch && *conflict.earlier_in_batch < begin;
+      // An id that is fresh where it stands first is held against a request of this round, and no earlier one.
+      const std::size_t first = first_of.at(round.requests[i].id);
+      const bool is_with_others = first < begin && round.uses[first] == IdUse::fresh;
       is_deferred |= is_with_others;
       if (is_with_others || conflicts.size() == kMostConflicts) continue;
+      IdConflict conflict = session_.conflict(round.requests, i);
       conflict.index -= begin;
       if (conflict.earlier_in_batch) *conflict.earlier_in_batch -= begin;
       conflicts.push_back(std::move(conflict));

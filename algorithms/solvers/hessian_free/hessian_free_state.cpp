@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "algorithms/learning/no_model_error.h"
 #include "algorithms/privacy/accounting/mechanisms.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/unlearning/slot_constants.h"
@@ -58,8 +59,8 @@ HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t s
   constants.bits = given.bits;
   constants.largest_shift = given.largest_shift.value_or(kMarginNoise / sigma_of(1, options.epsilon, options.delta));
   if (!(constants.largest_shift < kMostNumber))
-    throw UsageError("the margin s-max of this release is beyond 2^53; use a smaller " + option("epsilon") + " or " +
-                     option("set", "s-max"));
+    throw NoModelError("the margin s-max of this release is beyond 2^53; use a smaller " + option("epsilon") + " or " +
+                       option("set", "s-max"));
   return constants;
 }
 

@@ -30,12 +30,13 @@ std::string comparable(std::string_view word) {
 /// Takes out what stands there more than once: it has no one place.
 template <class Placed>
 void drop_repeated(std::vector<Placed>& sorted) {
-  const auto count_of = [&](const Placed& one) {
-    return std::count_if(sorted.begin(), sorted.end(), [&](const Placed& other) { return other.first == one.first; });
-  };
   std::vector<Placed> alone;
-  for (const Placed& one : sorted)
-    if (count_of(one) == 1) alone.push_back(one);
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t end = i + 1;
+    while (end < sorted.size() && sorted[end].first == sorted[i].first) ++end;
+    if (end == i + 1) alone.push_back(sorted[i]);
+    i = end;
+  }
   sorted = std::move(alone);
 }
 
@@ -179,7 +180,7 @@ void LeftOutColumns::begin(std::size_t columns, std::span<const std::size_t> cho
   if (lines_ == LinesAre::any) return;
   std::vector<bool> is_chosen(columns);
   for (const std::size_t place : chosen) is_chosen[place] = true;
-  for (std::size_t place = 0; place < columns; ++place)
+  for (std::size_t place = 0; place < columns && columns_.size() < kMostColumns; ++place)
     if (!is_chosen[place]) columns_.push_back({place, {}, ColumnOrder(may_have_header)});
 }
 

@@ -106,7 +106,8 @@ class LineOrders {
   std::vector<Table> tables_;
 };
 
-/// The columns of one table that are left out where its lines are those of nodes. Not thread-safe.
+/// The columns of one table that are left out where its lines are those of nodes, the first kMostColumns of them: names and numbers of
+/// rows stand there. Not thread-safe.
 class LeftOutColumns {
  public:
   LeftOutColumns(LinesAre lines, std::shared_ptr<LineOrders> orders) : lines_(lines), orders_(std::move(orders)) {}
@@ -124,6 +125,8 @@ class LeftOutColumns {
     LineNumbers numbers{};
     ColumnOrder order;
   };
+
+  static constexpr std::size_t kMostColumns = 32;  // each is held against each of another table
 
   LinesAre lines_;
   std::shared_ptr<LineOrders> orders_;
