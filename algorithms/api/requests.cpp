@@ -102,7 +102,9 @@ std::optional<CoveringCertificate> first_covering(const fs::path& path, const st
 class CertificateLog {
  public:
   /// `name`: that of its model, which may be gone.
-  CertificateLog(std::string name, fs::path file) : name_(std::move(name)), file_(std::move(file)) {}
+  /// `at_once`: lines that are read at a time.
+  CertificateLog(std::string name, fs::path file, std::size_t at_once)
+      : name_(std::move(name)), file_(std::move(file)), at_once_(at_once) {}
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// The first line that covers a request.
@@ -119,28 +121,31 @@ class CertificateLog {
  private:
   /// False at the end of the log.
   bool read_more() {
-    constexpr std::size_t kLines = 256;
     if (!has_entry(file_)) return false;
     read_lines_from(File::open_stored(file_), read_, [&](std::string_view text, std::uint64_t first) {
       lines_.push_back(read_certificate(text, name_));
       read_ = first + text.size() + 1;
-      return lines_.size() < kLines;
+      return lines_.size() < at_once_;
     });
     return !lines_.empty();
   }
 
   std::string name_;
   fs::path file_;
+  std::size_t at_once_;
   std::uint64_t read_ = 0, passed_ = 0;      // bytes that were read, and lines before those that are held
   std::deque<LoggedCertificateLine> lines_;  // that were read and not passed
 };
 
 /// The logs of a store by name.
 std::vector<CertificateLog> list_logs(const fs::path& store) {
+  constexpr std::size_t kLinesOfAll = 4096;
+  const std::vector<Entry> entries = list_folder(store / kCertificatesFolder);
+  const std::size_t at_once = std::clamp<std::size_t>(kLinesOfAll / std::max<std::size_t>(1, entries.size()), 1, 256);
   std::vector<CertificateLog> logs;
-  for (const Entry& entry : list_folder(store / kCertificatesFolder))
+  for (const Entry& entry : entries)
     if (entry.path.extension() == ".jsonl" && entry.path.stem().extension() != ".private")
-      logs.emplace_back(entry.path.stem().string(), entry.path);
+      logs.emplace_back(entry.path.stem().string(), entry.path, at_once);
   std::sort(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.name() < b.name(); });
   return logs;
 }

@@ -298,6 +298,7 @@ struct StreamSession::Impl {
       if (!follower.learner) continue;
       step.solver = follower.learner->record().model.solver;
       tell_others(i);
+      if (was_stuck && follower.is_new) step.report = follower.learner->last_step();  // it was trained anew
       if (!follower.missed) continue;
       if (was_stuck) step.report = StepReport(*std::exchange(follower.missed, StepReport()));
       step.report.retrained |= follower.missed->retrained;

@@ -185,7 +185,7 @@ class Descent {
   /// Whether the products of this system and of those to come, as slow as it has been so far, are going to cost more than the inverse
   /// Hessians themselves.
   [[nodiscard]] bool costs_more_than_whole(int passes, double left) const {
-    constexpr double kSystemsToCome = 4;
+    constexpr double kSystemsToCome = 2;
     return whole_cost_ && kSystemsToCome * passes * left > *whole_cost_ * (1 - left);
   }
 

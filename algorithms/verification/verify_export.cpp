@@ -54,7 +54,8 @@ std::vector<double> read_named_weights(const fs::path& file, std::uint64_t featu
 }
 
 /// Throws DataError for an array that no model is exported as.
-std::vector<double> read_weights(const fs::path& file, std::uint64_t features, std::uint64_t classes, bool network) {
+std::vector<double> read_weights(const fs::path& file, std::uint64_t features, std::uint64_t classes, bool network,
+                                 MemoryBudget& memory) {
   NpyReader reader(InputFile{file, {}});
   const NpyHeader& header = reader.header();
   const bool fits = header.kind == 'f' && header.item_bytes == sizeof(double) && !header.fortran_order &&
@@ -65,6 +66,7 @@ std::vector<double> read_weights(const fs::path& file, std::uint64_t features, s
                      ", and these are " + header.shape_text());
   if (header.elements > File::open_read(file).size() / sizeof(double))  // before so much memory is taken
     throw DataError(file.string() + ": it ends before its last weight; restore the file from a copy");
+  const Reservation room = memory.reserve(header.elements * sizeof(double), "weights of " + file.string());
   std::vector<double> weights(header.elements);
   reader.read(std::span<double>(weights));
   return weights;
@@ -103,7 +105,7 @@ void check_export(const fs::path& file, const fs::path& lines, const std::option
     const bool named = file.extension() == ".npz" || file.extension() == ".safetensors";
     const std::vector<double> weights =
         named ? read_named_weights(file, features, classes, constants.at("intercept").at("value").get<bool>())
-              : read_weights(file, features, classes, constants.contains("hidden"));
+              : read_weights(file, features, classes, constants.contains("hidden"), memory);
     const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size() * sizeof(double));
     if (!line.contains("weights_digest"))
       throw DataError(lines.string() + ": line 1: an earlier program wrote it, and it binds no weights; export the " +

@@ -165,10 +165,10 @@ class LineChecks {
  public:
   LineChecks(const fs::path& file, VerifyReport& report) : file_(file), report_(report) {}
 
-  /// Calls body() for one line; false or malformed lines are findings. Behind the kMost-th of these no line is looked at.
+  /// Calls body() for one line; false or malformed lines are findings. Behind the kMost-th of a report no line is looked at.
   template <class Body>
   void check(std::uint64_t number, const Body& body) {
-    if (wrong_ == kMost) return;
+    if (report_.findings.size() > kMost) return;
     try {
       body();
     } catch (const CheckError& error) {
@@ -181,7 +181,7 @@ class LineChecks {
   }
 
  private:
-  static constexpr int kMost = 1000;  // who made the file may have made so many on purpose
+  static constexpr std::size_t kMost = 1000;  // who made the files may have made so many on purpose
 
   void add_malformed(std::uint64_t number) {
     add(true, number, "something is missing in it or malformed; restore the file from a copy");
@@ -189,15 +189,15 @@ class LineChecks {
   void add(bool unreadable, std::uint64_t number, const std::string& what) {
     const std::string file = file_.string();
     report_.findings.push_back({unreadable, place_of(file_, number) + what, file});
-    if (++wrong_ == kMost)
-      report_.findings.push_back(
-          {true, file + ": " + std::to_string(kMost) + " of its lines are wrong; those behind were not looked at",
-           file});
+    if (report_.findings.size() == kMost)
+      report_.findings.push_back({true,
+                                  file + ": so much is wrong that what stands behind line " + std::to_string(number) +
+                                      ", and lines of other files, were not looked at",
+                                  file});
   }
 
   const fs::path& file_;
   VerifyReport& report_;
-  int wrong_ = 0;
 };
 
 /// The numbers, from 1, of what is not there, as "3, 5 to 9".
