@@ -432,6 +432,44 @@ def part_bad_lines(program, folder):
         check(done.returncode in (0, 2) and peak < 160 << 20 and time.monotonic() - began < 60, words[0], done.stderr, peak)
 
 
+def part_many_of_everything(program, folder):
+    """Time or memory grew with the square of columns, of lines with one id, of names of classes, and with files in the place of logs."""
+    began = time.monotonic()
+    names = ",".join(f"c{column}" for column in range(1433))
+    for table in "ab":
+        rows = (",".join(f"{table}{line}x{column}" for column in range(1433)) for line in range(100))
+        (folder / f"{table}.csv").write_text("\n".join([names, *rows]) + "\n")
+    np.save(folder / "e.npy", np.zeros((3, 2), np.int64))
+    fails(program, "import", folder / "wide", "--features", folder / "a.csv[c0]", "--labels", folder / "b.csv[c0]", "--edges", folder / "e.npy", "--nodes", 100)
+    store = make_store(program, folder, 8)
+    run(program, "train", store)
+    gives(program, "stream", store, "--requests", "-", stdin=b"node 3 id=r\n")
+    logs = store / "certificates"
+    lines = "".join(json.dumps({"number": line, "time": "t" * 500, "id": "i" * 500, "sequence": 10**9}) + "\n" for line in range(256))
+    (logs / "m0.jsonl").write_text(lines)
+    (logs / "m0.private.jsonl").write_text("\n" * 1000)
+    for number in range(1, 500):
+        for end in ("jsonl", "private.jsonl"):
+            os.link(logs / f"m0.{end}", logs / f"m{number}.{end}")
+    for words in (["requests", store], ["verify", store]):
+        done, peak = peak_of(program, *words, "--memory", "64M")
+        check(done.returncode in (0, 2, 4) and peak < 128 << 20, words[0], done.returncode, peak)
+    for file in logs.glob("m*.jsonl"):
+        file.unlink()
+    classes = [f"{'abcdefghijklmnopqrstuvwxyz'[number % 26]}{number:02}{'z' * 27}" for number in range(40)]
+    (folder / "y").write_text("".join(classes[node % 40] + "\n" for node in range(64)))
+    (folder / "edges").write_text("0 1\n1 2\n")
+    run(program, "import", folder / "classes", "--edges", folder / "edges", "--labels", folder / "y", "--classes", ",".join(classes), "--nodes", 64)
+    service = Service(program, folder / "classes")
+    bad = "".join(f"set-label 1 {'w' * 64}\n" for _ in range(50_000))
+    check(service.call("POST", "/requests", bad)[0] in (400, 413, 503))
+    same = "".join(f"node 5 id={'x' * 60}{line:06}\n" for line in range(20_000))
+    check(service.call("POST", "/requests", same + "".join(reversed([line.replace("node 5", "node 6") for line in same.splitlines(True)])))[0] in (409, 413, 503))
+    check(service.call("POST", "/requests", "node 7\n")[0] == 200)
+    check(service.end() == 0, service.error)
+    check(time.monotonic() - began < 120, time.monotonic() - began)
+
+
 def part_weights_on_a_boundary(program, folder):
     """A sender who put a weight on a boundary of the grid ended the service for good, and other models with it."""
     # Their squares sum to 2^50 and they to 6 times an odd number: the minimiser is an odd multiple of half a step.
