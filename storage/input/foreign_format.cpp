@@ -66,7 +66,8 @@ std::string write_named_edges() {
 std::string with_networkx(const std::string& modules, const std::string& reading, InputKind kind) {
   if (kind != InputKind::kEdges) return "write it with numpy.save('" + array_name(kind) + "', ...)";
   return kConvert + std::string("import csv, ") + modules + "; G = " + reading +
-         "; ids = list(G); E = [e[:2] for e in G.edges]; w = [d.get('weight', d.get('value', 1)) for *_, d in G.edges(data=True)]; " +
+         "; ids = list(G); E = [e[:2] for e in G.edges]; w = [d.get('weight', d.get('value', 1)) for *_, d in "
+         "G.edges(data=True)]; " +
          write_named_edges();
 }
 

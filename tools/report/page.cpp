@@ -47,7 +47,8 @@ std::string limits_section(const ReportInput& input) {
   item("Metrics by class, and the terms of bounds and of noise.");
   if (!has_times)
     item(
-        "When requests came. The lines of the runs have no days and hours, so that equal inputs give an equal page: write "
+        "When requests came. The lines of the runs have no days and hours, so that equal inputs give an equal page: "
+        "write "
         "the day beside it where it is filed.");
   if (lines.others > 0)
     item(counted(lines.others, "line") +
