@@ -418,7 +418,7 @@ def check_names(program, folder):
     check(decided("insert-edge dan ann", "feature ann", "insert-edge #0 bob") == (1, 2), service.batches)
     check(predicted("%230,bob") == (200, ["#0", "bob"]), predicted("%230,bob"))
     for word in ("%230,%22bob%22", "%230,%22eve,%20jr.%22"):  # in quotes, as in a request
-        check(predicted(word) == (200, ["#0", word[7:-3].replace("%20", " ")]), predicted(word))
+        check(predicted(word) == (200, ["#0", word[8:-3].replace("%20", " ")]), predicted(word))
     check("not closed" in str(predicted("%230,%22bob")[1]), predicted("%230,%22bob"))
     check(service.end() == 0, service.error)
 
