@@ -234,7 +234,8 @@ std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOpti
   found.file.path = file.path;
   found.file.member = array;
   found.options = options;
-  found.options.two_rows |= array == "edge_index";
+  found.options.two_rows |=
+      file.member.empty() && array == "edge_index";  // an array that is named may have edges in rows
   for (const char* const weights : {"edge_weight", "edge_weights", "weight", "weights", "w", "edge_attr"}) {
     if (array != "edge_index" || !has(weights)) continue;
     const InputFile own{file.path, weights};
