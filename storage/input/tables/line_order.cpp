@@ -22,7 +22,7 @@ std::uint64_t hash_of(std::uint64_t number) noexcept {
 std::string comparable(std::string_view word) {
   const std::string_view whole = word.substr(0, word.find('.'));
   const bool is_number = !whole.empty() && whole.find_first_not_of("0123456789") == std::string_view::npos &&
-                         word.find_first_not_of("0", whole.size() + 1) == std::string_view::npos;
+                         word.find_first_not_of('0', whole.size() + 1) == std::string_view::npos;
   if (!is_number) return in_small_letters(word);
   return std::string(whole.substr(std::min(whole.find_first_not_of('0'), whole.size() - 1)));
 }

@@ -193,7 +193,7 @@ TEST_SUITE("unit") {
     CHECK(text_of(publish(0, 0)) == "");
     CHECK(text_of(publish(0, 4)) == "");
     // One draw of noise in some thousands lets all directions tell it, too.
-    check_among(publish(0, 17), "in the directions of the present rows the published weights stand ");
+    testing::check_among(publish(0, 17), "in the directions of the present rows the published weights stand ");
   }
 
   TEST_CASE("a model that did not follow a removal is found; one that says that it is outdated is not false") {

@@ -144,7 +144,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a class is asked for by its name, and by its number where that can be no name") {
-    const auto value_of = [](std::vector<std::string> names, std::string_view class_word) {
+    const auto value_of = [](const std::vector<std::string>& names, std::string_view class_word) {
       const RequestWords words{{}, std::make_shared<const ClassWords>(names)};
       RequestFault fault;
       const std::optional<Request> request =
