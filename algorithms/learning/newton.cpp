@@ -186,7 +186,9 @@ class Descent {
   /// Hessians themselves.
   [[nodiscard]] bool costs_more_than_whole(int passes, double left) const {
     constexpr double kSystemsToCome = 2;
-    return whole_cost_ && kSystemsToCome * passes * left > *whole_cost_ * (1 - left);
+    // Conjugate gradients speed up on their way, so that what is left is guessed once as much as half of that was spent.
+    return whole_cost_ && best_.products + passes > *whole_cost_ / 2 &&
+           kSystemsToCome * passes * left > *whole_cost_ * (1 - left);
   }
 
   /// No margin moves by more than this along `direction`.
