@@ -298,11 +298,13 @@ struct StreamSession::Impl {
       if (!follower.learner) continue;
       step.solver = follower.learner->record().model.solver;
       tell_others(i);
-      if (was_stuck && follower.is_new) step.report = follower.learner->last_step();  // it was trained anew
+      if (was_stuck) {
+        step.report = follower.learner->last_step();  // it tells of catching up, or of a training anew
+      } else if (follower.missed) {
+        step.report.retrained |= follower.missed->retrained;
+        step.report.passes += follower.missed->passes;
+      }
       if (!follower.missed) continue;
-      if (was_stuck) step.report = StepReport(*std::exchange(follower.missed, StepReport()));
-      step.report.retrained |= follower.missed->retrained;
-      step.report.passes += follower.missed->passes;
       step.seconds_catch_up = follower.seconds_catch_up;
       follower.missed.reset();
     }

@@ -18,9 +18,9 @@
 
 namespace unweave {
 
-/// The words of lines, one after another, whatever their letters' case and the zeros of whole numbers, of which it keeps sums of hashes, and the kFew smallest hashes with their lines. So it sees
-/// other orders of the same words, whichever lines differ, and orders of which most words are the same by those few lines. Other words
-/// are taken for the same once in 2^64.
+/// The words of lines, one after another, whatever their letters' case and the zeros of whole numbers, of which it keeps sums of
+/// hashes, and the kFew smallest hashes with their lines. So it sees other orders of the same words, whichever lines differ, and
+/// orders of which most words are the same by those few lines. Other words are taken for the same once in 2^64.
 class LineOrder {
  public:
   /// How many words two columns share among those that were compared, all of which counts most; 0 where most words are others; what
