@@ -490,20 +490,37 @@ def part_weights_on_a_boundary(program, folder):
     for i, unit in enumerate(units):
         for node, sign in ((2 * i, 1), (2 * i + 1, -1)):
             body += [f"insert-node {node} {sign * unit / 2**24!r}", f"set-label {node} {1 if sign > 0 else 0}", f"move-split {node} train"]
+    models = ["--name", "exact", "--name", "other", "--every", "50ms", "--checkpoint", "1ms", "--receipts", folder / "receipts"]
+
+    def send(text):
+        check(service.call("POST", "/requests", text)[0] == 200)
+        wait_until(lambda: service.call("GET", "/status")[1]["waiting"] == 0)
+        return len(service.call("GET", "/status")[1]["stuck_models"])
+
+    def receipts_hold(model, count):
+        lines = [json.loads(line)["sequence"] for line in (folder / f"receipts.{model}").read_text().splitlines()]
+        check(lines == list(range(1, count + 1)), model, len(lines), count)
+        run(program, "verify", store / "certificates" / f"{model}.jsonl", "--receipts", folder / f"receipts.{model}")
+
+    # A model that comes back within a session, or after a start, owes receipts for what it has missed.
+    mend, spoil = "set-feature 0 0.25", f"set-feature 0 {units[0] / 2**24!r}"
     for attempt in range(2):
-        service = Service(program, store, "--name", "exact", "--name", "other", "--every", "50ms")
+        service = Service(program, store, *models)
         if attempt == 0:
-            check(service.call("POST", "/requests", "\n".join(body))[0] == 200)
-            wait_until(lambda: service.call("GET", "/status")[1]["waiting"] == 0)
+            check(send("\n".join(body)) == 1 and send("edge 30 31\nedge 30 32") == 1)
+            check(send(mend) == 0)
+            receipts_hold("exact", len(body) + 3)
+            check(send(spoil) == 1 and send("edge 30 33") == 1)
         status = service.call("GET", "/status")[1]
         check([one["name"] for one in status["stuck_models"]] == ["exact"] and "boundary of the grid" in status["stuck_models"][0]["why"], status)
         check(service.call("GET", "/predict?nodes=1&model=other")[0] == 200)
         check(service.end() == 0, service.error)
     # The other model follows, and both do once the rows have a minimiser again.
-    service = Service(program, store, "--name", "exact", "--name", "other", "--every", "50ms")
-    check(service.call("POST", "/requests", "set-feature 0 0.25 id=mend")[0] == 200)
-    wait_until(lambda: service.call("GET", "/status")[1]["waiting"] == 0 and not service.call("GET", "/status")[1]["stuck_models"])
+    service = Service(program, store, *models)
+    check(send(mend + " id=mend") == 0)
     check(service.end() == 0, service.error)
+    for model in ("exact", "other"):
+        receipts_hold(model, len(body) + 6)
     run(program, "verify", store, "--rebuild")
 
 

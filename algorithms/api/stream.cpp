@@ -57,7 +57,6 @@ class Uncancelled final : public WorkMeter {
 
 }  // namespace
 
-/// A model that follows a stream.
 /// A model that follows the stream.
 struct Follower {
   ModelSelection selected;
@@ -67,8 +66,9 @@ struct Follower {
   std::string stuck{};                 ///< why there is none
   std::optional<StepReport> missed{};  ///< what catching up did, until an outcome tells of it
   double seconds_catch_up = 0;
-  bool is_new = false;    ///< a purge had removed it
-  bool is_alone = false;  ///< no other follows
+  std::uint64_t without_receipts = 0;  ///< requests among those
+  bool is_new = false;                 ///< a purge had removed it
+  bool is_alone = false;               ///< no other follows
 };
 
 namespace {
@@ -125,6 +125,7 @@ void open_model(Follower& follower, LiveStore& store, Resources& resources, cons
   const Clock::time_point start = Clock::now();
   follower.missed = learner.catch_up();
   follower.seconds_catch_up = seconds_since(start);
+  follower.without_receipts = learner.without_receipts();
   follower.learner.emplace(std::move(learner));
 }
 
@@ -306,6 +307,7 @@ struct StreamSession::Impl {
       }
       if (!follower.missed) continue;
       step.seconds_catch_up = follower.seconds_catch_up;
+      step.without_receipts = follower.without_receipts;
       follower.missed.reset();
     }
     outcome.step = outcome.steps.front().report;
@@ -340,6 +342,13 @@ struct StreamSession::Impl {
     if (!feed) return;
     feed->add(outcome.batch);
     outcome.changes_entry = feed->entries();
+  }
+
+  /// A generation takes from the journal what receipts of a model that comes back are made of. A start reads it, so it has an end.
+  [[nodiscard]] bool waits_for_receipts() const {
+    constexpr std::uint64_t kMostRequests = std::uint64_t{1} << 16;
+    return !options.receipts.empty() && store.pending_requests() <= kMostRequests &&
+           std::any_of(followers.begin(), followers.end(), [](const Follower& one) { return !one.learner; });
   }
 
   /// The last level waits for a reader where nothing reads it.
@@ -486,6 +495,7 @@ std::optional<Millis> StreamSession::next_expiry() const {
 
 void StreamSession::checkpoint() {
   settle();
+  if (impl_->waits_for_receipts()) return;
   impl_->store.lend_work_room();
   impl_->store.checkpoint();
   impl_->take_work_room();
@@ -508,7 +518,7 @@ CloseReport StreamSession::close() {
   const Clock::time_point start = Clock::now();
   report.update = impl_->store.deliver();
   report.seconds = seconds_since(start);
-  impl_->store.checkpoint();
+  if (!impl_->waits_for_receipts()) impl_->store.checkpoint();
   impl_->store.record();
   report.talk = impl_->talk();
   impl_->store.dismiss_ranks();

@@ -169,19 +169,36 @@ void LiveStore::drop_charge() {
 
 /// Keeps what became of a journal's requests, for the receipts of a model that has missed them.
 void LiveStore::note_statuses(std::span<const RequestStatus> statuses) {
-  const std::size_t size = replayed_.size() + statuses.size();
-  if (size > replayed_.capacity()) {
-    const std::size_t capacity = std::max(size, 2 * replayed_.capacity());
+  const std::size_t size = statuses_.size() + statuses.size();
+  if (size > statuses_.capacity()) {
+    const std::size_t capacity = std::max(size, 2 * statuses_.capacity());
     Reservation more = budget_.reserve(capacity, "statuses of requests");
-    replayed_.reserve(capacity);
-    replayed_memory_ = std::move(more);
+    statuses_.reserve(capacity);
+    statuses_memory_ = std::move(more);
   }
-  replayed_.insert(replayed_.end(), statuses.begin(), statuses.end());
+  statuses_.insert(statuses_.end(), statuses.begin(), statuses.end());
 }
 
-std::optional<RequestStatus> LiveStore::replayed_status(std::uint64_t sequence) const {
-  if (sequence <= replayed_after_ || sequence - replayed_after_ > replayed_.size()) return std::nullopt;
-  return replayed_[sequence - replayed_after_ - 1];
+/// Those of a batch that came after the store was opened. It is acknowledged, and goes on without them where they have no room: a model
+/// that misses it gets no receipts then.
+void LiveStore::note_new_statuses(std::span<const RequestStatus> statuses, std::uint64_t after) noexcept {
+  if (!receipts_ || statuses_after_ + statuses_.size() != after) return;
+  try {
+    note_statuses(statuses);
+  } catch (...) {  // no memory; from here on none follows the last one that is known
+  }
+}
+
+/// The journal has gone into a generation.
+void LiveStore::forget_statuses() noexcept {
+  statuses_ = {};
+  statuses_memory_.release();
+  statuses_after_ = manifest_.sequence;
+}
+
+std::optional<RequestStatus> LiveStore::journal_status(std::uint64_t sequence) const {
+  if (sequence <= statuses_after_ || sequence - statuses_after_ > statuses_.size()) return std::nullopt;
+  return statuses_[sequence - statuses_after_ - 1];
 }
 
 void LiveStore::watch_appends(std::function<void()> before, std::function<void()> after) {
@@ -192,9 +209,7 @@ void LiveStore::watch_appends(std::function<void()> before, std::function<void()
 void LiveStore::replay() {
   if (ranks_ != nullptr) require_same(path_, "contents", manifest_text(manifest_), *ranks_);
   register_.reset();
-  replayed_ = {};
-  replayed_memory_.release();
-  replayed_after_ = manifest_.sequence;
+  forget_statuses();
   const AbsorbedRequest absorbed = ledger_.furthest_absorbed(path_);  // before the journal, which a writer may add to
   JournalEnd end;
   if (manifest_.journal) {
@@ -416,6 +431,7 @@ BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges cha
   const std::uint64_t before = std::exchange(sequence_, journal_->sequence());
   if (after_append_) after_append_();
   note_ids(requests, changes.statuses, before, report.time);
+  note_new_statuses(changes.statuses, before);
   report.seconds_journal = seconds_since(start);
   carry_out(std::move(changes), mode, last, report);
   return report;

@@ -81,8 +81,9 @@ class LiveStore {
   /// choice of modes is told. Exact batches and propagate() end it, a flush does not, since its reason may lie in the data.
   [[nodiscard]] bool lazy() const noexcept { return lazy_; }
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests acknowledged
-  /// What became of a request that the journal held when a writer opened the store; none of others.
-  [[nodiscard]] std::optional<RequestStatus> replayed_status(std::uint64_t sequence) const;
+  /// What became of a request that the journal held when this object opened the store, or, once receipts are expected, has got since;
+  /// none of others.
+  [[nodiscard]] std::optional<RequestStatus> journal_status(std::uint64_t sequence) const;
   /// Calls `use` for all requests that have an id, those of earlier lives of the store first. Throws RecordError.
   void visit_requests(const std::function<void(const LoggedRequest&)>& use) const;
   /// Forgets the ids of requests that became durable before this moment, after a checkpoint: a request that has one of them
@@ -252,6 +253,8 @@ class LiveStore {
   void charge_changes(const BatchChanges& changes);
   void drop_charge();
   void note_statuses(std::span<const RequestStatus> statuses);
+  void note_new_statuses(std::span<const RequestStatus> statuses, std::uint64_t after) noexcept;
+  void forget_statuses() noexcept;
   [[nodiscard]] RequestBytes request_bytes() const noexcept { return {manifest_.features, receipts_}; }
   /// Room for requests in `what`.
   [[nodiscard]] Reservation reserve_for(std::uint64_t bytes, const std::string& what);
@@ -326,10 +329,10 @@ class LiveStore {
       0;  ///< memory of notes of what expires, with those that the present batch may set
   std::uint64_t sequence_ = 0;
   mutable std::optional<RequestRegister> register_;  ///< ids of all requests, once one has an id
-  std::vector<RequestStatus> replayed_;              ///< statuses of the requests after replayed_after_
-  std::uint64_t replayed_after_ = 0;
+  std::vector<RequestStatus> statuses_;  ///< those of requests of the journal, the ones after statuses_after_
+  std::uint64_t statuses_after_ = 0;
+  Reservation statuses_memory_;
   std::uint64_t unfinished_bytes_ = 0;
-  Reservation replayed_memory_;
   std::function<void()> before_append_, after_append_;
   std::optional<StreamMode> last_mode_;
   bool lazy_ = false;

@@ -76,6 +76,7 @@ void LiveStore::swap_manifest(Manifest next) {
   }
   commit_generation(path_, manifest_, next);
   manifest_ = std::move(next);
+  if (!same_journal) forget_statuses();
   remove_tiles(path_);  // those are sums of earlier contents
   if (!same_journal) journal_ = std::move(journal);
   flushed_ = false;

@@ -81,7 +81,7 @@ void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& 
   static_cast<void>(read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
     for (const Request& request : batch.requests) {
       ++sequence;
-      const std::optional<RequestStatus> status = replayed_status(sequence);
+      const std::optional<RequestStatus> status = journal_status(sequence);
       if (request.id.empty() || !status || status == RequestStatus::known_id) continue;
       if (logged.contains({sequence, batch.time})) continue;
       use({sequence, batch.time, kind_name(request.kind), name_of(*status), request.id,
@@ -311,6 +311,7 @@ BatchReport LiveStore::apply_acknowledged(std::size_t most, LastLevel last, std:
     while (end < taken.size() && report.times[end] == report.times[i]) ++end;
     note_ids({taken.data() + i, end - i}, {changes.statuses.data() + i, end - i}, before + i, report.times[i]);
   }
+  note_new_statuses(changes.statuses, before);
   carry_out(std::move(changes), {}, last, report);
   note_bytes_ = contents_->expiries().bytes();
   update_hubs(report.changes);

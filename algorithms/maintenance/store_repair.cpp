@@ -83,7 +83,8 @@ class StoreRepair {
     meter_.start("files", 0, "files");
     VerifyReport found;
     check_files(store_, manifest_, FileShare::all, found);
-    models_ = read_models(store_, manifest_, {}, found);
+    models_ = {};  // those of before, and their memory
+    models_ = read_models(store_, manifest_, {}, budget_, found);
     Damage damage;
     if (const auto journal = journal_damage()) damage.try_emplace(journal_file(), journal->text);
     for (const Finding& finding : found.findings)
@@ -155,7 +156,7 @@ class StoreRepair {
                     end.last += batch.requests.size();
                   }).bytes;
     }
-    for (const ModelRecord& record : models_) end.later = std::max(end.later, record.model.sequence);
+    for (const ModelRecord& record : models_.records) end.later = std::max(end.later, record.model.sequence);
     if (end.later <= end.last) return std::nullopt;
     end.text = "it ends with request " + std::to_string(end.last) + ", and a model has absorbed request " +
                std::to_string(end.later);
@@ -192,13 +193,14 @@ class StoreRepair {
   /// Other requests will bear the numbers of those given up: a model that has absorbed these would seem to know the others.
   /// Models go last: where a crash leaves one, it keeps the store shut and tells of these requests again.
   void drop_models_after(std::uint64_t last, Manifest after) {
+    std::vector<ModelRecord>& models = models_.records;
     const auto dropped = std::stable_partition(
-        models_.begin(), models_.end(), [&](const ModelRecord& record) { return record.model.sequence <= last; });
+        models.begin(), models.end(), [&](const ModelRecord& record) { return record.model.sequence <= last; });
     const auto file_of = [&](const ModelRecord& record) { return model_file(store_, name_of(record)); };
-    for (auto record = dropped; record != models_.end(); ++record)
+    for (auto record = dropped; record != models.end(); ++record)
       std::erase_if(after.releases, [&](const FileEntry& entry) { return path_of(entry) == file_of(*record); });
     write_manifest(store_, after);
-    for (auto record = dropped; record != models_.end(); ++record) {
+    for (auto record = dropped; record != models.end(); ++record) {
       const fs::path file = file_of(*record);
       for (const fs::path& path : {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file})
         remove_tree(path);
@@ -207,8 +209,8 @@ class StoreRepair {
       damage_.try_emplace(file.string(), "it has absorbed requests that are given up");
       remedies_[file.string()] = "removed; train it again";
     }
-    if (dropped != models_.end()) write_manifest(store_, after);
-    models_.erase(dropped, models_.end());
+    if (dropped != models.end()) write_manifest(store_, after);
+    models.erase(dropped, models.end());
     manifest_ = std::move(after);
   }
 
@@ -286,7 +288,8 @@ class StoreRepair {
       if (path.extension() == kReleaseExtension && is_model_name(path.stem().string()))
         names.push_back(path.stem().string());
     }
-    for (const ModelRecord& record : models_)  // also of a repair, or a purge, that was cut before it came to that
+    for (const ModelRecord& record :
+         models_.records)  // also of a repair, or a purge, that was cut before it came to that
       if (record.certificate.empty() && solver_entry(record.model.solver).canonical) names.push_back(name_of(record));
     if (names.empty()) return false;
     lock_.reset();
@@ -345,7 +348,7 @@ class StoreRepair {
   }
 
   void repair_certificates() {
-    for (const ModelRecord& record : models_) {
+    for (const ModelRecord& record : models_.records) {
       const fs::path log = public_log(store_, name_of(record)), parts = private_log(store_, name_of(record));
       try {
         drop_damaged_end(log, record);
@@ -390,7 +393,7 @@ class StoreRepair {
   WorkMeter& meter_;
   std::optional<WriterLock> lock_;
   Manifest manifest_;
-  std::vector<ModelRecord> models_;
+  ReadModels models_;
   Damage damage_;
   std::map<std::string, std::string> remedies_;
 };

@@ -242,9 +242,9 @@ Fit Learner::fit(const StartOn& start) {
 
 std::optional<StepReport> Learner::catch_up() {
   if (record_.model.sequence == store_.sequence() && !record_.certificate.empty()) return std::nullopt;
-  std::vector<std::string> requests = missed_requests();
+  Missed missed = missed_requests();
   StepReport report = restart();
-  return release(std::move(report), std::move(requests));
+  return release(std::move(report), std::move(missed.requests));
 }
 
 StepReport Learner::restart() {
@@ -331,24 +331,33 @@ void Learner::settle() {
   logged_.reset();
 }
 
-std::vector<std::string> Learner::missed_requests() const {
-  std::vector<std::string> lines;
+Learner::Missed Learner::missed_requests() const {
   const Manifest& manifest = store_.manifest();
-  if (!receipts_ || !manifest.journal || manifest.sequence > record_.model.sequence) return lines;
-  std::uint64_t sequence = manifest.sequence;
+  const std::uint64_t first = record_.model.sequence + 1, last = store_.sequence();
+  if (!receipts_ || !manifest.journal || manifest.sequence >= first) return {};
+  for (std::uint64_t sequence = first; sequence <= last; ++sequence)
+    if (!store_.journal_status(sequence)) return {};
+  const auto visit = [&](const auto& use) {
+    std::uint64_t sequence = manifest.sequence;
+    static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
+      for (const Request& request : batch.requests)  // those behind the last one are acknowledged, and wait
+        if (++sequence >= first && sequence <= last) use(request, sequence, batch.time);
+    }));
+  };
+  std::uint64_t text = 0;
+  visit([&](const Request& request, std::uint64_t, Millis) { text += text_bytes({&request, 1}); });
+  Missed missed;
+  try {
+    missed.room = store_.reserve_batch(last - record_.model.sequence, text);
+  } catch (const ResourceError&) {  // what is acknowledged is forgotten, with receipts or without
+    return {};
+  }
   const NodeNames& names = store_.contents().order().names();
-  bool all_known = true;
-  static_cast<void>(read_journal(store_.path(), *manifest.journal, sequence, [&](const JournalBatch& batch) {
-    for (const Request& request : batch.requests) {
-      if (++sequence <= record_.model.sequence) continue;
-      const std::optional<RequestStatus> status = store_.replayed_status(sequence);
-      all_known &= status.has_value();
-      lines.push_back(outcome_of(names.text_of(request, status && names_nobody(*status)),
-                                 status.value_or(RequestStatus::applied), batch.time));
-    }
-  }));
-  if (!all_known) lines.clear();
-  return lines;
+  visit([&](const Request& request, std::uint64_t sequence, Millis time) {
+    const RequestStatus status = store_.journal_status(sequence).value();
+    missed.requests.push_back(outcome_of(names.text_of(request, names_nobody(status)), status, time));
+  });
+  return missed;
 }
 
 void Learner::follow_log() {
@@ -398,6 +407,7 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   withdraw_claims_of_seed(report);
   add_network_constants(record_, report);
   const std::uint64_t after = std::exchange(record_.model.sequence, store_.sequence());
+  without_receipts_ = receipts_ && requests.empty() && record_.model.releases > 1 ? record_.model.sequence - after : 0;
   context_.lazy = store_.lazy();
   // By the full minute, since how long a step took may depend on what was removed. A release from a given seed shows nothing but
   // what is given.

@@ -80,6 +80,8 @@ class Learner {
   [[nodiscard]] const TrainingSet& rows() const noexcept { return rows_.set(); }
   /// The key under which its certificates are signed.
   [[nodiscard]] std::string public_key() const { return key_.public_key(); }
+  /// Requests that its last release was the first to cover, and that got no receipts although these were asked for.
+  [[nodiscard]] std::uint64_t without_receipts() const noexcept { return without_receipts_; }
   /// The report of the last step of this learner.
   [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
 
@@ -96,8 +98,12 @@ class Learner {
   BatchChange flush_rows();
   /// `requests`: all since the last release with their outcomes, or none where they are not known or nobody asks for receipts.
   StepReport release(StepReport report, std::vector<std::string> requests);
-  /// Those that the model has not absorbed, with their outcomes; none unless the journal still has all of them.
-  [[nodiscard]] std::vector<std::string> missed_requests() const;
+  struct Missed {
+    std::vector<std::string> requests;  ///< with their outcomes
+    Reservation room;                   ///< theirs, and that of their receipts
+  };
+  /// Those that the model has not absorbed; none unless the journal still has all of them, and there is room for their receipts.
+  [[nodiscard]] Missed missed_requests() const;
   /// Absolute path of the file that receipts go to.
   [[nodiscard]] std::string receipts_path() const;
   /// Releases that still show what the present one forgot: other models that lag behind, and the one that it replaces.
@@ -119,6 +125,7 @@ class Learner {
   LogPlace place_;                           // where the log ends, with the last certificate
   std::optional<LoggedCertificate> logged_;  // the last step's certificate
   std::optional<ReceiptFile> receipts_;
+  std::uint64_t without_receipts_ = 0;
 };
 
 }  // namespace unweave

@@ -83,12 +83,12 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
   const bool readable = report.ok();
   const auto files_end = static_cast<std::ptrdiff_t>(report.findings.size());
   // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
-  const std::vector<ModelRecord> models = read_models(store, manifest, options, report);
+  const ReadModels models = read_models(store, manifest, options, budget, report);
   const VerifyReport before = report;
   std::exception_ptr failure;
   try {
     if (readable)
-      naming_store(store, [&] { check_contents(store, manifest, models, checked, options, budget, report); });
+      naming_store(store, [&] { check_contents(store, manifest, models.records, checked, options, budget, report); });
   } catch (const DataError&) {
     failure = std::current_exception();
   }

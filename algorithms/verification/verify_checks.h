@@ -83,10 +83,14 @@ void check_kept_rows(const VerifyContext& context);
 /// All kept rows, bit for bit, against a fresh propagation with these options, which lack the check of the sums.
 void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options);
 
+struct ReadModels {
+  std::vector<ModelRecord> records;
+  std::vector<Reservation> memory;  ///< of each
+};
 /// Reads every model file and every log of certificates in full, and reports what is damaged and where the two
-/// contradict each other. Returns the models that can be read.
-[[nodiscard]] std::vector<ModelRecord> read_models(const std::filesystem::path& store, const Manifest& manifest,
-                                                   const VerifyOptions& options, VerifyReport& report);
+/// contradict each other. Returns the models that can be read. Throws ResourceError.
+[[nodiscard]] ReadModels read_models(const std::filesystem::path& store, const Manifest& manifest,
+                                     const VerifyOptions& options, MemoryBudget& budget, VerifyReport& report);
 /// Certificates and releases of these models against the store's present moment.
 void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, const VerifyOptions& options,
                   MemoryBudget& budget, VerifyReport& report);

@@ -245,6 +245,15 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
                                           std::to_string(rows->size())});
 }
 
+/// What a model keeps in memory.
+std::uint64_t bytes_of(const ModelRecord& record) {
+  std::uint64_t bytes = sizeof(record) + static_cast<std::uint64_t>(record.model.published.size()) * sizeof(double) +
+                        record.certificate.capacity() + record.private_part.capacity();
+  for (const auto& [name, values] : record.model.state.arrays) bytes += values.capacity() * sizeof(double);
+  for (const std::string& request : record.requests) bytes += sizeof(request) + request.capacity();
+  return bytes;
+}
+
 /// Whether a writer has replaced the model since, and perhaps removed files beside it.
 bool is_released_again(const ModelRecord& record, const fs::path& store) {
   try {
@@ -267,9 +276,9 @@ void check_signing_key(const fs::path& store, const std::set<std::string>& keys,
 
 }  // namespace
 
-std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& manifest, const VerifyOptions& options,
-                                     VerifyReport& report) {
-  std::vector<ModelRecord> models;
+ReadModels read_models(const fs::path& store, const Manifest& manifest, const VerifyOptions& options,
+                       MemoryBudget& budget, VerifyReport& report) {
+  ReadModels models;
   switch (purge_state(store)) {
     case PurgeState::decided:
       report.remarks.push_back(store.string() +
@@ -304,8 +313,10 @@ std::vector<ModelRecord> read_models(const fs::path& store, const Manifest& mani
     read_file(model, ", or run " + train_command(store, name), report, [&] {
       try {
         ModelRecord record = load_model(store, manifest, name);
+        Reservation memory = budget.reserve(bytes_of(record), "the model " + model.string());
         if (log) compare(record, *log, public_log(store, name), options, report);
-        models.push_back(std::move(record));
+        models.memory.push_back(std::move(memory));
+        models.records.push_back(std::move(record));
       } catch (const UsageError&) {  // a purge has removed it since
         note_absence(log);
       }

@@ -70,7 +70,8 @@ void certificates(std::string_view bytes) {
   }
   put_file("certificates/newton.jsonl", log);
   VerifyReport report;
-  static_cast<void>(read_models(scratch(), Manifest(), VerifyOptions(), report));
+  MemoryBudget budget(std::uint64_t{1} << 30);
+  static_cast<void>(read_models(scratch(), Manifest(), VerifyOptions(), budget, report));
   if (!report.findings.empty()) throw DataError(report.findings.front().text);
 }
 

@@ -1,5 +1,8 @@
-// tools/commands/batch_output.cpp - names the counts of a batch.
+// tools/commands/batch_output.cpp - names the counts of a batch, and what a model has missed.
 #include "tools/commands/batch_output.h"
+
+#include "tools/cli/message_style.h"
+#include "tools/cli/output.h"
 
 namespace unweave {
 
@@ -14,6 +17,16 @@ void add_changes(nlohmann::ordered_json& json, const BatchChanges& changes) {
   json["nodes_inserted"] = changes.nodes_inserted;
   json["weights_set"] = changes.weights_set;
   json["expiries_set"] = changes.expiries_set;
+}
+
+void add_missed(nlohmann::ordered_json& json, const ModelStep& step) {
+  if (!step.stuck.empty()) json["stuck"] = command_text(step.stuck);
+  if (step.without_receipts > 0) json["without_receipts"] = step.without_receipts;
+}
+
+std::string missed_text(const ModelStep& step) {
+  if (step.without_receipts == 0) return {};
+  return ", no receipts for " + counted(step.without_receipts, "request") + " that it had missed";
 }
 
 }  // namespace unweave

@@ -190,14 +190,14 @@ void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBat
     if (outcome.step) {
       json["seconds_unlearn"] = outcome.seconds_unlearn;
       add_step(json, *outcome.step, false);
-      if (const std::string& why = outcome.steps.front().stuck; !why.empty()) json["stuck"] = command_text(why);
+      add_missed(json, outcome.steps.front());
     }
     if (outcome.steps.size() > 1) {
       Json models = Json::array();
       for (const ModelStep& step : outcome.steps) {
         Json one = {{"name", step.name}, {"solver", step.solver}, {"seconds_unlearn", step.seconds_unlearn}};
         add_step(one, step.report, false);
-        if (!step.stuck.empty()) one["stuck"] = command_text(step.stuck);
+        add_missed(one, step);
         models.push_back(std::move(one));
       }
       json["models"] = std::move(models);
@@ -212,7 +212,7 @@ void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBat
     line.out() << (outcome.steps.size() > 1 ? "; " + model_text(step.name, step.solver) : "");
     if (step.stuck.empty())
       line.out() << ", unlearning " << seconds_text(step.seconds_unlearn) << ", certified "
-                 << certified_text(step.report);
+                 << certified_text(step.report) << missed_text(step);
     else
       line.out() << ", no model, and the one of before stays: " << command_text(step.stuck);
   }

@@ -49,6 +49,7 @@ void add_models(nlohmann::ordered_json& json, const BatchOutcome& outcome, const
     if (!is_public) {
       to["seconds_unlearn"] = step.seconds_unlearn;
       if (step.seconds_catch_up) to["seconds_catch_up"] = *step.seconds_catch_up;
+      add_missed(to, step);
     }
     add_step(to, step.report, is_public);
     add_accuracies(to, i < accuracies.size() ? accuracies[i] : Accuracies());
@@ -71,8 +72,8 @@ void print_models(std::ostream& out, const BatchOutcome& outcome, const std::vec
     const bool bounded = step.budget > 0;  // solvers without noise, and those that claim nothing, have no bound
     if (outcome.steps.size() > 1) out << "; " << model_text(outcome.steps[i].name, outcome.steps[i].solver);
     if (!is_public)
-      out << ", unlearning " << seconds_text(outcome.steps[i].seconds_unlearn)
-          << (step.retrained ? " (retrained)" : "");
+      out << ", unlearning " << seconds_text(outcome.steps[i].seconds_unlearn) << (step.retrained ? " (retrained)" : "")
+          << missed_text(outcome.steps[i]);
     if (!is_public && bounded) out << ", residual bound " << number_text(step.residual_bound);
     if (bounded) out << ", budget " << number_text(step.budget);
     if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);

@@ -97,6 +97,8 @@ struct ModelStep {
   std::string stuck{};
   double seconds_unlearn = 0;
   std::optional<double> seconds_catch_up{};  ///< only in the first step of a model that had missed requests
+  /// Likewise: how many of those get no receipts, although these are asked for: the journal has them no more, or memory lacks.
+  std::uint64_t without_receipts = 0;
 };
 
 /// What became of a batch.
@@ -189,7 +191,7 @@ class StreamSession {
   [[nodiscard]] std::optional<Millis> next_expiry() const;
 
   /// Makes a generation of all that is applied, and a journal of what waits: the journal of a long session does not grow for
-  /// ever. Does nothing where nothing is new.
+  /// ever. Does nothing where nothing is new, nor, for 65,536 requests, while a model is stuck that owes receipts.
   void checkpoint();
   /// Does what need not be done before senders are told. The next send() and close() do it too; after apply_acknowledged() it sees
   /// to the memory for the next batch.

@@ -324,8 +324,8 @@ TEST_SUITE("unit") {
     {
       LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
       CHECK(digest_text(content_digest(live)) == digest);
-      CHECK(live.replayed_status(3) == RequestStatus::id_outside);
-      CHECK(live.replayed_status(5) == RequestStatus::applied);
+      CHECK(live.journal_status(3) == RequestStatus::id_outside);
+      CHECK(live.journal_status(5) == RequestStatus::applied);
       live.checkpoint();
     }
     CHECK(testing::digest_now(dir / "s") == digest);

@@ -150,14 +150,14 @@ TEST_SUITE("unit") {
         const BatchReport report = live.apply(batch, live.resolve(batch), {});
         all.insert(all.end(), report.changes.statuses.begin(), report.changes.statuses.end());
       }
-      CHECK_FALSE(live.replayed_status(1).has_value());  // who was there knows
+      CHECK_FALSE(live.journal_status(1).has_value());  // who was there knows
     }
     using enum RequestStatus;
     CHECK(all == Statuses{applied, repeated, id_outside, empty_node, applied});
     LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
-    for (std::size_t i = 0; i < all.size(); ++i) CHECK(live.replayed_status(i + 1) == all[i]);
-    CHECK_FALSE(live.replayed_status(0).has_value());
-    CHECK_FALSE(live.replayed_status(all.size() + 1).has_value());
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(live.journal_status(i + 1) == all[i]);
+    CHECK_FALSE(live.journal_status(0).has_value());
+    CHECK_FALSE(live.journal_status(all.size() + 1).has_value());
   }
 
   TEST_CASE("the text that a receipt commits to is read as it was written, and no other") {

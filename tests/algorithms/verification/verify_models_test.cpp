@@ -93,10 +93,10 @@ TEST_SUITE("unit") {
         [&] {
           const bool beside_writer = running;
           VerifyReport report;
-          const auto models = read_models(world.store, manifest, {}, report);
+          const auto models = read_models(world.store, manifest, {}, ample_budget(), report);
           CHECK(text_of(report).find("lines are missing") == std::string::npos);
           CHECK(report.ok());
-          CHECK(models.size() == 1);
+          CHECK(models.records.size() == 1);
           if (!beside_writer && --left > 0) start();
           return left > 0;
         });
@@ -116,7 +116,7 @@ TEST_SUITE("unit") {
         },
         [&] {
           VerifyReport report;
-          CHECK_NOTHROW(static_cast<void>(read_models(world.store, manifest, {}, report)));
+          CHECK_NOTHROW(static_cast<void>(read_models(world.store, manifest, {}, ample_budget(), report)));
           return --left > 0;
         });
   }

@@ -501,6 +501,7 @@ py::dict dict_of(const BatchOutcome& outcome, std::uint64_t batch_number, const 
   const auto add = [&](py::dict& to, const ModelStep& step) {
     to["seconds_unlearn"] = step.seconds_unlearn;
     if (step.seconds_catch_up) to["seconds_catch_up"] = *step.seconds_catch_up;
+    if (step.without_receipts > 0) to["without_receipts"] = step.without_receipts;
     add_step(to, step.report);
   };
   if (!outcome.steps.empty()) add(out, outcome.steps.front());
