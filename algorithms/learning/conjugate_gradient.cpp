@@ -82,7 +82,11 @@ CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner,
   now.residual = pick_columns(right, now.classes);
   now.norm = column_norms(now.residual, coupled);
   now.solution = Matrix::Zero(now.residual.rows(), now.residual.cols());
-  now.direction = preconditioner.apply(now.residual, now.classes);
+  const auto smooth = [&] {
+    if (preconditioner.reads_rows()) ++result.readings;
+    return preconditioner.apply(now.residual, now.classes);
+  };
+  now.direction = smooth();
   now.energy = column_dots(now.residual, now.direction, coupled);
   while (result.passes < most_passes) {
     const Matrix image = apply(now.direction, now.classes);
@@ -114,7 +118,7 @@ CgResult solve(const ClassOperator& apply, const Preconditioner& preconditioner,
       break;
     }
 
-    now.smoothed = preconditioner.apply(now.residual, now.classes);
+    now.smoothed = smooth();
     kept.clear();
     for (std::size_t j = 0; j < now.classes.size(); ++j) {
       const Eigen::Index at = index_of(j), c = index_of(now.classes[j]);

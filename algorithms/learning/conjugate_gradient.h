@@ -21,7 +21,8 @@ using GiveUp = std::function<bool(int passes, double left)>;
 struct CgResult {
   Matrix solution;      ///< F x C; zero where the right-hand side met its tolerance already
   int passes = 0;       ///< products with the rows
-  double products = 0;  ///< these, where a product of some classes counts by their share
+  int readings = 0;     ///< by the preconditioner
+  double products = 0;  ///< the passes, where a product of some classes counts by their share
   bool stuck = false;   ///< a class ended at a direction along which its matrix does not curve upward
   bool given_up = false;
 };

@@ -21,7 +21,7 @@ void KeptPreconditioner::keep(std::unique_ptr<Preconditioner> preconditioner, co
   }
   const bool is_worn = products > kMuchMore * usual_, pays_better = kRepaidIn * products > kMuchMore * made_for_;
   worth_ = kRepaidIn * products;
-  if (is_worn || pays_better) return;
+  if (is_worn || pays_better || (preconditioner && preconditioner->reads_rows())) return;
   preconditioner_ = std::move(preconditioner);
   features_ = objective.rows.features;
   classes_ = objective.classes;

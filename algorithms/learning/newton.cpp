@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "algorithms/learning/conjugate_gradient.h"
+#include "algorithms/learning/dual_preconditioner.h"
 #include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/whole_preconditioner.h"
 #include "algorithms/learning/working_memory.h"
@@ -24,6 +25,9 @@ constexpr int kMostHalvings = 40;
 constexpr int kRoughHalvings = 3;          // more would chase the rounding of float32, or are better spent on float64
 constexpr double kFarForCurvatures = 0.5;  // margins that move so far change curvatures by up to e^0.5
 constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // goals of the first system and of any, as parts of the gradient
+constexpr double kCheapWhole =
+    64;                            // products that inverse Hessians may cost without asking how far products alone lead
+constexpr double kWorn = 0.25;     // products with inverse Hessians of elsewhere, as a part of what new ones cost
 constexpr double kRoughGoal = 10;  // float32 gradients are followed down to so many times their rounding
 
 std::string scientific(double x) {
@@ -59,9 +63,14 @@ class Descent {
         worth_(options.kept == nullptr ? 0 : options.kept->worth()),
         memory_(working_memory_within(objective.rows, objective.classes, options.memory, worth_)),
         curvatures_(curvatures_within(objective, memory_.curvatures)) {
-    if (const std::size_t bytes = whole_preconditioner_bytes(objective);
-        bytes > 0 && bytes <= options.memory - std::min(options.memory, memory_.curvatures))
-      whole_cost_ = whole_preconditioner_cost(objective);
+    const std::size_t room = options.memory - std::min(options.memory, memory_.curvatures);
+    const auto offer = [&](std::size_t bytes, double cost, auto* make) {
+      if (!options.any_way || bytes == 0 || bytes > room || (whole_cost_ && *whole_cost_ <= cost)) return;
+      whole_cost_ = cost;
+      make_whole_ = make;
+    };
+    offer(whole_preconditioner_bytes(objective), whole_preconditioner_cost(objective), make_whole_preconditioner);
+    offer(dual_preconditioner_bytes(objective), dual_preconditioner_cost(objective), make_dual_preconditioner);
     best_.weights = std::move(start);
     if (options.kept != nullptr) preconditioner_ = options.kept->take(objective);
   }
@@ -158,10 +167,17 @@ class Descent {
   Matrix solve(double goal) {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
-    if (!preconditioner_) preconditioner_ = make_preconditioner(hessian, memory_.preconditioner, worth_);
-    if (options_.kept == nullptr && moved_ > kFarForCurvatures && !constant_curvature(objective_.head)) {
-      preconditioner_->refresh(hessian);
-      moved_ = 0;
+    if (!preconditioner_ && whole_cost_ && *whole_cost_ <= kCheapWhole)
+      factorise();
+    else if (!preconditioner_)
+      preconditioner_ = make_preconditioner(hessian, memory_.preconditioner, worth_);
+    if (moved_ > kFarForCurvatures && !constant_curvature(objective_.head)) {
+      if (whole_at_ && best_.products - *whole_at_ > kWorn * *whole_cost_) {
+        factorise();
+      } else if (!whole_at_ && options_.kept == nullptr) {
+        preconditioner_->refresh(hessian);
+        moved_ = 0;
+      }
     }
     const double first = evaluate_ == rough_gradient ? kFirstRough : kLeast;
     const Vector tolerance = forcing(system_norms(best_.gradient), before_, first, floor_of(goal));
@@ -173,13 +189,18 @@ class Descent {
           },
           *preconditioner_, -best_.gradient.value, tolerance, kMostCgPasses, last_step_,
           [&](int passes, double left) { return costs_more_than_whole(passes, left); });
-      best_.passes += cg.passes;
+      best_.passes += cg.passes + cg.readings;
       best_.products += cg.products;
       if (!cg.given_up) return std::move(cg.solution);
-      preconditioner_.reset();  // its memory first
-      preconditioner_ = make_whole_preconditioner(objective_, best_.weights);
-      whole_cost_.reset();
+      factorise();
     }
+  }
+
+  void factorise() {
+    preconditioner_.reset();  // its memory first
+    preconditioner_ = make_whole_(objective_, best_.weights);
+    whole_at_ = best_.products;
+    moved_ = 0;
   }
 
   /// Whether the products of this system and of those to come, as slow as it has been so far, are going to cost more than the inverse
@@ -187,6 +208,9 @@ class Descent {
   [[nodiscard]] bool costs_more_than_whole(int passes, double left) const {
     constexpr double kSystemsToCome = 2;
     // Conjugate gradients speed up on their way, so that what is left is guessed once as much as half of that was spent.
+    if (whole_at_)
+      return moved_ > kFarForCurvatures && !constant_curvature(objective_.head) &&
+             best_.products + passes - *whole_at_ > kWorn * *whole_cost_;
     return whole_cost_ && best_.products + passes > *whole_cost_ / 2 &&
            kSystemsToCome * passes * left > *whole_cost_ * (1 - left);
   }
@@ -260,7 +284,9 @@ class Descent {
   Curvatures curvatures_;
   bool curvatures_here_ = false;  // they are those at the best weights
   std::unique_ptr<Preconditioner> preconditioner_;
-  std::optional<double> whole_cost_;  // products that inverse Hessians cost; none where they have no room, or are there
+  std::optional<double> whole_cost_;  // products that inverse Hessians cost; none where they have no room
+  std::unique_ptr<Preconditioner> (*make_whole_)(const Objective&, const Matrix&) = nullptr;  // the cheaper way to them
+  std::optional<double> whole_at_;           // products before the ones that are there were made
   LastStep last_step_ = LastStep::expected;  // until a step has gained little
   double moved_ = 0;                         // margins, at most, since the preconditioner saw the weights
   Vector before_;                            // norms of the gradient before the last step, one a system

@@ -16,6 +16,9 @@ struct NewtonOptions {
   std::size_t memory = 0;    ///< bytes for working_memory.h, which the caller has set aside
   /// Where the float64 gradient after a step is expected within the tolerance, or within its own error, it is not taken.
   bool measured_by_caller = false;
+  /// The caller proves what it publishes, whatever the way: inverse Hessians may be factorised where that is cheaper, which ranks that
+  /// share the rows cannot.
+  bool any_way = false;
   KeptPreconditioner* kept = nullptr;  ///< the session's: its preconditioner is taken, and not refreshed
 };
 

@@ -16,6 +16,8 @@ class Preconditioner {
   [[nodiscard]] virtual Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const = 0;
   /// Follows the weights of `hessian`, an operator on the same rows; what depends on the rows alone is kept.
   virtual void refresh(const HessianOperator& hessian) = 0;
+  /// Whether apply() reads the rows that it was made for, which it must not outlive then.
+  [[nodiscard]] virtual bool reads_rows() const noexcept { return false; }
 };
 
 /// The diagonal of each class. Costs half a Hessian product.

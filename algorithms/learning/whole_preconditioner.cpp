@@ -3,6 +3,8 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -14,11 +16,25 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kMostWholeBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostWholeBytes = std::size_t{256} << 20;
+
+/// Whether the rounding of sums in float32 is small beside mu, so that a factor of them is as good.
+bool suffices_in_float(const Objective& objective) {
+  constexpr double kRoom = 1;
+  double trace = 0;
+  for (std::size_t i = 0; i < objective.rows.count; ++i)
+    trace += smoothness(objective.head).curvature * objective.rows.norms[i] * objective.rows.norms[i];
+  return objective.mu >= kRoom * 0x1p-24 * trace;
+}
 
 /// Unknowns that one system couples.
 std::size_t unknowns_of(const Objective& objective) {
   return objective.rows.features * (couples_classes(objective.head) ? objective.classes : 1);
+}
+
+/// Systems that differ: one of a head that couples the classes, and of one whose curvatures are constant.
+std::size_t systems_of(const Objective& objective) {
+  return couples_classes(objective.head) || constant_curvature(objective.head) ? 1 : objective.classes;
 }
 
 /// Float64 copies of the rows, block by block, in a buffer of the calling thread.
@@ -39,7 +55,7 @@ class WholePreconditioner final : public Preconditioner {
       : features_(index_of(objective.rows.features)),
         coupled_(couples_classes(objective.head)),
         mu_(objective.mu),
-        factors_(coupled_ ? 1 : objective.classes) {
+        factors_(systems_of(objective)) {
     factorise(objective, weights);
   }
 
@@ -50,7 +66,7 @@ class WholePreconditioner final : public Preconditioner {
     if (coupled_) return apply_coupled(residual);
     Matrix out(residual.rows(), residual.cols());
     for (std::size_t j = 0; j < classes.size(); ++j)
-      out.col(index_of(j)) = solved(factors_[classes[j]], residual.col(index_of(j)));
+      out.col(index_of(j)) = solved(factors_[factors_.size() == 1 ? 0 : classes[j]], residual.col(index_of(j)));
     return out;
   }
 
@@ -74,18 +90,6 @@ class WholePreconditioner final : public Preconditioner {
     return out;
   }
 
-  /// What the Hessians of rows by their margins are made of, n x C.
-  [[nodiscard]] static std::vector<double> curvatures_at(const Objective& objective, const Matrix& weights) {
-    const std::size_t classes = objective.classes;
-    std::vector<double> out(objective.rows.count * classes);
-    for_each_block(objective.rows, [&](const double* block, std::size_t first, std::size_t count) {
-      double* const to = out.data() + first * classes;
-      multiply(block, weights.data(), to, count, objective.rows.features, classes, false);
-      curvatures_in_place(objective.head, to, count, classes);
-    });
-    return out;
-  }
-
   /// Entry (c, d) of the Hessian of a row's loss by its margins.
   [[nodiscard]] double curvature(const double* row, std::size_t classes, std::size_t c, std::size_t d) const {
     if (!coupled_) return row[c];
@@ -96,7 +100,7 @@ class WholePreconditioner final : public Preconditioner {
     return row[c] * others;
   }
 
-  /// sum_i curvature_i(c, d) z_i z_i^T.
+  /// sum_i curvature_i(c, d) z_i z_i^T; where c = d its lower triangle is enough.
   [[nodiscard]] Eigen::MatrixXd sum_of(const Objective& objective, const std::vector<double>& curvatures, std::size_t c,
                                        std::size_t d) const {
     const std::size_t features = objective.rows.features, classes = objective.classes;
@@ -112,19 +116,42 @@ class WholePreconditioner final : public Preconditioner {
     return out;
   }
 
+  /// Likewise in float32, of a head that does not couple the classes.
+  [[nodiscard]] Eigen::MatrixXd rough_sum_of(const Objective& objective, const std::vector<double>& curvatures,
+                                             std::size_t c) const {
+    using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    const Rows& rows = objective.rows;
+    const std::size_t features = rows.features;
+    const RowCut cut = cut_rows(rows.count, features);
+    FloatMatrix out = FloatMatrix::Zero(features_, features_);
+    for (std::size_t first = 0; first < rows.count; first += cut.block_rows) {
+      const std::size_t count = std::min(cut.block_rows, rows.count - first);
+      float* const scaled = block_buffer<float, BlockUse::squares>(count * features);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto root = static_cast<float>(std::sqrt(curvatures[(first + i) * objective.classes + c]));
+        const float* const row = rows.row(first + i);
+        for (std::size_t j = 0; j < features; ++j) scaled[i * features + j] = root * row[j];
+      }
+      add_gram(scaled, out.data(), count, features);
+    }
+    return out.cast<double>();
+  }
+
   void form(const Objective& objective, const std::vector<double>& curvatures) {
     std::vector<std::pair<std::size_t, std::size_t>> pairs;  // the lower triangle
-    for (std::size_t c = 0; c < objective.classes; ++c)
+    for (std::size_t c = 0; c < (coupled_ ? objective.classes : factors_.size()); ++c)
       for (std::size_t d = coupled_ ? 0 : c; d <= c; ++d) pairs.emplace_back(c, d);
     const auto size = index_of(unknowns_of(objective));
     for (Eigen::MatrixXd& matrix : factors_) matrix.resize(size, size);
+    const bool rough = !coupled_ && suffices_in_float(objective);
     parallel_ranges(0, pairs.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
         const auto [c, d] = pairs[k];
         Eigen::MatrixXd& to = factors_[coupled_ ? 0 : c];
         const Eigen::Index down = coupled_ ? index_of(c) * features_ : 0,
                            right = coupled_ ? index_of(d) * features_ : 0;
-        to.block(down, right, features_, features_) = sum_of(objective, curvatures, c, d);
+        to.block(down, right, features_, features_) =
+            rough ? rough_sum_of(objective, curvatures, c) : sum_of(objective, curvatures, c, d);
       }
     });
   }
@@ -135,14 +162,16 @@ class WholePreconditioner final : public Preconditioner {
     double shift = 0;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
       form(objective, curvatures);
-      bool definite = true;
+      std::atomic<bool> definite = true;
       double trace = 0;
-      for (Eigen::MatrixXd& matrix : factors_) {
-        trace = std::max(trace, matrix.trace());
-        matrix.diagonal().array() += mu_ + shift;
-        const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(matrix);
-        definite &= in_place.info() == Eigen::Success;
-      }
+      for (const Eigen::MatrixXd& matrix : factors_) trace = std::max(trace, matrix.trace());
+      parallel_ranges(0, factors_.size(), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) {
+          factors_[k].diagonal().array() += mu_ + shift;
+          const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(factors_[k]);
+          if (in_place.info() != Eigen::Success) definite = false;
+        }
+      });
       if (definite) return;
       shift = shift > 0 ? 16 * shift : 4 * kUnitRoundoff * trace;
     }
@@ -157,23 +186,41 @@ class WholePreconditioner final : public Preconditioner {
 
 }  // namespace
 
+std::vector<double> curvatures_at(const Objective& objective, const Matrix& weights) {
+  const std::size_t classes = objective.classes;
+  std::vector<double> out(objective.rows.count * classes);
+  for_each_block(objective.rows, [&](const double* block, std::size_t first, std::size_t count) {
+    double* const to = out.data() + first * classes;
+    multiply(block, weights.data(), to, count, objective.rows.features, classes, false);
+    curvatures_in_place(objective.head, to, count, classes);
+  });
+  return out;
+}
+
 std::unique_ptr<Preconditioner> make_whole_preconditioner(const Objective& objective, const Matrix& weights) {
   return std::make_unique<WholePreconditioner>(objective, weights);
 }
 
+double product_work(const Objective& objective) {
+  constexpr double kColumnsAtFullSpeed = 16;
+  return 4 * static_cast<double>(objective.rows.count) * static_cast<double>(objective.rows.features) *
+         std::max(static_cast<double>(objective.classes), kColumnsAtFullSpeed);
+}
+
 double whole_preconditioner_cost(const Objective& objective) {
-  constexpr double kDouble = 2;  // as much as a product in float32
   const auto rows = static_cast<double>(objective.rows.count), features = static_cast<double>(objective.rows.features),
-             classes = static_cast<double>(objective.classes), unknowns = static_cast<double>(unknowns_of(objective));
+             classes = static_cast<double>(objective.classes), unknowns = static_cast<double>(unknowns_of(objective)),
+             systems = static_cast<double>(systems_of(objective));
   const bool coupled = couples_classes(objective.head);
-  const double sums = 2 * rows * features * features * classes * (coupled ? (classes + 1) / 2 : 1),
-               factors = (coupled ? 1 : classes) * unknowns * unknowns * unknowns / 3;
-  return kDouble * (sums + factors) / (4 * rows * features * classes);
+  const double work = !coupled && suffices_in_float(objective) ? 1 : 2 * kDoubleWork;
+  const double sums = work * rows * features * features * (coupled ? classes * (classes + 1) / 2 : systems),
+               factors = kFactorWork * systems * unknowns * unknowns * unknowns / 3;
+  return (sums + factors) / product_work(objective);
 }
 
 std::size_t whole_preconditioner_bytes(const Objective& objective) {
   const std::size_t features = objective.rows.features, classes = objective.classes, unknowns = unknowns_of(objective);
-  const std::size_t systems = couples_classes(objective.head) ? 1 : classes;
+  const std::size_t systems = systems_of(objective);
   if (objective.rows.ranks != nullptr || unknowns > 8192 ||
       systems * unknowns * unknowns * sizeof(double) > kMostWholeBytes)
     return 0;

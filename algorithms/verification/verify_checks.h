@@ -85,7 +85,7 @@ void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options)
 
 struct ReadModels {
   std::vector<ModelRecord> records;
-  std::vector<Reservation> memory;  ///< of each
+  std::vector<Reservation> memory;  ///< what each of them takes
 };
 /// Reads every model file and every log of certificates in full, and reports what is damaged and where the two
 /// contradict each other. Returns the models that can be read. Throws ResourceError.

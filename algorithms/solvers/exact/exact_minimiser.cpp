@@ -150,7 +150,7 @@ class Refinement {
       tolerance[s] = decided_[size_of(s)] ? std::numeric_limits<double>::infinity() : gain * norms[s] * scale;
     }
     const CgResult cg = solve(-scale * residual, tolerance);
-    out_.passes += cg.passes;
+    out_.passes += cg.passes + cg.readings;
     out_.products += cg.products;
     ++out_.corrections;
     if (!cg.solution.allFinite()) return Matrix::Zero(residual.rows(), residual.cols());
@@ -233,6 +233,7 @@ NewtonResult approach(const Objective& objective, Matrix start, const ExactOptio
   newton.tolerance = std::max(kNearEnough * objective.mu, std::numeric_limits<double>::min());
   newton.best_effort = true;
   newton.measured_by_caller = true;
+  newton.any_way = true;
   newton.memory = options.memory;
   newton.kept = options.kept;
   return minimise(objective, std::move(start), newton);

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/learning/dual_preconditioner.h"
 #include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/whole_preconditioner.h"
 #include "algorithms/learning/working_memory.h"
@@ -65,8 +66,9 @@ Reservation reserve_exact(const SolverOptions& options, const Model&, const Trai
   const auto share = static_cast<std::size_t>(memory_shares::kSolver.of(left));
   const Objective objective = objective_of(options, rows);
   std::size_t whole = careful_bytes(objective);
-  if (const std::size_t factors = whole_preconditioner_bytes(objective))  // beside curvatures
-    whole = std::max(whole, factors + rows.size() * rows.classes() * sizeof(float));
+  for (const std::size_t factors : {whole_preconditioner_bytes(objective), dual_preconditioner_bytes(objective)})
+    if (factors > 0)
+      whole = std::max(whole, factors + rows.size() * rows.classes() * sizeof(float));  // beside curvatures
   const std::size_t closed =
       LeastSquaresSums::serve(objective) ? LeastSquaresSums::bytes(rows.rows(), rows.classes()) : 0;
   const std::size_t quick = working_memory_within(rows.rows(), rows.classes(), share, kAnyWorth).total();

@@ -46,7 +46,7 @@ TEST_SUITE("unit") {
       }
   }
 
-  TEST_CASE("whole factors are taken up to 64 MiB, and where a small mu asks for them") {
+  TEST_CASE("whole factors are taken up to 256 MiB, and where a small mu asks for them") {
     const TrainingSet rows = random_rows(50, 6, 4, 11);
     for (const Head head : exact_heads()) {
       CHECK(careful_bytes(testing::objective_of(rows, 1e-4, head)) == 0);
@@ -54,7 +54,7 @@ TEST_SUITE("unit") {
       CHECK(careful_bytes(small) == whole_preconditioner_bytes(small));
       CHECK(careful_bytes(small) > 0);
       Objective wide = small;
-      wide.rows.features = 5000;
+      wide.rows.features = 6000;
       CHECK(whole_preconditioner_bytes(wide) == 0);
     }
   }
