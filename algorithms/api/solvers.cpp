@@ -29,5 +29,10 @@ void check_solver_options(std::string_view solver, const SolverOptions& options)
   require_options(solver, options);
 }
 
+void require_read_options(std::string_view solver, const SolverOptions& options,
+                          std::span<const std::string_view> given) {
+  require_read(solver, options, given);
+}
+
 }  // namespace v0
 }  // namespace unweave

@@ -161,6 +161,51 @@ LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
   return number > place.number ? LogFit::lacks_lines : LogFit::ahead;
 }
 
+namespace {
+
+/// The options of a training that a public line tells of, where they are not the defaults: with a blank before each.
+std::string options_given(const Json& line, const SolverEntry& solver) {
+  std::string text;
+  const auto add = [&](const char* name, const std::string& value = {}) {
+    text += ' ';
+    text += value.empty() ? option(name) : option(name, shell_word(value));
+  };
+  const auto list = [](const Json& values) {
+    std::string items;
+    for (const Json& value : values) items += (items.empty() ? "" : ",") + text_of_json(value);
+    return items;
+  };
+  const Json& constants = line.at("constants");
+  const auto value_of = [&](const char* name) -> const Json& { return constants.at(name).at("value"); };
+  const auto how = [&](const char* name) { return constants.at(name).at("chosen").get<std::string>(); };
+  if (constants.contains("hidden")) {
+    add("head", "mlp");
+    add("hidden", list(value_of("hidden")));
+    add("activation", value_of("activation").get<std::string>());
+  } else if (how("head") != "default") {
+    add("head", value_of("head").get<std::string>());
+  }
+  if (!constants.contains("hidden") && constants.contains("intercept") && !value_of("intercept").get<bool>())
+    add("no-intercept");
+  for (const char* name : {"lambda", "weights"}) {
+    if (how(name) == "given")
+      add(name, value_of(name).is_array() ? list(value_of(name)) : text_of_json(value_of(name)));
+    if (how(name).starts_with("validation")) add(name, "auto");
+  }
+  if (solver.tau && how("tau") == "given") add("tau", text_of_json(value_of("tau")));
+  if (solver.noisy) {
+    add("epsilon", text_of_json(line.at("epsilon")));
+    add("delta", text_of_json(line.contains("delta_target") ? line.at("delta_target") : line.at("delta").at("target")));
+    if (solver.alpha && how("alpha") == "given") add("alpha", text_of_json(value_of("alpha")));
+  }
+  if (how("bound") == "given") add("bound", value_of("bound").get<std::string>());
+  if (line.contains("parameters"))
+    for (const auto& [name, value] : line.at("parameters").items()) add("set", name + '=' + text_of_json(value));
+  return text;
+}
+
+}  // namespace
+
 std::string train_command(const fs::path& store, std::string_view name) {
   std::string model = selecting(name);
   try {
@@ -168,8 +213,9 @@ std::string train_command(const fs::path& store, std::string_view name) {
     const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
     const bool names_solver = line.is_object() && line.contains("solver") && line["solver"].is_string();
     const SolverEntry* const entry = names_solver ? find_solver(line["solver"].get<std::string>()) : nullptr;
-    if (entry != nullptr) model = selecting(entry->name, name);
+    if (entry != nullptr) model = selecting(entry->name, name) + options_given(line, *entry);
   } catch (const DataError&) {  // the log is what is damaged
+  } catch (const nlohmann::json::exception&) {
   }
   return operation("train " + shell_word(store.string()) + ' ' + model);
 }

@@ -90,7 +90,8 @@ enum class LogFit {
   none,         ///< there is no log, though there was one
 };
 [[nodiscard]] LogFit fit_of_log(const std::filesystem::path& store, const ModelRecord& record);
-/// The command that trains a model of this name anew, with the solver that its log names: a name has one solver's certificates.
+/// The command that trains a model of this name anew, with the solver and the options that its log names: a name has one solver's
+/// certificates.
 [[nodiscard]] std::string train_command(const std::filesystem::path& store, std::string_view name);
 /// Throws DataError that says what to do about a log that does not fit.
 [[noreturn]] void refuse_log(const std::filesystem::path& store, std::string_view name);

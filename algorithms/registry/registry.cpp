@@ -121,6 +121,23 @@ void require_options(std::string_view name, const SolverOptions& options) {
   static_cast<void>(make_solver(name, options));
 }
 
+void require_read(std::string_view name, const SolverOptions& options, std::span<const std::string_view> given) {
+  const SolverEntry& entry = solver_entry(name);
+  const bool network = !options.hidden.empty();
+  for (const std::string_view key : given) {
+    if ((key == "hidden" || key == "activation") && !network)
+      throw UsageError(option(key) + " is for " + option("head", "mlp"));
+    if ((key == "epsilon" || key == "delta") && !entry.noisy)
+      throw UsageError(std::string(name) + " draws no noise, so that epsilon and delta are 0; leave " + option(key) +
+                       " away");
+    if ((key == "tau" && !entry.tau) || (key == "alpha" && !entry.alpha))
+      throw UsageError(std::string(name) + " has no use for " + option(key) + ", which is for " +
+                       (key == "tau" ? solvers_with([](const SolverEntry& other) { return other.tau; })
+                                     : solvers_with([](const SolverEntry& other) { return other.alpha; })) +
+                       "; leave it away");
+  }
+}
+
 void require_over_ranks(std::string_view name, const SolverOptions& options) {
   if (solver_entry(name).kind(!options.hidden.empty()).over_ranks) return;
   throw UsageError(std::string(name) + (options.hidden.empty() ? "" : " with hidden layers") +

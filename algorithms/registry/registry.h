@@ -32,6 +32,8 @@ namespace unweave {
                                                   const SolverResources& resources = {});
 /// Throws what make_solver() would.
 void require_options(std::string_view name, const SolverOptions& options);
+/// Throws UsageError where one of the options that were given, by their keys, says nothing to this solver with these options.
+void require_read(std::string_view name, const SolverOptions& options, std::span<const std::string_view> given);
 /// Throws UsageError that names those which can where a solver cannot train such models on rows that ranks share.
 void require_over_ranks(std::string_view name, const SolverOptions& options);
 /// What of these options a solver takes, as its models and certificates hold them: one that draws no noise has epsilon = delta = 0.

@@ -61,6 +61,8 @@ struct SolverEntry {
   bool printed = false;       ///< has a bound in print, other than the one that certifies
   bool noisy = true;          ///< it draws noise, of which epsilon and delta are asked; else both are 0
   bool intercept = true;      ///< its linear models have one unless the options say otherwise
+  bool tau = false;           ///< it trains until its gradient has a norm of tau
+  bool alpha = false;         ///< it adds noise of alpha to the objective
   bool first_order = false;   ///< its steps, or its bounds, grow with 1 / lambda
   /// A model is a function of the present rows and the options alone, to the bit: its file holds nothing of its history
   /// (model_record.h), and a purge keeps it.

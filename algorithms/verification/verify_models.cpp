@@ -121,7 +121,7 @@ void compare(const ModelRecord& record, const LogChecker& log, const fs::path& p
 }
 
 /// True when the model is that of the present moment; if not, a remark says why.
-bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
+bool is_up_to_date(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
   const Model& model = record.model;
   if (model.sequence > store.sequence()) {
     report.findings.push_back({false, "models: " + name_of(record) + ": the model has absorbed request " +
@@ -145,6 +145,12 @@ bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport&
                              " brings it up to date");
     return false;
   }
+  return true;
+}
+
+/// Whether it can be computed again from the store's rows; if not, a remark says why.
+bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport& report) {
+  if (!is_up_to_date(record, store, report)) return false;
   if (store.embedding().stale_rows() == 0) return true;
   report.remarks.push_back(name_of(record) + ": not computed again: " + std::to_string(store.embedding().stale_rows()) +
                            " stale rows of a lazy stream keep the exact rows away");
@@ -232,7 +238,7 @@ void check_model(const ModelRecord& record, const LiveStore& store, RowsOfModels
     return;
   }
   check_certificate(record, store, report);
-  if (!kind_of(record.model).claims) return;
+  if (!kind_of(record.model).claims) return static_cast<void>(is_up_to_date(record, store, report));
   if (!is_present(record, store, report) || report.findings.size() > known) return;
   const TrainingSet* rows = rows_of.of(record, report);
   if (rows == nullptr) return;

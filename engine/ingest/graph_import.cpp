@@ -94,6 +94,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   const std::unique_ptr<SortedArcs> arcs = collect_arcs(sorter, keeper, kept.arcs);
   name_table_.reset();
   require_ids(arcs->counts());
+  remark_on_header(arcs->counts());
   settle_nodes(arcs->counts());
   require_room_for_weights(nodes_.value(), options_.max_weight);
   manifest.nodes = nodes_.value();
@@ -143,6 +144,17 @@ void GraphImport::require_ids(const ArcCounts& counts) const {
                    "write the ids of two nodes for each edge; numpy.argwhere(a) has those of an adjacency matrix");
 }
 
+/// The first line of a file of names may be the name of a column, which no edge speaks of.
+void GraphImport::remark_on_header(const ArcCounts& counts) const {
+  if (names_ == nullptr || !options_.ids || options_.ids->memory != nullptr || options_.ids->header != Header::ask)
+    return;
+  if (counts.smallest_node != NodeId{1}) return;
+  report_.remark(display_name(*options_.ids).string() + ": no edge speaks of node 0, " +
+                 quote_for_message(names_->name(0)) +
+                 ", the first line; where that is the name of the column, import with " + option("header", "ids=yes") +
+                 ", else " + option("header", "ids=no") + " says that it is a node");
+}
+
 /// Where nothing else tells the number of nodes, the largest id does.
 void GraphImport::settle_nodes(const ArcCounts& counts) {
   if (nodes_.known()) return;
@@ -156,6 +168,14 @@ void GraphImport::settle_nodes(const ArcCounts& counts) {
         ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
         "is a node without edges (" +
         option("nodes", "N") + " says that it is meant)");
+  constexpr std::uint64_t kManyNodes = 1000, kMostWithout = 4;
+  const std::uint64_t with_edges = std::min<std::uint64_t>(std::uint64_t{*largest} + 1, 2 * counts.edges_read);
+  if (*largest >= kManyNodes && *largest / kMostWithout > with_edges)
+    report_.remark(display_name(*options_.edges).string() + ": the largest id, " + std::to_string(*largest) +
+                   ", makes " + std::to_string(std::uint64_t{*largest} + 1) + " nodes, of which " +
+                   std::to_string(with_edges) +
+                   " at most have an edge; where ids are those of another system, give them as names with " +
+                   option("ids", "FILE") + ", else " + option("nodes", "N") + " says that it is meant");
 }
 
 void GraphImport::reorder(const Graph& graph) {

@@ -49,6 +49,7 @@ class GraphImport {
   void take_shards(const std::vector<CountedShard>& shards, Manifest& manifest);
   void settle_nodes(const ArcCounts& counts);
   void require_ids(const ArcCounts& counts) const;
+  void remark_on_header(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
   void read_order(NodeId nodes);
   [[nodiscard]] EdgeOptions edge_options() const;

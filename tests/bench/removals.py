@@ -79,7 +79,8 @@ def job(args, name, kind, count, paper_lambda, alpha, r_max, own_lambda, publish
         run("import", store, *sources, *standard)
         run("propagate", store, "--hops", 2, "--weights", "0,0,1", "--rows", "labelled")
         lines = requests(kind, count, store, run, train, work)
-        before = json.loads(run("train", store, "--no-intercept", "--solver", solver, "--lambda", lam, "--alpha", alpha, "--json"))
+        noise = ["--alpha", alpha] if solver in ("scalegun", "cgu", "ceu") else []
+        before = json.loads(run("train", store, "--no-intercept", "--solver", solver, "--lambda", lam, *noise, "--json"))
         batches = []
         single, size = (0, 100) if name == "debian" else (SINGLE, args.batch)
         for first, last, batch in ((0, single, 1), (single, count, size)):

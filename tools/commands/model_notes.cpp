@@ -1,115 +1,12 @@
-// tools/commands/model_notes.cpp - words the remarks about models that are replaced or left behind.
+// tools/commands/model_notes.cpp - prints the remarks about models that are replaced or left behind.
 #include "tools/commands/model_notes.h"
 
-#include <ostream>
-#include <utility>
-
-#include "tools/cli/output.h"
-#include "tools/commands/model_output.h"
+#include "tools/cli/message_style.h"
 
 namespace unweave {
-namespace {
 
-std::string joined(std::span<const std::string> texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
-  return all;
-}
-
-std::string text_of(const std::vector<double>& numbers) {
-  std::string all;
-  for (const double number : numbers) all += (all.empty() ? "" : ",") + number_text(number);
-  return all;
-}
-
-/// What differs, each as "hops 3 -> 2".
-class Differences {
- public:
-  void add(const std::string& what, const std::string& before, const std::string& after) {
-    if (before != after) texts_.push_back(what + " " + before + " -> " + after);
-  }
-  void add(const std::string& what, double before, double after) {
-    if (before != after) texts_.push_back(what + " " + number_text(before, 17) + " -> " + number_text(after, 17));
-  }
-  [[nodiscard]] bool empty() const noexcept { return texts_.empty(); }
-  [[nodiscard]] std::string text() const { return joined(texts_); }
-
- private:
-  std::vector<std::string> texts_;
-};
-
-std::string kept_text(const KeptForm& kept) {
-  std::string text(keep_name(kept.keep));
-  if (kept.has_sums()) return text;
-  text += ' ' + std::string(feature_type_name(kept.type));
-  return kept.exponent == 0 ? text : text + " 2^" + std::to_string(kept.exponent);
-}
-
-Differences differences(const PropagationSpec& before, const PropagationSpec& after) {
-  Differences found;
-  found.add("hops", before.levels, after.levels);
-  found.add("scheme", before.scheme, after.scheme);
-  if (before.scheme == after.scheme && before.levels == after.levels && before.weights != after.weights)
-    found.add("weights", text_of(before.weights), text_of(after.weights));
-  found.add("rho", before.rho, after.rho);
-  found.add("scale bits", before.scale_bits, after.scale_bits);
-  found.add("keep", kept_text(before.kept), kept_text(after.kept));
-  found.add("rows", before.all_rows ? "all" : "labelled", after.all_rows ? "all" : "labelled");
-  return found;
-}
-
-Differences differences(const ModelFacts& before, const ModelFacts& after) {
-  Differences found;
-  const SolverOptions &old = before.options, &now = after.options;
-  found.add("head", std::string(head_name(old)), std::string(head_name(now)));
-  if (old.hidden != now.hidden && !old.hidden.empty() && !now.hidden.empty())
-    found.add("hidden", text_of({old.hidden.begin(), old.hidden.end()}),
-              text_of({now.hidden.begin(), now.hidden.end()}));
-  found.add("epsilon", old.epsilon, now.epsilon);
-  found.add("delta", old.delta, now.delta);
-  if (old.hidden.empty() && now.hidden.empty())
-    found.add("intercept", old.intercept ? "yes" : "no", now.intercept ? "yes" : "no");
-  found.add("lambda", old.lambda, now.lambda);
-  found.add("tau", old.tau, now.tau);
-  found.add("alpha", old.alpha, now.alpha);
-  for (const auto& [name, value] : old.parameters)
-    if (const auto given = now.parameters.find(name); given == now.parameters.end())
-      found.add(name, number_text(value), "its default");
-    else
-      found.add(name, value, given->second);
-  for (const auto& [name, value] : now.parameters)
-    if (!old.parameters.contains(name)) found.add(name, "its default", number_text(value));
-  found.add("weights of the levels", text_of(before.weights), text_of(after.weights));
-  return found;
-}
-
-}  // namespace
-
-void note_replaced_propagation(const CommandLine& line, const Writer& writer, const PropagationSpec& next) {
-  const std::optional<PropagationSpec>& present = writer.manifest().propagation;
-  if (!present) return;
-  const Differences found = differences(*present, next);
-  if (found.empty()) return;
-  line.note("replaces the propagation of " + writer.path().string() + ": " + found.text());
-  if (const std::vector<std::string> lost = writer.models_lost_by(next); !lost.empty())
-    line.note("these models stand on the propagation that is replaced and must be trained again: " + joined(lost));
-}
-
-void note_replaced_model(const CommandLine& line, const ModelFacts& present, const ModelFacts& next) {
-  const Differences found = differences(present, next);
-  if (!found.empty())
-    line.note("replaces the model " + present.name + ": " + found.text() + "; another --name keeps both");
-}
-
-void note_removed_models(const CommandLine& line, std::span<const std::string> names) {
-  if (names.empty()) return;
-  line.note("removes these models, which have to be trained again: " + joined(names));
-}
-
-void note_models_left_behind(const CommandLine& line, std::span<const std::string> names) {
-  if (names.empty()) return;
-  line.note("these models do not follow the stream, and go on knowing what it removes: " + joined(names) +
-            "; --solver or --name lets one follow, now or in a later stream, when its receipts may be gone");
+void note_remark(const CommandLine& line, const std::string& remark) {
+  if (!remark.empty()) line.note(command_text(remark));
 }
 
 }  // namespace unweave

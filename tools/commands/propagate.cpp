@@ -179,7 +179,7 @@ void run_propagate(CommandLine& line) {
   Writer writer(line.positional(0), resources);
   Ranks::world().barrier();
   const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
-  note_replaced_propagation(line, writer, spec);
+  for (const std::string& remark : remarks_on_propagation(writer, spec)) note_remark(line, remark);
   PropagateReport report;
   {
     SumMeter meter(line, limit ? limit->limit_per_second : 0);

@@ -165,7 +165,7 @@ void run_purge(CommandLine& line) {
                    line.get<bool>("without-feeds"),
                    key_file(line),
                    {},
-                   [&](const std::vector<std::string>& names) { note_removed_models(line, names); }},
+                   [&](const std::vector<std::string>& names) { note_remark(line, remark_on_removed_models(names)); }},
                   resources);
   progress.finish();
   note_models(line, report);

@@ -85,12 +85,11 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
     const std::vector<std::string_view> known = names_for_head();
     if (std::find(known.begin(), known.end(), head) == known.end()) throw UsageError(unknown_name("head", head, known));
     options.head = parse_head(head);
-    if (line.has("hidden")) throw UsageError("--hidden is for --head mlp");
   }
-  for (const char* const asked : {"epsilon", "delta"})
-    if (line.given(asked) && !solver_info(solver).noisy)
-      throw UsageError(std::string(solver) + " draws no noise, so that epsilon and delta are 0; leave --" + asked +
-                       " away");
+  std::vector<std::string_view> given;
+  for (const std::string_view asked : {"hidden", "activation", "epsilon", "delta", "tau", "alpha"})
+    if (line.given(std::string(asked))) given.push_back(asked);
+  require_read_options(solver, options, given);
   options.epsilon = line.get<Real>("epsilon").value;
   options.delta = line.get<Real>("delta").value;
   options.intercept = options.hidden.empty() && !line.get<bool>("no-intercept") && solver_info(solver).intercept;
@@ -99,7 +98,7 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
   options.alpha = line.get<Real>("alpha").value;
   options.bound = parse_bound(line.get<std::string>("bound"));
   if (line.has("set"))
-    for (const Setting& given : line.get<std::vector<Setting>>("set")) options.parameters[given.name] = given.value;
+    for (const Setting& one : line.get<std::vector<Setting>>("set")) options.parameters[one.name] = one.value;
   options.seed = line.common().seed;
   return options;
 }

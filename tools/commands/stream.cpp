@@ -170,7 +170,7 @@ Stream::Stream(CommandLine& line)
     line.note("the journal ended with " + counted(writer_.dropped_bytes(), "byte") +
               " of a batch that was never acknowledged; they are dropped, and no acknowledged request is among them");
   if (!writer_.remark_on_ids().empty() && prints_private()) line.note(writer_.remark_on_ids());
-  if (prints_private()) note_models_left_behind(line, session_.models_left_behind());
+  if (prints_private()) note_remark(line, remark_on_models_left_behind(session_.models_left_behind()));
   if (line.has("every") || line.get<bool>("follow"))
     arriving_.emplace(line, request_words(writer_), most_line_bytes(resources_.memory()));
   else if (line.has("requests"))

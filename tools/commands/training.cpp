@@ -96,7 +96,7 @@ TrainOptions train_options(const CommandLine& line, StepProgress& progress) {
   how.key = key_file(line);
   how.before_replacement = [&](const ModelFacts& present, const ModelFacts& next) {
     progress.finish();
-    note_replaced_model(line, present, next);
+    note_remark(line, remark_on_model(present, next));
   };
   return how;
 }

@@ -31,6 +31,7 @@
 #include "unweave/maintenance.h"
 #include "unweave/models.h"
 #include "unweave/plan.h"
+#include "unweave/remarks.h"
 #include "unweave/requests.h"
 #include "unweave/resources.h"
 #include "unweave/rows.h"

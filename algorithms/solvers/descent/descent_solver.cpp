@@ -303,6 +303,7 @@ constinit const SolverEntry kDescentToDelete{
                .check_certificate = check_descent,
                .check_release = check_descent_release},
     .printed = true,
+    .tau = true,
     .first_order = true,
     .parameters = []() -> const ParameterTable& { return descent_parameters(); },
     .make = make,

@@ -115,7 +115,9 @@ class ChosenColumns final : public MadeBytes {
                        "give the same number of columns on each line");
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (i > 0) text += separator_ == ' ' ? ' ' : ',';
-      text += as_word(fields_[columns_[i]]);
+      const std::string& field = fields_[columns_[i]];
+      // In front of a line it would make a remark of it.
+      text += i == 0 && (field.starts_with('#') || field.starts_with('%')) ? in_quotes(field) : as_word(field);
     }
     return true;
   }

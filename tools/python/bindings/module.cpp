@@ -100,19 +100,26 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
   const PropagateHow how = propagate_how(options);
   PropagateReport report;
   std::uint64_t nodes = 0;
+  const std::vector<std::string> remarks = remarks_on_propagation(*writer, spec);
   run(machine, progress, [&] {
     report = writer->propagate(spec, {}, how);
     nodes = writer->nodes();
     writer.reset();
   });
+  warn_of(remarks);
   return watch.added_to(dict_of(report, nodes));
 }
 
 py::dict train(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
-  const TrainOptions how = train_options(options);
+  TrainOptions how = train_options(options);
   const Stopwatch watch;
   TrainedModel model;
+  std::string remark;
+  how.before_replacement = [&](const ModelFacts& present, const ModelFacts& next) {
+    remark = remark_on_model(present, next);
+  };
   run(machine, progress, [&] { model = Writer(store, machine.resources()).train(how); });
+  warn_of({remark});
   return watch.added_to(dict_of(model));
 }
 
@@ -323,9 +330,11 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   std::optional<OpenedModel> opened;
   std::optional<std::vector<NodeId>> wanted;
   std::size_t rows = 0, missing = 0;
+  std::string remark;
   run_whole(machine, [&] {
     const auto& [model, reader] = opened.emplace(open_with_model(store, selected, machine.resources()));
     require_propagation(reader, model);
+    remark = remark_on_state(model, reader);
     wanted = node_ids(nodes, reader.nodes());
     rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(reader));
     if (!wanted) missing = static_cast<std::size_t>(reader.nodes()) - rows;
@@ -366,6 +375,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
     out["classes"] = said;
   else
     out["scores"] = scores;
+  warn_of({remark});
   return out;
 }
 
@@ -433,7 +443,10 @@ py::dict purge(Machine& machine, const py::object& progress, const Path& store, 
   options.key = key.value_or(Path());
   const Stopwatch watch;
   PurgeReport report;
+  std::string remark;
+  options.before_removal = [&](const std::vector<std::string>& names) { remark = remark_on_removed_models(names); };
   run(machine, progress, [&] { report = purge_store(store, options, machine.resources()); });
+  warn_of({remark});
   const py::dict out = dict_of(report, keep_order);
   return report.nothing ? out : watch.added_to(out);
 }

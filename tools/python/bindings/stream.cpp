@@ -72,6 +72,7 @@ class Stream {
       words_ = request_words(*writer_);
       session_.emplace(*writer_, std::move(how));
     });
+    warn_of({remark_on_models_left_behind(session_->models_left_behind())});
   }
   ~Stream() {
     const py::gil_scoped_release released;
@@ -81,44 +82,59 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  // Writer and session are for the machine's turn alone, in which another thread may take them away; so are names, which the writer has.
+
   /// Requests of one kind after another: names of kinds, and as many ids u and v.
   py::dict send(const std::vector<std::string>& kinds, const std::vector<std::uint64_t>& u,
                 const std::vector<std::uint64_t>& v) {
-    if (kinds.size() != u.size() || kinds.size() != v.size()) throw UsageError("kinds, u and v must be as long");
-    std::vector<Request> requests;
-    requests.reserve(kinds.size());
-    for (std::size_t i = 0; i < kinds.size(); ++i) requests.push_back({kind_named(kinds[i]), u[i], v[i]});
-    return send(requests);
+    require_as_long(kinds, u, v);
+    return send_made([&] {
+      std::vector<Request> requests;
+      requests.reserve(kinds.size());
+      for (std::size_t i = 0; i < kinds.size(); ++i) requests.push_back({kind_named(kinds[i]), u[i], v[i]});
+      return requests;
+    });
   }
   /// Whether the nodes of the store have names.
   bool named() {
-    static_cast<void>(open());
-    return writer_->names().given();
+    bool given = false;
+    run_whole(*machine_, [&] {
+      static_cast<void>(open());
+      given = writer_->names().given();
+    });
+    return given;
   }
   /// Whether its classes have.
-  [[nodiscard]] bool named_classes() const { return words_.classes->given(); }
+  bool named_classes() {
+    bool given = false;
+    run_whole(*machine_, [&] {
+      static_cast<void>(open());
+      given = words_.classes->given();
+    });
+    return given;
+  }
   /// As send(), with words as users write them.
   py::dict send_names(const std::vector<std::string>& kinds, const std::vector<std::string>& u,
                       const std::vector<std::string>& v) {
-    if (kinds.size() != u.size() || kinds.size() != v.size()) throw UsageError("kinds, u and v must be as long");
-    static_cast<void>(open());
-    const NodeNames& names = writer_->names();
-    std::vector<Request> requests;
-    requests.reserve(kinds.size());
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      // A text is a name, whatever it looks like, but for # and a number.
-      const auto read = [&](const std::string& word) {
-        return word.starts_with('#') ? names.read(word) : NodeWord{names.find(word), true};
-      };
-      const NodeWord one = read(u[i]), other = read(v[i]);
-      requests.push_back({kind_named(kinds[i]), one.id, other.id, {}, {}, one.by_name, other.by_name});
-    }
-    return send(requests);
+    require_as_long(kinds, u, v);
+    return send_made([&] {
+      const NodeNames& names = writer_->names();
+      std::vector<Request> requests;
+      requests.reserve(kinds.size());
+      for (std::size_t i = 0; i < kinds.size(); ++i) {
+        // A text is a name, whatever it looks like, but for # and a number.
+        const auto read = [&](const std::string& word) {
+          return word.starts_with('#') ? names.read(word) : NodeWord{names.find(word), true};
+        };
+        const NodeWord one = read(u[i]), other = read(v[i]);
+        requests.push_back({kind_named(kinds[i]), one.id, other.id, {}, {}, one.by_name, other.by_name});
+      }
+      return requests;
+    });
   }
   /// Requests as lines of a file of requests.
   py::dict send_lines(const std::vector<std::string>& lines) {
-    static_cast<void>(open());
-    return send(requests_of(lines, words_));
+    return send_made([&] { return requests_of(lines, words_); });
   }
   py::dict send_all(const std::string& kind, const py::array_t<std::uint64_t, py::array::c_style>& ids) {
     const RequestKind what = kind_named(kind);
@@ -129,32 +145,32 @@ class Stream {
     const std::uint64_t* const from = ids.data();
     for (std::size_t i = 0; i < requests.size(); ++i)
       requests[i] = pairs ? Request{what, from[2 * i], from[2 * i + 1]} : Request{what, from[i], 0};
-    return send(requests);
+    return send_made([&] { return std::move(requests); });
   }
 
   /// A batch of removals of edges whose time has come by `until`, by now where it is empty; nothing where there is none.
   py::dict send_expired(const std::string& until, std::size_t most) {
     const std::optional<Millis> moment = until.empty() ? present_time() : read_time(until);
     if (!moment) throw UsageError("until must be a moment, as 2027-01-31 or 2027-01-31T12:00:00Z");
-    const std::vector<Request> due = open().expired(*moment, most);
-    return due.empty() ? py::dict() : send(due);
+    return send_made([&] { return open().expired(*moment, most); }, Empty::is_nothing);
   }
 
   py::dict close() {
     CloseReport report;
-    if (session_)
-      run_whole(*machine_, [&] {
-        report = session_->close();
-        session_.reset();
-        writer_.reset();
-      });
+    run_whole(*machine_, [&] {
+      if (!session_) return;
+      report = session_->close();
+      session_.reset();
+      writer_.reset();
+    });
     return py::dict(py::arg("seconds") = report.seconds, py::arg("rows_touched") = report.update.rows_touched);
   }
   /// Leaves what is durable to the next session, as a crash would.
   void abandon() {
-    const py::gil_scoped_release released;
-    session_.reset();
-    writer_.reset();
+    run_whole(*machine_, [&] {
+      session_.reset();
+      writer_.reset();
+    });
   }
   py::dict accuracies() {
     Accuracies found;
@@ -163,18 +179,31 @@ class Stream {
   }
 
  private:
+  enum class Empty { is_batch, is_nothing };
+
+  template <class Ids>
+  static void require_as_long(const std::vector<std::string>& kinds, const Ids& u, const Ids& v) {
+    if (kinds.size() != u.size() || kinds.size() != v.size()) throw UsageError("kinds, u and v must be as long");
+  }
   StreamSession& open() {
     if (!session_) throw UsageError("the stream is closed; open another one");
     return *session_;
   }
-  py::dict send(const std::vector<Request>& requests) {
+  /// Sends what `make` returns, which it does in the machine's turn.
+  template <class Make>
+  py::dict send_made(const Make& make, Empty empty = Empty::is_batch) {
     BatchOutcome outcome;
     std::optional<double> lazy_error;
+    std::uint64_t batch = 0;
     run_whole(*machine_, [&] {
+      static_cast<void>(open());
+      const std::vector<Request> requests = make();
+      if (requests.empty() && empty == Empty::is_nothing) return;
       outcome = open().send(requests);
       lazy_error = open().lazy_error_bound();
+      batch = ++batches_;
     });
-    return dict_of(outcome, ++batches_, lazy_error);
+    return batch == 0 ? py::dict() : dict_of(outcome, batch, lazy_error);
   }
 
   std::shared_ptr<Machine> machine_;

@@ -123,6 +123,16 @@ void run_whole(Machine& machine, const std::function<void()>& work) {
   work();
 }
 
+void warn_of(const std::vector<std::string>& remarks) {
+  constexpr int kCallerOfCaller = 2;
+  for (const std::string& remark : remarks) {
+    if (remark.empty()) continue;
+    const py::module_ errors = py::module_::import("unweave.errors");
+    const py::object text = errors.attr("text_of")(remark);
+    py::module_::import("warnings").attr("warn")(text, errors.attr("RemarkWarning"), kCallerOfCaller);
+  }
+}
+
 void translate_errors() {
   // pybind11 takes a function of this very type.
   py::register_exception_translator([](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param)

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "unweave/unweave.h"
 
@@ -35,6 +37,9 @@ void run(Machine& machine, const py::object& progress, const std::function<void(
 
 /// Runs work that cannot be cancelled and is short, on the calling thread, without Python's lock.
 void run_whole(Machine& machine, const std::function<void()>& work);
+
+/// Warns, as unweave.RemarkWarning, of each text with marks that is not empty. With Python's lock.
+void warn_of(const std::vector<std::string>& remarks);
 
 /// Makes the library's exceptions those of the module unweave.errors.
 void translate_errors();

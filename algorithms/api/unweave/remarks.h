@@ -1,0 +1,29 @@
+// algorithms/api/unweave/remarks.h - what whoever calls should hear before models go, change or stay behind: texts with marks
+// (storage/io/message.h), for programs to print or to warn of.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "unweave/models.h"
+#include "unweave/rows.h"
+#include "unweave/store.h"
+
+namespace unweave {
+inline namespace v0 {
+
+/// In what `next` differs from the store's propagation, and which models stand on the present one and have to be trained again; nothing
+/// where it does not, or where the store has none.
+[[nodiscard]] std::vector<std::string> remarks_on_propagation(const Writer& writer, const PropagationSpec& next);
+/// In what the options of a training differ from those of the model that it replaces; empty where they do not.
+[[nodiscard]] std::string remark_on_model(const ModelFacts& present, const ModelFacts& next);
+/// That a purge takes these models away; empty for none.
+[[nodiscard]] std::string remark_on_removed_models(std::span<const std::string> names);
+/// That these models do not follow a stream, and what lets them; empty for none.
+[[nodiscard]] std::string remark_on_models_left_behind(std::span<const std::string> names);
+/// That a model stands on another propagation than the store's, or else that it has not absorbed all; empty where neither is so.
+[[nodiscard]] std::string remark_on_state(const StoredModel& model, const Reader& reader);
+
+}  // namespace v0
+}  // namespace unweave
