@@ -117,6 +117,8 @@ void open_model(Follower& follower, LiveStore& store, Resources& resources, cons
       require_solver(follower.selected, follower.learner->record());
       store.record();
       follower.is_new = true;
+      // Its first certificate covers no request.
+      if (!options.receipts.empty()) follower.without_receipts = store.sequence();
       return;
     }
   }
@@ -305,9 +307,9 @@ struct StreamSession::Impl {
         step.report.retrained |= follower.missed->retrained;
         step.report.passes += follower.missed->passes;
       }
+      step.without_receipts = std::exchange(follower.without_receipts, 0);
       if (!follower.missed) continue;
       step.seconds_catch_up = follower.seconds_catch_up;
-      step.without_receipts = follower.without_receipts;
       follower.missed.reset();
     }
     outcome.step = outcome.steps.front().report;

@@ -2,6 +2,7 @@
 #include "algorithms/evaluation/solver_trial.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -13,16 +14,48 @@
 #include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/noiseless_learning.h"
+#include "engine/resources/watcher.h"
+#include "engine/resources/work_meter.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kFewestRows = 4;
+constexpr double kMostTrialSeconds = 120;
 
 double seconds_of(const std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+/// Ends work that takes longer than a trial may: what would take hours is told of, and not done. It asks whoever watches as well.
+class TrialLimit final : public WorkMeter {
+ public:
+  explicit TrialLimit(WorkMeter* asked) : asked_(asked) {}
+  void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
+    if (asked_ != nullptr) asked_->start(step, total, unit);
+  }
+  void note(const std::string& text) override {
+    if (asked_ != nullptr) asked_->note(text);
+  }
+  [[nodiscard]] bool is_over() const noexcept { return is_over_; }
+
+ protected:
+  void add(std::uint64_t count) noexcept override {
+    try {
+      if (asked_ != nullptr) asked_->advance(count);
+    } catch (const Cancelled&) {
+      is_cancelled_ = true;
+    }
+    if (seconds_of(start_) > kMostTrialSeconds) is_over_ = true;
+  }
+  [[nodiscard]] bool cancelled() noexcept override { return is_cancelled_ || is_over_; }
+
+ private:
+  WorkMeter* const asked_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::atomic<bool> is_cancelled_ = false, is_over_ = false;
+};
 
 /// `count` of the nodes, evenly spaced.
 std::vector<NodeId> spaced(const std::vector<NodeId>& nodes, std::size_t count) {
@@ -94,14 +127,24 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   SolverTrial trial;
   trial.rows = count;
   Model model;
-  trial.training = cost([&] {
-    Fit fit = solver->fit(set, exact);
-    model = std::move(fit.model);
-    return std::move(fit.report);
-  });
-  for (SolverCost* const batch : {&trial.batch, &trial.later_batch}) {
-    const BatchChange change = remove_some(set, leaving);
-    *batch = cost([&] { return solver->absorb(model, set, change, exact); });
+  TrialLimit limit(WatchedBy::now());
+  const WatchedBy watched(limit);
+  try {
+    trial.training = cost([&] {
+      Fit fit = solver->fit(set, exact);
+      model = std::move(fit.model);
+      return std::move(fit.report);
+    });
+    for (SolverCost* const batch : {&trial.batch, &trial.later_batch}) {
+      const BatchChange change = remove_some(set, leaving);
+      *batch = cost([&] { return solver->absorb(model, set, change, exact); });
+    }
+  } catch (const Cancelled&) {
+    if (!limit.is_over()) throw;
+    throw UsageError("on " + std::to_string(count) + " of " + std::to_string(nodes.size()) +
+                     " rows a training and two batches of " + std::string(name) + " take more than " +
+                     std::to_string(static_cast<int>(kMostTrialSeconds)) + " seconds; ask for fewer passes with " +
+                     option("set") + ", or try them by training");
   }
   return trial;
 }

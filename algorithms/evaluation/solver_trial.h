@@ -28,7 +28,7 @@ struct SolverTrial {
 };
 
 /// Trains on up to `most_rows` of the present training rows, evenly spaced, and removes twice the share of them that `removed` rows
-/// are of all, one at least. Nothing is written. Throws DataError where there are fewer than four training rows, UsageError as the
+/// are of all, one at least. Nothing is written. Work that tells how far it has come ends after two minutes, by a UsageError that says so. Throws DataError where there are fewer than four training rows, UsageError as the
 /// solver does, ResourceError; Cancelled.
 [[nodiscard]] SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
                                      const SolverOptions& options, const std::vector<double>& weights,

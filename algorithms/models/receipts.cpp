@@ -64,21 +64,48 @@ ReceiptFile::ReceiptFile(const std::filesystem::path& named) {
   const std::filesystem::path path = resolved(named);
   const bool fresh = !has_entry(path);
   file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
-  if (!fresh) {
-    const LogEnd end = read_lines(path, [&](std::string_view line, std::uint64_t number) {
-      const Json json = parse_json_or_discard<Json>(line);
-      if (!json.is_object() || !is_format(json.value("format", Json())) || !json.value("digest", Json()).is_string())
-        throw InputError(path, "line " + std::to_string(number), "this is no receipt", "name another file");
-      const auto digest = json.value("digest", std::string());
-      count_ = digest == last_ ? count_ + 1 : 1;
-      last_ = digest;
-    });
-    end_ = end.bytes;
-    // Behind receipts a line without its end is one too.
-    if (end.bytes == 0 && end.tail > 0 && !is_begun_receipt(file_, end.tail))
-      throw InputError(path, "byte 0", "this is no receipt", "name another file");
-  }
+  if (!fresh) find_end(path);
   if (fresh) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
+}
+
+/// Reads the first receipt, and from the end those of the last certificate alone: files grow for years, and are opened often.
+void ReceiptFile::find_end(const std::filesystem::path& path) {
+  constexpr std::uint64_t kFirstWindow = std::uint64_t{256} << 10, kGrowth = 4;
+  const std::uint64_t size = file_.size();
+  const auto digest_of = [&](std::string_view line, std::uint64_t at) {
+    const Json json = parse_json_or_discard<Json>(line);
+    if (!json.is_object() || !is_format(json.value("format", Json())) || !json.value("digest", Json()).is_string())
+      throw InputError(path, "byte " + std::to_string(at), "this is no receipt", "name another file");
+    return json.value("digest", std::string());
+  };
+  if (size > kFirstWindow)
+    read_lines_from(file_, 0, [&](std::string_view line, std::uint64_t at) {
+      static_cast<void>(digest_of(line, at));
+      return false;
+    });
+  for (std::uint64_t window = kFirstWindow;; window *= kGrowth) {
+    const std::uint64_t from = size > window ? size - window : 0;
+    bool is_rest = from > 0, has_other = false, is_torn = false;
+    last_.clear();
+    count_ = end_ = 0;
+    read_lines_from(file_, from, [&](std::string_view line, std::uint64_t at) {
+      // A crash may leave zeros in the place of sectors of the last line.
+      if (std::exchange(is_torn, line.find('\0') != std::string_view::npos))
+        throw InputError(path, "byte " + std::to_string(at), "the line before it is no receipt", "name another file");
+      if (!is_torn && !std::exchange(is_rest, false)) {
+        const std::string digest = digest_of(line, at);
+        has_other |= !last_.empty() && digest != last_;
+        count_ = digest == last_ ? count_ + 1 : 1;
+        last_ = digest;
+      }
+      if (!is_torn) end_ = at + line.size() + 1;
+      return true;
+    });
+    if (from == 0 || has_other) break;
+  }
+  // Behind receipts a line without its end is one too.
+  if (end_ == 0 && size > 0 && !is_begun_receipt(file_, size))
+    throw InputError(path, "byte 0", "this is no receipt", "name another file");
 }
 
 void ReceiptFile::add(const ModelRecord& record) {

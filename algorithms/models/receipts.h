@@ -35,6 +35,8 @@ class ReceiptFile {
   void add(const ModelRecord& record);
 
  private:
+  void find_end(const std::filesystem::path& path);
+
   File file_;
   std::uint64_t end_ = 0;
   std::string last_;         // digest of the certificate of the last receipt

@@ -12,6 +12,7 @@ namespace unweave {
 
 ClassWords::ClassWords(const std::vector<std::string>& names)
     : names_(names), have_numbers_(std::any_of(names.begin(), names.end(), is_number_name)) {
+  for (const std::string& name : names) letters_ += name.size();
   for (std::size_t c = 0; c < names.size(); ++c) number_of_.emplace(names[c], static_cast<std::int32_t>(c));
 }
 
@@ -28,6 +29,8 @@ std::optional<std::string> ClassWords::request_value(std::string_view word) cons
 }
 
 std::string ClassWords::nearest(std::string_view word) const {
+  constexpr std::size_t kMostLetters = std::size_t{1} << 14;  // not even looked at once for each of many wrong words
+  if (letters_ > kMostLetters) return {};
   const std::vector<std::string_view> names(names_.begin(), names_.end());
   return did_you_mean(word, names);
 }

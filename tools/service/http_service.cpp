@@ -1,10 +1,12 @@
 // tools/service/http_service.cpp - the calls of the service: which are admitted, and what each does.
 #include "tools/service/http_service.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <span>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "storage/input/line_reader.h"
 #include "storage/input/quoted_word.h"
 #include "storage/io/entry.h"
+#include "storage/io/hex.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
 #include "tools/cli/message_style.h"
@@ -40,18 +43,17 @@ using Json = AnswerJson;
 constexpr std::uint64_t kMostCallMemory = std::uint64_t{256} << 20;  // for all calls together
 constexpr std::size_t kMostLines = 100'000;                          // a call may have
 constexpr std::size_t kMostPredicted = 10'000;                       // nodes of a call
-constexpr std::size_t kPredictedAtOnce = 64;                         // between two looks at whether the service ends
+constexpr std::size_t kLinesAtOnce = 256, kPredictedAtOnce = 64;     // between two looks at whether the service ends
 constexpr std::size_t kShownText = 200, kKeptText = 4096;  // bytes of a line that is no request: answered, kept
 constexpr std::uint64_t kFormBytes = std::uint64_t{4} << 10;
 
-/// An id for a request to which its sender gave none: 128 random bits.
+/// An id for a request to which its sender gave none: 128 random bits of the system's, which some processors give by themselves a
+/// hundred times as slowly.
 std::string drawn_id() {
-  thread_local std::random_device device;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id = "u-";
-  for (int word = 0; word < 4; ++word)
-    for (std::uint32_t bits = device(), i = 0; i < 8; ++i, bits >>= 4) id += kDigits[bits & 15];
-  return id;
+  std::array<unsigned char, 16> bytes{};
+  if (::getentropy(bytes.data(), bytes.size()) != 0)
+    throw ResourceError("the system has no random numbers for the id of a request; send it with an id");
+  return "u-" + to_hex(std::as_bytes(std::span(bytes)));
 }
 
 /// The options of a purge: a JSON object with none of its members or some; an empty body has none. False for another form.
@@ -254,6 +256,7 @@ struct HttpService::Impl {
   /// Reads one line, and sets aside what it takes until the call is answered.
   void take_line(std::string_view line, CallMemory& memory, TakenLines& taken) const {
     if (++taken.count > kMostLines) throw TooManyLines();
+    if (taken.count % kLinesAtOnce == 0 && transport.ends()) throw BusyError("the service ends");
     if (taken.requests.size() == taken.requests.capacity()) {
       const std::size_t more = std::max<std::size_t>(4, 2 * taken.requests.size());
       memory.add(more * sizeof(Request));
@@ -380,7 +383,9 @@ struct HttpService::Impl {
     }
     Answer answer;
     answer.body = lookup.receipt(name, id, lookup.find(id), call.memory);
-    if (answer.body.empty()) return error_of("no receipt has this id yet", kNotFound);
+    if (answer.body.empty())
+      return error_of("no receipt has this id: its request waits for the model, or was forgotten without one",
+                      kNotFound);
     answer.body += '\n';
     return answer;
   }

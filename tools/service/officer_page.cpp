@@ -87,13 +87,16 @@ std::string health_section(const OfficerPage& page) {
   HtmlTable table("Models of the store",
                   {{"model", kText}, {"solver", kText}, {"state", kText}, {"requests absorbed"}});
   for (const PageModel& model : page.models)
-    table.add_row({escaped(model.name), escaped(model.solver),
-                   !model.damage.empty()  ? "<span class=\"bad\">damaged:</span> " + escaped(command_text(model.damage))
-                   : !model.stuck.empty() ? "<span class=\"bad\">has not forgotten the last batches:</span> " +
-                                                escaped(command_text(model.stuck))
-                   : model.follows ? "<span class=\"good\">forgets with every batch</span>"
-                                   : "<span class=\"bad\">does not follow the service</span>",
-                   model.damage.empty() ? count_cell(model.sequence) : std::string()});
+    table.add_row(
+        {escaped(model.name), escaped(model.solver),
+         !model.damage.empty()  ? "<span class=\"bad\">damaged:</span> " + escaped(command_text(model.damage))
+         : model.solver.empty() ? "<span class=\"bad\">removed by a purge, and the rows have no other:</span> " +
+                                      escaped(command_text(model.stuck))
+         : !model.stuck.empty()
+             ? "<span class=\"bad\">has not forgotten the last batches:</span> " + escaped(command_text(model.stuck))
+         : model.follows ? "<span class=\"good\">forgets with every batch</span>"
+                         : "<span class=\"bad\">does not follow the service</span>",
+         model.damage.empty() ? count_cell(model.sequence) : std::string()});
   const char* const none =
       page.counts.purging ? "The store is being purged, and its models with it." : "The store has no model.";
   html += table.empty() ? paragraph(none) : table.html();
