@@ -89,16 +89,19 @@ Differences differences(const ModelFacts& before, const ModelFacts& after) {
 
 }  // namespace
 
-std::vector<std::string> remarks_on_propagation(const Writer& writer, const PropagationSpec& next) {
+std::string remark_on_propagation(const Writer& writer, const PropagationSpec& next) {
   const std::optional<PropagationSpec>& present = writer.manifest().propagation;
   if (!present) return {};
   const Differences found = differences(*present, next);
-  if (found.empty()) return {};
-  std::vector<std::string> remarks{"replaces the propagation of " + writer.path().string() + ": " + found.text()};
-  if (const std::vector<std::string> lost = writer.models_lost_by(next); !lost.empty())
-    remarks.push_back("these models stand on the propagation that is replaced and must be trained again: " +
-                      joined(lost));
-  return remarks;
+  return found.empty() ? "" : "replaces the propagation of " + writer.path().string() + ": " + found.text();
+}
+
+std::string remark_on_lost_models(const Writer& writer, const PropagationSpec& next) {
+  const std::optional<PropagationSpec>& present = writer.manifest().propagation;
+  if (!present || differences(*present, next).empty()) return {};
+  const std::vector<std::string> lost = writer.models_lost_by(next);
+  if (lost.empty()) return {};
+  return "these models stand on the propagation that is replaced and must be trained again: " + joined(lost);
 }
 
 std::string remark_on_model(const ModelFacts& present, const ModelFacts& next) {
@@ -123,10 +126,9 @@ std::string remark_on_state(const StoredModel& model, const Reader& reader) {
     return *mismatch;  // a stream could not bring it up to date
   const std::uint64_t absorbed = model.facts().sequence;
   if (absorbed == reader.acknowledged()) return {};
-  const std::string store = shell_word(reader.path().string());
   return "the model " + model.name() + " is outdated: it has absorbed " + std::to_string(absorbed) + " of " +
          std::to_string(reader.acknowledged()) + " requests; " +
-         operation("stream " + store + ' ' + option("requests", "/dev/null") + ' ' + selecting(model.name())) +
+         operation("stream " + shell_word(reader.path().string()) + ' ' + option("requests", "/dev/null") + ' ' + selecting(model.name())) +
          " brings it up to date, so does " + operation("train");
 }
 

@@ -194,8 +194,11 @@ std::string options_given(const Json& line, const SolverEntry& solver) {
   }
   if (solver.tau && how("tau") == "given") add("tau", text_of_json(value_of("tau")));
   if (solver.noisy) {
-    add("epsilon", text_of_json(line.at("epsilon")));
-    add("delta", text_of_json(line.contains("delta_target") ? line.at("delta_target") : line.at("delta").at("target")));
+    const SolverOptions standard;
+    const Json& epsilon = line.at("epsilon");
+    const Json& delta = line.contains("delta_target") ? line.at("delta_target") : line.at("delta").at("target");
+    if (epsilon != Json(standard.epsilon)) add("epsilon", text_of_json(epsilon));
+    if (delta != Json(standard.delta)) add("delta", text_of_json(delta));
     if (solver.alpha && how("alpha") == "given") add("alpha", text_of_json(value_of("alpha")));
   }
   if (how("bound") == "given") add("bound", value_of("bound").get<std::string>());

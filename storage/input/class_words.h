@@ -31,7 +31,7 @@ class ClassWords {
  private:
   std::vector<std::string> names_;
   std::map<std::string, std::int32_t, std::less<>> number_of_;
-  std::size_t letters_ = 0;    ///< of all names
+  std::size_t letters_ = 0;    ///< those of all names
   bool have_numbers_ = false;  ///< a class has a number as its name
 };
 

@@ -179,7 +179,8 @@ void run_propagate(CommandLine& line) {
   Writer writer(line.positional(0), resources);
   Ranks::world().barrier();
   const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
-  for (const std::string& remark : remarks_on_propagation(writer, spec)) note_remark(line, remark);
+  note_remark(line, remark_on_propagation(writer, spec));
+  note_remark(line, remark_on_lost_models(writer, spec));
   PropagateReport report;
   {
     SumMeter meter(line, limit ? limit->limit_per_second : 0);

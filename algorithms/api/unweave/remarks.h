@@ -13,9 +13,10 @@
 namespace unweave {
 inline namespace v0 {
 
-/// In what `next` differs from the store's propagation, and which models stand on the present one and have to be trained again; nothing
-/// where it does not, or where the store has none.
-[[nodiscard]] std::vector<std::string> remarks_on_propagation(const Writer& writer, const PropagationSpec& next);
+/// In what `next` differs from the store's propagation; empty where it does not, or where the store has none.
+[[nodiscard]] std::string remark_on_propagation(const Writer& writer, const PropagationSpec& next);
+/// Which models stand on the present propagation and have to be trained again after that; empty for none.
+[[nodiscard]] std::string remark_on_lost_models(const Writer& writer, const PropagationSpec& next);
 /// In what the options of a training differ from those of the model that it replaces; empty where they do not.
 [[nodiscard]] std::string remark_on_model(const ModelFacts& present, const ModelFacts& next);
 /// That a purge takes these models away; empty for none.

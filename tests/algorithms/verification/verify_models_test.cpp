@@ -168,7 +168,7 @@ TEST_SUITE("unit") {
       write_file(world.model("newton"), bad);
       const VerifyReport report = world.verify();
       check_one(report, true, world.model("newton").string());
-      CHECK(text_of(report).find("`train " + world.store.string() + " solver=newton`") != std::string::npos);
+      CHECK(text_of(report).find("`train " + world.store.string() + " solver=newton") != std::string::npos);
       CHECK(report.models == 1);
     }
     for (const std::size_t size : {std::size_t{0}, std::size_t{20}, good.size() / 2, good.size() - 1}) {

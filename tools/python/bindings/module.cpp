@@ -100,13 +100,13 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
   const PropagateHow how = propagate_how(options);
   PropagateReport report;
   std::uint64_t nodes = 0;
-  const std::vector<std::string> remarks = remarks_on_propagation(*writer, spec);
+  const std::string remark = remark_on_lost_models(*writer, spec);
   run(machine, progress, [&] {
     report = writer->propagate(spec, {}, how);
     nodes = writer->nodes();
     writer.reset();
   });
-  warn_of(remarks);
+  warn_of({remark});
   return watch.added_to(dict_of(report, nodes));
 }
 

@@ -187,14 +187,14 @@ TrainOptions train_options(const py::dict& options) {
   }
   if (const auto activation = taken<std::string>(options, "activation"))
     solver.activation = parse_activation(*activation);
-  std::vector<std::string_view> given;
-  for (const std::string_view asked : {"hidden", "activation", "epsilon", "delta", "tau", "alpha"})
-    if (options.contains(asked.data()) && !options[asked.data()].is_none()) given.push_back(asked);
-  require_read_options(out.solver, solver, given);
   solver.epsilon = taken_or(options, "epsilon", solver.epsilon);
   solver.delta = taken_or(options, "delta", solver.delta);
   solver.tau = taken_or(options, "tau", solver.tau);
   solver.alpha = taken_or(options, "alpha", solver.alpha);
+  std::vector<std::string_view> given;
+  for (const std::string_view asked : {"hidden", "activation", "epsilon", "delta", "tau", "alpha"})
+    if (options.contains(asked.data()) && !options[asked.data()].is_none()) given.push_back(asked);
+  require_read_options(out.solver, solver, given);
   if (const auto bound = taken<std::string>(options, "bound")) solver.bound = parse_bound(*bound);
   for (const auto& [name, value] : taken_or(options, "parameters", std::map<std::string, double>()))
     solver.parameters[name] = value;

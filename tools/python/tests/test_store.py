@@ -1,4 +1,5 @@
 # tools/python/tests/test_store.py - a store from import to purge, against dense references and the command line.
+import contextlib
 import datetime
 import json
 import os
@@ -82,8 +83,62 @@ def test_nodes_without_a_row_are_told(sample, tmp_path):
         assert np.array_equal(store.embeddings(store.embedded(), out=tmp_path / "Z.npy"), whole[:350])
         assert len(store.predict(store.embedded())) == 350 and sum(len(ids) for ids, _ in store.batches()) == 350
         assert store.evaluate()[0].metrics.train.rows == 250  # a node with a label has a row
+    with pytest.warns(unweave.RemarkWarning, match="must be trained again: exact"):
         store.propagate(hops=2, rows="all")
-        assert len(store.embeddings()) == 400
+    assert len(store.embeddings()) == 400
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"hidden": [3]}, "hidden is for head='mlp'"), ({"activation": "smelu"}, "activation is for head='mlp'"), ({"epsilon": 0.5}, "exact draws no noise"),
+    ({"delta": 0.1}, "exact draws no noise"), ({"tau": 1e-3}, "exact has no use for tau"), ({"alpha": 2.0}, "exact has no use for alpha"),
+    ({"solver": "newton", "alpha": 2.0}, "newton has no use for alpha")])
+def test_options_that_say_nothing_to_a_solver_are_refused(store, options, message):
+    with pytest.raises(unweave.UsageError, match=message):
+        store.train(**options)
+
+
+def test_what_takes_models_away_or_leaves_them_behind_is_warned_of(store):
+    store.train("exact", head="softmax")
+    store.train("newton")
+    with pytest.warns(unweave.RemarkWarning, match="replaces the model exact: head softmax -> logistic"):
+        store.train("exact")
+    with pytest.warns(unweave.RemarkWarning, match="do not follow the stream.*: exact, newton"), store.stream() as stream:
+        stream.send(["node 3"])
+    with pytest.warns(unweave.RemarkWarning, match="the model newton is outdated: it has absorbed 0 of 1 requests"):
+        store.predict(name="newton")
+    with pytest.warns(unweave.RemarkWarning, match="removes these models.*: newton"):
+        store.purge()
+
+
+def test_a_stream_that_is_left_while_others_send_ends_between_their_batches(store, tmp_path):
+    """A thread in send() met descriptors that were closed under it, and wrote into files that were opened since."""
+    lines = [f"edge {node} {node + 1}" for node in range(300)]
+    for trial in range(20):
+        outcomes = []
+
+        def send(stream=None, outcomes=outcomes):
+            try:
+                while True:
+                    outcomes.append(stream.send(lines))
+            except unweave.UsageError as error:
+                outcomes.append(str(error))
+
+        threads = []
+        with contextlib.suppress(ZeroDivisionError), store.stream() as stream:
+            threads = [threading.Thread(target=send, args=(stream,)) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.001 * trial)
+            raise ZeroDivisionError
+        files = [tmp_path / f"own{number}" for number in range(20)]
+        with contextlib.ExitStack() as opened:
+            for file in files:
+                opened.enter_context(file.open("wb")).write(b"precious")
+            for thread in threads:
+                thread.join()
+        assert all(file.read_bytes() == b"precious" for file in files)
+        assert outcomes.count("the stream is closed; open another one") == 2
+    assert store.verify().ok
 
 
 def test_edges_and_labels_come_back(store, sample, tmp_path):

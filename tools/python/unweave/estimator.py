@@ -27,7 +27,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
         model = ForgettingClassifier(hops=2).fit(X, y, graph=edge_index, train=train_mask)
         model.predict(nodes)
-        model.forget(nodes=[12], edges=[(4, 7)])     # the weights are those of training anew without them
+        model.forget(nodes=[12], edges=[(4, 7)])     # the weights are those of training anew without them, with the same lambda
 
     It is a classifier of scikit-learn, where that is installed: ``clone``, ``Pipeline``, ``GridSearchCV``, ``pickle``. What X is depends on
     what it is given:
@@ -40,7 +40,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
     ``hops``, ``weights``, ``scheme``: as :meth:`unweave.Store.propagate` has them, ``weights`` also "auto" as :meth:`unweave.Store.train`
     has it; without a graph of no use. ``solver``, ``head``, ``lambda_``,
-    ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them. ``graph``, ``max_weight``, ``ignore_weights``: as
+    ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them; the default of ``lambda_`` is 0.1 / N of the fit, and stays when something is
+    forgotten. ``scale``: as :func:`unweave.import_store` has it: rows above norm 1 are divided by their norm, with a warning, or all by a public
+    number that you give. ``coef_`` is that of the rows as they were scaled. ``graph``, ``max_weight``, ``ignore_weights``: as
     :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
     the nodes, as it has them; a search parts what its own ``fit`` gets by samples, so that they are given here for it. ``store``: a new folder
     for the store, which stays; by default a temporary one, which goes with the estimator. ``memory``, ``threads``: as
@@ -56,7 +58,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     def __init__(self, *, hops: int = 2, weights: Sequence[float] | str | None = None, scheme: str | None = None, solver: str = "exact",
                  head: str | None = None, lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
                  graph: Any = None, features: Any = None, store: Any = None, memory: int | str | None = None, threads: int = 0,
-                 max_weight: int | None = None, ignore_weights: bool = False, ids: Any = None, ids_are: str | None = None) -> None:
+                 max_weight: int | None = None, ignore_weights: bool = False, ids: Any = None, ids_are: str | None = None,
+                 scale: float | str = "rows") -> None:
+        self.scale = scale
         self.hops = hops
         self.weights = weights
         self.scheme = scheme
@@ -143,7 +147,12 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         path = pathlib.Path(self.store) if folder is None else pathlib.Path(folder.name) / "store"
         store = import_store(path, graph, rows, labels, train=train, valid=valid, test=test, ids=ids, ids_are=ids_are,
                              classes=names or len(self.classes_), memory=self.memory, threads=self.threads, progress=False,
-                             max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header)
+                             max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header,
+                             scale=self.scale)
+        if scaled := store.imported.rows_scaled:
+            warnings.warn(f"X: {scaled} of {len(rows) if not arrays.is_path(rows) else 'the'} rows are longer than 1 and were divided by their norm, so that they keep their direction "
+                          "alone; where lengths matter, standardise the columns and give scale=B, a number above the longest row that is not computed from "
+                          "rows that may be forgotten", RemarkWarning, stacklevel=2)
         hops, weights, scheme = (self.hops, self.weights, self.scheme) if graph is not None else (0, None, None)
         chosen = weights if isinstance(weights, str) else None  # "auto": from the levels, once they are there
         store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
@@ -225,6 +234,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             rows = checked_rows(self, X, reset=False)
             if self._places == "rows":
                 return self._of_rows(rows, what)
+            if self._rows is None:
+                raise UsageError("X: rows of the fit are not those of the store any more, since something was forgotten; give the nodes, their numbers, names "
+                                 "or a mask", ["X"])
             if self._rows != _digest(rows):
                 raise UsageError("X: rows that are not all rows of the fit, in their order, have no place in the graph; give the nodes, their numbers, names or a "
                                  "mask, or make the estimator with graph and features, and X a column of nodes", ["X", "graph", "features"])
@@ -307,7 +319,11 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             outcome = stream.send(requests)
         if gone is not None:
             self.forgotten_ = np.union1d(self.forgotten_, np.asarray(gone))
-        self._rows = None  # the rows of the fit are not those of the store any more
+        if gone is not None or without is not None:
+            self._rows = None  # the rows of the fit are not those of the store any more
+        if outcome.rejected:
+            warnings.warn(f"{outcome.rejected} of {outcome.requests} things to forget were not there and changed nothing; the record that is returned has "
+                          "their statuses", RemarkWarning, stacklevel=2)
         self._has_forgotten = True
         if purge:
             store.purge()
