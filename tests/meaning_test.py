@@ -470,7 +470,7 @@ def part_tables(session):
     session.command("stream", store, "--requests", text("r", "set-label 0 #0\n"))
     session.command("export", store, "--labels", "labels.npy")
     check(np.load(folder / "labels.npy").tolist() == [0, 0, 1])
-    for table in ("paper_id,x1\n0,0.1\n1,0.3\n2,0.5\n", "1 0.1\n2 0.3\n3 0.5\n"):
+    for table in ("paper,x1\n0,0.1\n1,0.3\n2,0.5\n", "1 0.1\n2 0.3\n3 0.5\n"):
         message = refused("counts the lines", *three, "--features", text("c.t", table))
         check("c.t[1:]" in message and "c.t[0:]" in message, message)
         session.imported(*three, "--features", "c.t[1:]")
@@ -534,6 +534,26 @@ def part_columns(session):
             words = ["--labels", table + "[1]"] if what == "--labels" else ["--labels", text("y", "1\n0\n1\n0\n0\n"), "--split", f"train={table}[1]"]
             refused("not those of the lines", *five, *words)
     session.imported(*five, "--features", text("x.csv", "id,a\n0,0.5\n1,0.1\n2,0.2\n3,0.1\n4,0.3\n") + "[1:]")
+    # A column that is called as labels are; x and y are coordinates.
+    for header, kept in (("a,label", "x.csv[a]"), ("split,a", "x.csv[1:]"), ("y,a", "x.csv[1:]"), ("a,Target", "x.csv[a]")):
+        table = text("x.csv", header + "\n" + "0.5,0.1\n" * 5)
+        message = refused("may have labels or a split", *five, "--features", table)
+        check(kept in message and "x.csv[0:]" in message, message)
+        session.imported(*five, "--features", kept)
+    session.imported(*five, "--features", text("x.csv", "x,y\n" + "0.5,0.1\n" * 5))
+    # Values that begin with the mark of a remark are values of the column.
+    names = ["--ids", text("tags.txt", "war\njoy\n")]
+    for lines in ('0,"#love",war', "0,#love,war"):
+        refused("no node has the name '#love'", "--edges", text("k.csv", f"id,src,dst\n{lines}\n1,war,joy\n") + "[src,dst]", *names)
+    refused("is not a node id", "--edges", text("k.csv", "id,src,dst\n0,#5,1\n1,1,2\n") + "[src,dst]")
+    refused("named twice", "--edges", "k.csv[src,src]")
+    # The first line of a file of names that no edge speaks of, and ids of another system.
+    done = session.imported("--edges", text("k.csv", "source,target\nann,bob\nbob,cyd\n"), "--ids", text("h.csv", "email\nann\nbob\ncyd\n"))[1]
+    check("'email', the first line; where that is the name of the column, import with --header ids=yes" in done.stderr, done.stderr)
+    done = session.imported("--edges", "k.csv", "--ids", "h.csv", "--header", "ids=yes")[1]
+    check("no edge speaks of" not in done.stderr, done.stderr)
+    done = session.imported("--edges", text("big.txt", "10000001 10000002\n5 6\n"))[1]
+    check("10000003 nodes, of which 4 at most have an edge" in done.stderr and "--ids FILE" in done.stderr, done.stderr)
     # Arrays as texts.
     moved = np.c_[[4, 3, 2, 1, 0], np.arange(5) / 10]
     np.save(folder / "x.npy", moved)

@@ -199,6 +199,13 @@ void add_store(Diagnoses& findings, const std::filesystem::path& store, const St
   findings.back().of_data = info.pending_purge;
   findings.push_back({"requests", std::to_string(info.acknowledged) + " acknowledged, " +
                                       std::to_string(info.pending_requests) + " of them after the last checkpoint"});
+  const bool is_overdue = info.next_expiry && *info.next_expiry <= present_time();
+  if (info.next_expiry)
+    findings.push_back(
+        judged("expiry", (is_overdue ? "overdue since " : "the next one at ") + time_text(*info.next_expiry),
+               !is_overdue, Verdict::note,
+               "remove what has expired: " + operation("stream " + shell_word(store.string()) + ' ' +
+                                                       option("requests", "/dev/null") + ' ' + option("expired"))));
   findings.push_back(
       judged("stale-rows", std::to_string(info.stale_rows), info.stale_rows == 0, Verdict::note,
              "a lazy stream left them; publish them: " +

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "algorithms/api/internals.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/models/model_name.h"
 #include "storage/formats/feature_layout.h"
 #include "storage/formats/kept_form.h"
@@ -90,6 +92,7 @@ Differences differences(const ModelFacts& before, const ModelFacts& after) {
 }  // namespace
 
 std::string remark_on_propagation(const Writer& writer, const PropagationSpec& next) {
+  check_propagation_spec(Internals::state(writer).store(), next);  // what is refused replaces nothing
   const std::optional<PropagationSpec>& present = writer.manifest().propagation;
   if (!present) return {};
   const Differences found = differences(*present, next);
@@ -128,7 +131,8 @@ std::string remark_on_state(const StoredModel& model, const Reader& reader) {
   if (absorbed == reader.acknowledged()) return {};
   return "the model " + model.name() + " is outdated: it has absorbed " + std::to_string(absorbed) + " of " +
          std::to_string(reader.acknowledged()) + " requests; " +
-         operation("stream " + shell_word(reader.path().string()) + ' ' + option("requests", "/dev/null") + ' ' + selecting(model.name())) +
+         operation("stream " + shell_word(reader.path().string()) + ' ' + option("requests", "/dev/null") + ' ' +
+                   selecting(model.name())) +
          " brings it up to date, so does " + operation("train");
 }
 

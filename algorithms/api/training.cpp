@@ -9,6 +9,7 @@
 #include "algorithms/evaluation/level_choice.h"
 #include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/numerics/blas.h"
@@ -109,6 +110,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
                         const StartFrom& start, Ranks* ranks) {
   LiveStore& store = writer.store();
   TrainedModel trained;
+  require_log_of(store.path(), task.name, task.solver);  // before anything is chosen, or told of
   complete(task, store, writer.resources, how, ranks, trained);
   if (how.before_replacement) {
     if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))

@@ -31,21 +31,20 @@ SigningKey::~SigningKey() {
 }
 
 SigningKey SigningKey::read(const std::filesystem::path& file) {
-  return from_text(read_user_text(file, kKeyFileLimit), file);
+  return from_text(read_user_text(file, kKeyFileLimit), file, "`openssl rand -hex 32` makes one");
 }
 
 SigningKey SigningKey::stored_in(const std::filesystem::path& store) {
   const std::filesystem::path file = signing_key_file(store);
-  return from_text(read_text_file(file, kKeyFileLimit), file);
+  return from_text(read_text_file(file, kKeyFileLimit), file,
+                   "restore it from a copy: another key does not go on the certificates that it has signed");
 }
 
-SigningKey SigningKey::from_text(std::string text, const std::filesystem::path& file) {
+SigningKey SigningKey::from_text(std::string text, const std::filesystem::path& file, const char* remedy) {
   const std::string_view digits = std::string_view(text).substr(0, text.find_last_not_of(" \r\n") + 1);
   std::optional<Hash> seed = hash_from_hex(digits);
   wipe(text.data(), text.size());
-  if (!seed)
-    throw InputError(file, "byte 0", "this is no signing key of 64 hexadecimal digits",
-                     "`openssl rand -hex 32` makes one");
+  if (!seed) throw InputError(file, "byte 0", "this is no signing key of 64 hexadecimal digits", remedy);
   SigningKey key(*seed);
   wipe(seed->data(), seed->size());
   return key;

@@ -37,7 +37,7 @@ class SigningKey {
 
  private:
   explicit SigningKey(const Hash& seed);
-  static SigningKey from_text(std::string text, const std::filesystem::path& file);
+  static SigningKey from_text(std::string text, const std::filesystem::path& file, const char* remedy);
   std::array<unsigned char, 32> public_{};
   std::array<unsigned char, 64> secret_{};
 };

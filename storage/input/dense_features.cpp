@@ -105,7 +105,7 @@ class TextFeatures final : public FeatureReader {
       if (fields.at_end() || fields.first() == '#') continue;
       if (lines.skips_header(line)) {
         named = Fields(line).count();
-        if (!are_chosen) require_no_ids(line, lines);
+        if (!are_chosen) require_features(line, lines);
         continue;
       }
       while (!fields.at_end()) {
@@ -147,23 +147,29 @@ class TextFeatures final : public FeatureReader {
     return row;
   }
 
-  /// A column that is called as ids are would be a feature, and its lines be taken in their order.
-  static void require_no_ids(std::string_view header, const LineReader& lines) {
-    std::string found, others;
-    std::size_t place = 0;
-    for (Fields fields(header); !fields.at_end(); ++place) {
-      const std::string word(fields.take());
-      if (found.empty() && is_header_of_names(word))
-        found = word;
-      else
-        others += (others.empty() ? "" : ",") + word;
-      if (place == 0 && !found.empty()) break;
-    }
-    if (found.empty()) return;
+  /// A column that is called as ids are would be a feature, and its lines be taken in their order; one of labels would tell the model what
+  /// it is to find out.
+  static void require_features(std::string_view header, const LineReader& lines) {
+    std::vector<std::string> words;
+    for (Fields fields(header); !fields.at_end();) words.emplace_back(fields.take());
+    const auto ids = std::find_if(words.begin(), words.end(), is_header_of_names);
+    const bool has_x =
+        std::any_of(words.begin(), words.end(), [](const std::string& w) { return w == "x" || w == "X"; });
+    const auto found =
+        ids != words.end() ? ids : std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+          return is_header_of_labels(word) && !(has_x && (word == "y" || word == "Y"));  // which are coordinates
+        });
+    if (found == words.end()) return;
+    std::string others;
+    for (auto word = words.begin(); word != words.end(); ++word)
+      if (word != found) others += (others.empty() ? "" : ",") + *word;
     const std::string file = lines.name().string();
-    throw InputError(lines.name(), lines.place(), "the column " + found + " may have the ids of nodes, or be a feature",
-                     place == 0 ? remedy_for_ids(lines.name())
-                                : "leave it out by '" + file + "[" + others + "]', or take it by " + file + "[0:]");
+    throw InputError(lines.name(), lines.place(),
+                     "the column " + *found + " may have " +
+                         (ids != words.end() ? "the ids of nodes" : "labels or a split") + ", or be a feature",
+                     found == words.begin()
+                         ? remedy_for_ids(lines.name())
+                         : "leave it out by '" + file + "[" + others + "]', or take it by " + file + "[0:]");
   }
 
   bool next(FeatureBatch& batch, std::size_t max_values) override {

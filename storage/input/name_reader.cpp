@@ -160,6 +160,16 @@ bool is_header_of_names(std::string_view word) {
   constexpr std::array<std::string_view, 14> kWords{"id",    "ids",    "name",     "names",  "node",
                                                     "nodes", "nodeid", "nodename", "userid", "username",
                                                     "uid",   "nid",    "index",    "idx"};
+  constexpr std::array<std::string_view, 5> kEnds{"_id", "-id", "_ID", "Id", " id"};
+  const std::string plain = plain_name(word);
+  return std::find(kWords.begin(), kWords.end(), plain) != kWords.end() ||
+         std::any_of(kEnds.begin(), kEnds.end(), [&](std::string_view end) { return word.ends_with(end); });
+}
+
+bool is_header_of_labels(std::string_view word) {
+  constexpr std::array<std::string_view, 15> kWords{"y",         "label",   "labels",   "target",   "targets",
+                                                    "class",     "classes", "split",    "splits",   "trainmask",
+                                                    "validmask", "valmask", "testmask", "category", "train"};
   const std::string plain = plain_name(word);
   return std::find(kWords.begin(), kWords.end(), plain) != kWords.end();
 }

@@ -26,6 +26,8 @@ class NameReader {
 
 /// Whether a file of names may begin with it as the name of its column: "id", "Name", "node_id".
 [[nodiscard]] bool is_header_of_names(std::string_view word);
+/// Whether a column of labels or of a split is called so.
+[[nodiscard]] bool is_header_of_labels(std::string_view word);
 
 /// Opens names: text, one a line, an empty line for a node without one; `.npy` of integers, whose decimal digits are the names,
 /// or of byte strings (S).

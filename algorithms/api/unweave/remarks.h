@@ -13,7 +13,8 @@
 namespace unweave {
 inline namespace v0 {
 
-/// In what `next` differs from the store's propagation; empty where it does not, or where the store has none.
+/// In what `next` differs from the store's propagation; empty where it does not, or where the store has none. Throws
+/// UsageError for what propagate() refuses.
 [[nodiscard]] std::string remark_on_propagation(const Writer& writer, const PropagationSpec& next);
 /// Which models stand on the present propagation and have to be trained again after that; empty for none.
 [[nodiscard]] std::string remark_on_lost_models(const Writer& writer, const PropagationSpec& next);

@@ -165,9 +165,19 @@ class ChosenColumns final : public MadeBytes {
       }
   }
 
+  void require_different() const {
+    std::vector<std::size_t> sorted = columns_;
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice != sorted.end())
+      throw UsageError("column " + std::to_string(*twice) + ", " + quote_for_message(fields_[*twice]) +
+                       " in the first line, is named twice");
+  }
+
   void find_columns() {
     try {
       columns_ = choice_.by_name() ? choice_.among(fields_) : choice_.among(fields_.size());
+      require_different();
     } catch (const UsageError& error) {
       throw InputError(lines_.name(), lines_.place(), error.message(), "name columns that there are");
     }

@@ -205,7 +205,7 @@ class Store:
         parent, which goes when the array does. ``weights``: w_0 .. w_L, others than those of the propagation. ``out``: a .npy file to
         write them to. ``missing``: "error" or "nan" for nodes that have no row.
 
-        A node without a row, as a removed one, is a UsageError unless ``missing`` is "nan". Where ``nodes`` are not given, and some are left
+        A node without a row, as a removed one where rows are those of labelled nodes, is a UsageError unless ``missing`` is "nan". Where ``nodes`` are not given, and some are left
         out, a :class:`unweave.MissingRowsWarning` says so.
         """
         if missing not in ("error", "nan"):
@@ -355,7 +355,7 @@ class Store:
 
         ``nodes``: numbers, names or a mask; all of :meth:`embedded` by default, with a :class:`unweave.MissingRowsWarning` where these are not
         all nodes. ``solver``, ``name``: of the model; both may be left out where there is only one. ``numbers``: numbers of classes where
-        they have names, too. A node without a row, as a removed one, is a UsageError.
+        they have names, too. A node without a row, as a removed one where rows are those of labelled nodes, is a UsageError.
         """
         said = self._predict(nodes, solver, name, "classes")["classes"]
         names = None if numbers else self.class_names()
