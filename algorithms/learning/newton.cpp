@@ -14,6 +14,7 @@
 #include "algorithms/learning/no_model_error.h"
 #include "algorithms/learning/whole_preconditioner.h"
 #include "algorithms/learning/working_memory.h"
+#include "engine/resources/clock.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
 
@@ -25,6 +26,7 @@ constexpr int kMostHalvings = 40;
 constexpr int kRoughHalvings = 3;          // more would chase the rounding of float32, or are better spent on float64
 constexpr double kFarForCurvatures = 0.5;  // margins that move so far change curvatures by up to e^0.5
 constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // goals of the first system and of any, as parts of the gradient
+constexpr double kTold = 0.1;                        // of the way that lies behind when the time left is told
 constexpr double kCheapWhole =
     64;                            // products that inverse Hessians may cost without asking how far products alone lead
 constexpr double kWorn = 0.25;     // products with inverse Hessians of elsewhere, as a part of what new ones cost
@@ -147,10 +149,17 @@ class Descent {
     tell();
   }
 
-  /// The number of passes is not known before; the gradient is what tells how far there is to go.
-  void tell() const {
-    if (step_.watched())
-      step_.note("gradient " + scientific(residual()) + ", to come to " + scientific(options_.tolerance));
+  /// The number of passes is not known before; the gradient is what tells how far there is to go, and its digits how long.
+  void tell() {
+    if (!step_.watched()) return;
+    if (!(first_residual_ > 0)) first_residual_ = residual();
+    std::string text = "gradient " + scientific(residual()) + ", to come to " + scientific(options_.tolerance);
+    const double done =
+        std::log(first_residual_ / residual()) / std::log(first_residual_ / std::min(options_.tolerance, residual()));
+    if (done > kTold && done < 1)
+      text +=
+          ", about " + std::to_string(std::llround(std::ceil(seconds_since(start_) * (1 - done) / done))) + " s left";
+    step_.note(text);
   }
 
   /// What a step solves and damps: each class, or all at once where the head couples them.
@@ -277,6 +286,8 @@ class Descent {
   const Objective& objective_;
   const NewtonOptions& options_;
   const WatchedStep step_{"newton", 0, "passes"};
+  const Clock::time_point start_ = Clock::now();
+  double first_residual_ = 0;
   const double worth_;  // products that a preconditioner may cost
   const WorkingMemory memory_;
   Gradient (*evaluate_)(const Objective&, const Matrix&, Curvatures*) = nullptr;

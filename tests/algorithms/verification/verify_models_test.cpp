@@ -12,6 +12,7 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify.h"
 #include "algorithms/verification/verify_checks.h"
+#include "storage/io/message.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -179,6 +180,32 @@ TEST_SUITE("unit") {
     CHECK(text_of(world.verify()) == "");
     fs::remove(world.model("newton"));
     check_remark(world.verify(), "certificates of this model, but no model");
+  }
+
+  TEST_CASE("outdated models that claim nothing are told as well, and train's remedy has the options of the log") {
+    const TrainedStore world;
+    world.train("finetune");
+    SolverOptions options = unseeded();
+    options.head = Head::kSoftmax;
+    options.intercept = false;
+    options.lambda = 0.25;
+    options.lambda_chosen = "given";
+    options.parameters["grid"] = 20;
+    options.epsilon = options.delta = 0;
+    world.train("exact", options);
+    world.stream({world.edge_of_training_node()}, {"exact"});
+    const VerifyReport report = world.verify();
+    CHECK(report.outdated == 1);
+    CHECK(text_of(report).find("finetune: outdated: has absorbed 0 of 1 requests") != std::string::npos);
+    fs::remove(world.model("exact"));
+    CHECK(plain(train_command(world.store, "exact")) ==
+          "`train " + world.store.string() + " solver=exact head=softmax no-intercept lambda=0.25 set=grid=20.0`");
+    // A log is no shell: words of it are quoted.
+    std::string line = read_all(world.log("exact"));
+    const std::size_t at = line.rfind("\"softmax\"");
+    line.replace(at, 9, "\"a; b\"");
+    write_file(world.log("exact"), line);
+    CHECK(plain(train_command(world.store, "exact")).find("head='a; b'") != std::string::npos);
   }
 
   TEST_CASE("a model of an earlier release put back is false, trained again or streamed") {
