@@ -26,7 +26,9 @@ constexpr int kMostHalvings = 40;
 constexpr int kRoughHalvings = 3;          // more would chase the rounding of float32, or are better spent on float64
 constexpr double kFarForCurvatures = 0.5;  // margins that move so far change curvatures by up to e^0.5
 constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // goals of the first system and of any, as parts of the gradient
-constexpr double kTold = 0.1;                        // of the way that lies behind when the time left is told
+constexpr std::size_t kSampledFeatures =
+    512;                       // up to which sampled rows make a preconditioner of all directions, for less
+constexpr double kTold = 0.1;  // of the way that lies behind when the time left is told
 constexpr double kCheapWhole =
     64;                            // products that inverse Hessians may cost without asking how far products alone lead
 constexpr double kWorn = 0.25;     // products with inverse Hessians of elsewhere, as a part of what new ones cost
@@ -176,7 +178,7 @@ class Descent {
   Matrix solve(double goal) {
     // Where a rejected trial overwrote the curvatures, products form them again.
     const HessianOperator hessian(objective_, best_.weights, curvatures_here_ ? &curvatures_ : nullptr);
-    if (!preconditioner_ && whole_cost_ && *whole_cost_ <= kCheapWhole)
+    if (!preconditioner_ && whole_cost_ && *whole_cost_ <= kCheapWhole && objective_.rows.features > kSampledFeatures)
       factorise();
     else if (!preconditioner_)
       preconditioner_ = make_preconditioner(hessian, memory_.preconditioner, worth_);

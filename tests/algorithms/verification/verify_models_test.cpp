@@ -185,7 +185,7 @@ TEST_SUITE("unit") {
   TEST_CASE("outdated models that claim nothing are told as well, and train's remedy has the options of the log") {
     const TrainedStore world;
     world.train("finetune");
-    SolverOptions options = unseeded();
+    SolverOptions options = testing::unseeded();
     options.head = Head::kSoftmax;
     options.intercept = false;
     options.lambda = 0.25;
