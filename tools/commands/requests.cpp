@@ -39,6 +39,7 @@ Json fields_of(const RequestRecord& record) {
 
 /// Whether a rejected request asked for what is so already.
 bool is_so_already(const RequestRecord& record) {
+  if (record.kind == "set-weight" && record.status == name_of(RequestStatus::absent_edge)) return false;
   for (const RequestStatus status :
        {RequestStatus::absent_edge, RequestStatus::present_edge, RequestStatus::empty_node, RequestStatus::no_features,
         RequestStatus::repeated, RequestStatus::same_features, RequestStatus::same_label, RequestStatus::same_split,
@@ -57,6 +58,8 @@ std::string sentence_of(const std::string& status) {
 std::string left_of_rejected(const RequestRecord& record, const std::string& store) {
   const std::string reason = sentence_of(record.status);
   if (record.status == name_of(RequestStatus::other_expiry)) return reason + ", which counts";
+  if (record.status == name_of(RequestStatus::present_edge))
+    return reason + "; where another weight was meant, set-weight changes it";
   if (!is_so_already(record)) return reason + "; if more was meant, send it, mended, with another id";
   if (record.purged) return reason + "; the store was purged since; nothing is left to do";
   if (!record.removes()) return reason + "; nothing is left to do";

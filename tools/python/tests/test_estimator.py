@@ -241,7 +241,7 @@ def test_a_header_of_a_file_is_said_to_fit(sample, tmp_path):
 
 
 def test_a_pickle_beside_a_store_that_goes_on(tmp_path, sample):
-    made = unweave.ForgettingClassifier(store=str(tmp_path / "k")).fit(sample.x, sample.y, graph=sample.edge_index)
+    made = ForgettingClassifier(store=str(tmp_path / "k")).fit(sample.x, sample.y, graph=sample.edge_index)
     before = pickle.dumps(made)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -253,7 +253,30 @@ def test_a_pickle_beside_a_store_that_goes_on(tmp_path, sample):
 
 
 def test_rows_in_the_order_of_fortran_and_frames_are_predicted(sample, pandas):
-    made = unweave.ForgettingClassifier().fit(sample.x, sample.y)
+    made = ForgettingClassifier().fit(sample.x, sample.y)
     expected = made.predict(sample.x)
     for rows in (np.asfortranarray(sample.x), pandas.DataFrame(sample.x), pandas.DataFrame(np.asfortranarray(sample.x)).copy()):
         assert np.array_equal(made.predict(rows), expected)
+
+
+def test_rows_that_are_scaled_are_warned_of_and_a_public_number_keeps_their_lengths():
+    X = np.linspace(1, 10, 100)[:, None]
+    y = X[:, 0] > 5.5
+    with pytest.warns(unweave.RemarkWarning, match="99 of 100 rows are longer than 1"):
+        assert ForgettingClassifier().fit(X, y).score(X, y) == 0.5  # all directions are one
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", unweave.RemarkWarning)
+        assert ForgettingClassifier(scale=16, lambda_=1e-6).fit(X, y).score(X, y) > 0.95
+
+
+def test_rows_of_the_fit_stay_known_when_edges_are_forgotten_and_the_reason_is_told_else(sample):
+    model = ForgettingClassifier(lambda_=1e-4).fit(sample.x, sample.y, graph=sample.edge_index, train=sample.train)
+    u, v = sample.edge_index[:, 0]
+    model.forget(edges=[(int(u), int(v))])
+    assert len(model.predict(sample.x)) == len(sample.x)
+    with pytest.warns(unweave.RemarkWarning, match="1 of 1 things to forget were not there"):
+        model.forget(edges=[(int(u), int(v))])
+    model.forget(features=[3])
+    with pytest.raises(unweave.UsageError, match="rows of the fit are not those of the store any more"):
+        model.predict(sample.x)
+    assert len(model.predict(np.arange(10))) == 10

@@ -252,7 +252,10 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         store = self.store_
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "rows.npy"
-            np.save(file, np.ascontiguousarray(rows.toarray() if hasattr(rows, "toarray") else rows))
+            whole = np.ascontiguousarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+            if not isinstance(self.scale, str):  # as the import has divided those of the fit; longer ones than 1 are clipped to it
+                whole = (whole / float(self.scale)).astype(np.float32)
+            np.save(file, whole)
             return _native.predict_rows(store._machine, None, store.path, {"solver": self.solver, "name": None}, file, what)
 
     def predict(self, X: Any = None) -> np.ndarray:
