@@ -20,11 +20,10 @@ constexpr std::size_t kMostWholeBytes = std::size_t{256} << 20;
 
 /// Whether the rounding of sums in float32 is small beside mu, so that a factor of them is as good.
 bool suffices_in_float(const Objective& objective) {
-  constexpr double kRoom = 1;
   double trace = 0;
   for (std::size_t i = 0; i < objective.rows.count; ++i)
     trace += smoothness(objective.head).curvature * objective.rows.norms[i] * objective.rows.norms[i];
-  return objective.mu >= kRoom * 0x1p-24 * trace;
+  return objective.mu >= 0x1p-24 * trace;
 }
 
 /// Unknowns that one system couples.

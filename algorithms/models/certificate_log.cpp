@@ -163,16 +163,23 @@ LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
 
 namespace {
 
-/// The options of a training that a public line tells of, where they are not the defaults: with a blank before each.
+/// A number of a public line, which anybody may have written.
+std::string number_of(const Json& value) {
+  if (!value.is_number()) throw DataError("a certificate has another value where a number belongs");
+  return text_of_json(value);
+}
+
+/// The options of a training that a public line tells of, where they are not the defaults: with a blank before each. Throws for what is
+/// no option of this solver: nothing else of the line gets into a command.
 std::string options_given(const Json& line, const SolverEntry& solver) {
   std::string text;
   const auto add = [&](const char* name, const std::string& value = {}) {
     text += ' ';
-    text += value.empty() ? option(name) : option(name, shell_word(value));
+    text += value.empty() ? option(name) : option(name, value);
   };
   const auto list = [](const Json& values) {
     std::string items;
-    for (const Json& value : values) items += (items.empty() ? "" : ",") + text_of_json(value);
+    for (const Json& value : values) items += (items.empty() ? "" : ",") + number_of(value);
     return items;
   };
   const Json& constants = line.at("constants");
@@ -181,29 +188,34 @@ std::string options_given(const Json& line, const SolverEntry& solver) {
   if (constants.contains("hidden")) {
     add("head", "mlp");
     add("hidden", list(value_of("hidden")));
-    add("activation", value_of("activation").get<std::string>());
+    add("activation", std::string(name_of(parse_activation(value_of("activation").get<std::string>()))));
   } else if (how("head") != "default") {
-    add("head", value_of("head").get<std::string>());
+    add("head", std::string(name_of(parse_head(value_of("head").get<std::string>()))));
   }
   if (!constants.contains("hidden") && constants.contains("intercept") && !value_of("intercept").get<bool>())
     add("no-intercept");
   for (const char* name : {"lambda", "weights"}) {
-    if (how(name) == "given")
-      add(name, value_of(name).is_array() ? list(value_of(name)) : text_of_json(value_of(name)));
+    if (how(name) == "given") add(name, value_of(name).is_array() ? list(value_of(name)) : number_of(value_of(name)));
     if (how(name).starts_with("validation")) add(name, "auto");
   }
-  if (solver.tau && how("tau") == "given") add("tau", text_of_json(value_of("tau")));
+  if (solver.tau && how("tau") == "given") add("tau", number_of(value_of("tau")));
   if (solver.noisy) {
     const SolverOptions standard;
     const Json& epsilon = line.at("epsilon");
     const Json& delta = line.contains("delta_target") ? line.at("delta_target") : line.at("delta").at("target");
-    if (epsilon != Json(standard.epsilon)) add("epsilon", text_of_json(epsilon));
-    if (delta != Json(standard.delta)) add("delta", text_of_json(delta));
-    if (solver.alpha && how("alpha") == "given") add("alpha", text_of_json(value_of("alpha")));
+    if (epsilon != Json(standard.epsilon)) add("epsilon", number_of(epsilon));
+    if (delta != Json(standard.delta)) add("delta", number_of(delta));
+    if (solver.alpha && how("alpha") == "given") add("alpha", number_of(value_of("alpha")));
   }
-  if (how("bound") == "given") add("bound", value_of("bound").get<std::string>());
-  if (line.contains("parameters"))
-    for (const auto& [name, value] : line.at("parameters").items()) add("set", name + '=' + text_of_json(value));
+  if (parse_bound(value_of("bound").get<std::string>()) == BoundRule::kPaper) add("bound", "paper");
+  if (!line.contains("parameters")) return text;
+  const std::span<const Parameter> known = solver.parameters().listed();
+  for (const auto& [name, value] : line.at("parameters").items()) {
+    if (std::none_of(known.begin(), known.end(),
+                     [&, &given = name](const Parameter& one) { return one.name == given; }))
+      throw DataError("a certificate has a parameter that its solver has not");
+    add("set", name + '=' + number_of(value));
+  }
   return text;
 }
 
@@ -216,8 +228,11 @@ std::string train_command(const fs::path& store, std::string_view name) {
     const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
     const bool names_solver = line.is_object() && line.contains("solver") && line["solver"].is_string();
     const SolverEntry* const entry = names_solver ? find_solver(line["solver"].get<std::string>()) : nullptr;
-    if (entry != nullptr) model = selecting(entry->name, name) + options_given(line, *entry);
-  } catch (const DataError&) {  // the log is what is damaged
+    if (entry != nullptr) {
+      model = selecting(entry->name, name);
+      model += options_given(line, *entry);
+    }
+  } catch (const Error&) {  // the log is what is damaged
   } catch (const nlohmann::json::exception&) {
   }
   return operation("train " + shell_word(store.string()) + ' ' + model);

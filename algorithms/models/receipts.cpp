@@ -1,6 +1,8 @@
 // algorithms/models/receipts.cpp - writes receipts to their file, and goes on after one that was cut off.
 #include "algorithms/models/receipts.h"
 
+#include <sys/file.h>
+
 #include <stdexcept>
 #include <vector>
 
@@ -64,6 +66,8 @@ ReceiptFile::ReceiptFile(const std::filesystem::path& named) {
   const std::filesystem::path path = resolved(named);
   const bool fresh = !has_entry(path);
   file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
+  if (::flock(file_.descriptor(), LOCK_EX | LOCK_NB) != 0)
+    throw UsageError(path.string() + ": another stream or service writes its receipts there; name another file");
   if (!fresh) find_end(path);
   if (fresh) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
 }
@@ -109,6 +113,7 @@ void ReceiptFile::find_end(const std::filesystem::path& path) {
 }
 
 void ReceiptFile::add(const ModelRecord& record) {
+  if (file_.size() != end_) find_end(file_.path());  // also where somebody has shortened it meanwhile
   file_.truncate(end_);
   if (record.requests.empty()) return;
   const Json certificate = parse_json<Json>(record.certificate);

@@ -256,7 +256,7 @@ std::uint64_t bytes_of(const ModelRecord& record) {
   std::uint64_t bytes = sizeof(record) + static_cast<std::uint64_t>(record.model.published.size()) * sizeof(double) +
                         record.certificate.capacity() + record.private_part.capacity();
   for (const auto& [name, values] : record.model.state.arrays) bytes += values.capacity() * sizeof(double);
-  for (const std::string& request : record.requests) bytes += sizeof(request) + request.capacity();
+  for (const std::string& request : record.requests) bytes += sizeof(std::string) + request.capacity();
   return bytes;
 }
 

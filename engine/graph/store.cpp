@@ -135,15 +135,19 @@ void WriterLock::replace_lock() {
 }
 
 WriterLock::WriterLock(WriterLock&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)), process_(other.process_) {}
 
 WriterLock WriterLock::share() const {
   const int descriptor = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) throw_system_error("lock", path_, errno);
-  return {path_, descriptor};
+  return {path_, descriptor, process_};
 }
 
 void WriterLock::require_held() const {
+  if (::getpid() != process_)
+    throw UsageError(
+        path_.parent_path().string() +
+        ": it was opened for writing by another process, of which this one is a fork; open it after the fork");
   if (!is_current(descriptor_, path_))
     throw ResourceError(
         path_.string() +

@@ -1,6 +1,9 @@
 // engine/graph/store.h - a store as a folder: who may write it, and how one generation replaces another.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <set>
 #include <string>
@@ -21,15 +24,18 @@ class WriterLock {
 
   /// Another holder of the same right, which ends with the last of them. Throws ResourceError.
   [[nodiscard]] WriterLock share() const;
-  /// Throws ResourceError where the file that is locked is not the store's lock any more: others can take that.
+  /// Throws ResourceError where the file that is locked is not the store's lock any more: others can take that. A process that was
+  /// forked has a copy of the right and of all that is in memory, and must not use it beside the other: UsageError.
   void require_held() const;
 
  private:
   void replace_lock();
-  WriterLock(std::filesystem::path path, int descriptor) noexcept : path_(std::move(path)), descriptor_(descriptor) {}
+  WriterLock(std::filesystem::path path, int descriptor, pid_t process) noexcept
+      : path_(std::move(path)), descriptor_(descriptor), process_(process) {}
 
   std::filesystem::path path_;
   int descriptor_;
+  pid_t process_ = ::getpid();  ///< that took it
 };
 
 /// Makes an empty folder for a new store. Throws UsageError when `store` exists and is not an empty folder.

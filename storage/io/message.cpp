@@ -10,6 +10,7 @@ namespace unweave {
 namespace {
 
 constexpr char kOption = '\x01', kValue = '\x02', kOptionEnd = '\x03', kOperation = '\x04', kOperationEnd = '\x05';
+constexpr std::string_view kMarks = "\x01\x02\x03\x04\x05";
 constexpr std::string_view kKeyLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
 constexpr MessageStyle kPlain{"", "=", "", "`", "`"};
 
@@ -20,23 +21,25 @@ struct Marked {
   std::size_t size = 0;
 };
 
-/// The option whose marks `message` begins with.
+/// The option whose marks `message` begins with. It ends at the next mark: texts of others may hold very many.
 std::optional<Marked> leading_option(std::string_view message) {
   if (!message.starts_with(kOption)) return std::nullopt;
   const std::size_t key_end = std::min(message.find_first_not_of(kKeyLetters, 1), message.size());
-  const std::size_t end = message.find(kOptionEnd, key_end);
-  if (key_end == 1 || end == std::string_view::npos) return std::nullopt;
+  if (key_end == 1 || key_end == message.size()) return std::nullopt;
+  const bool has_value = message[key_end] == kValue;
+  const std::size_t end = message.find_first_of(kMarks, key_end + (has_value ? 1 : 0));
+  if (end == std::string_view::npos || message[end] != kOptionEnd || (!has_value && end != key_end))
+    return std::nullopt;
   Marked found{message.substr(1, key_end - 1), std::nullopt, end + 1};
-  if (end == key_end) return found;
-  if (message[key_end] != kValue) return std::nullopt;
+  if (!has_value) return found;
   found.value = message.substr(key_end + 1, end - key_end - 1);
   return found;
 }
 
 std::optional<Marked> leading_operation(std::string_view message) {
   if (!message.starts_with(kOperation)) return std::nullopt;
-  const std::size_t end = message.find(kOperationEnd);
-  if (end == std::string_view::npos) return std::nullopt;
+  const std::size_t end = message.find_first_of(kMarks.substr(3), 1);
+  if (end == std::string_view::npos || message[end] != kOperationEnd) return std::nullopt;
   return Marked{message.substr(1, end - 1), std::nullopt, end + 1};
 }
 
@@ -67,7 +70,10 @@ std::string option(std::string_view key) {
 }
 
 std::string option(std::string_view key, std::string_view value) {
-  return (kOption + std::string(key) + kValue).append(value) + kOptionEnd;
+  std::string text(value);  // which may be of others
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return kMarks.find(c) != std::string_view::npos; }, '?');
+  return (kOption + std::string(key) + kValue).append(text) + kOptionEnd;
 }
 
 std::string operation(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "storage/io/plain_text.h"
 #include "storage/io/small_letters.h"
 
 namespace unweave {
@@ -67,8 +68,8 @@ std::string one_of(std::span<const std::string_view> known) {
 }
 
 std::string unknown_name(std::string_view what, std::string_view text, std::span<const std::string_view> known) {
-  return "unknown " + std::string(what) + " \"" + std::string(text) + "\"" + did_you_mean(text, known) + "; use " +
-         one_of(known);
+  return "unknown " + std::string(what) + " \"" + printable(text.substr(0, kLongest)) +
+         (text.size() > kLongest ? "..." : "") + "\"" + did_you_mean(text, known) + "; use " + one_of(known);
 }
 
 }  // namespace unweave

@@ -2,6 +2,7 @@
 #include "tools/commands/model_choice.h"
 
 #include "tools/commands/model_notes.h"
+#include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
 
 namespace unweave {

@@ -105,9 +105,10 @@ Answer OfficerDesk::show(std::string text, bool has_session, CallMemory& memory)
       page.models.push_back({model.name, model.solver, follows, std::move(stuck), model.sequence, model.damage});
     }
     // A purge has taken away those of which the rows had none.
-    for (const auto& [name, why] : page.counts.stuck_models)
-      if (std::none_of(page.models.begin(), page.models.end(), [&](const auto& one) { return one.name == name; }))
-        page.models.push_back({name, "", true, why, 0, ""});
+    for (const auto& stuck : page.counts.stuck_models)
+      if (std::none_of(page.models.begin(), page.models.end(),
+                       [&](const auto& one) { return one.name == stuck.first; }))
+        page.models.push_back({stuck.first, "", true, stuck.second, 0, ""});
   }
   memory.add(officer_page_bytes(page));
   return page_answer(officer_page(page));

@@ -254,7 +254,7 @@ Setting fold_setting() {
 Setting graph_fold_setting() {
   // Narrow rows, and a budget of which a quarter holds less than the lists that a batch changes.
   Setting setting =
-      batches_setting("fold of the graph", random_sample(400, 0.01, 1, 5), 0, false, std::uint64_t{128} << 10, 60);
+      batches_setting("fold of the graph", random_sample(400, 0.01, 1, 5), 0, false, std::uint64_t{256} << 10, 60);
   REQUIRE(adds_files(setting, "s/graph/"));
   return setting;
 }

@@ -9,6 +9,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "bindings/reports.h"
@@ -68,28 +69,58 @@ void raise(const char* name, const Error& error) {
 
 }  // namespace
 
+Machine::Turn::Turn(Machine& machine) : machine_(machine) {
+  if (machine.worker_ == std::this_thread::get_id())
+    throw UsageError(
+        "the store is in the midst of a call that this thread has made, which has called Python; call it when that has "
+        "returned");
+  machine.mutex_.lock();
+  machine.worker_ = std::this_thread::get_id();
+}
+
+Machine::Turn::~Turn() {
+  machine_.worker_ = std::thread::id();
+  machine_.mutex_.unlock();
+}
+
 void run(Machine& machine, const py::object& progress, const std::function<void()>& work) {
-  std::unique_lock<std::mutex> turn(machine.mutex_, std::defer_lock);
+  std::optional<Machine::Turn> turn;
   {
     const py::gil_scoped_release released;
-    turn.lock();
+    turn.emplace(machine);
   }
+  /// Its meter is gone when this call is, also where it finds no thread.
+  class Metered {
+   public:
+    Metered(Machine& machine, Meter& meter) : resources_(machine.resources()) { resources_.set_meter(&meter); }
+    ~Metered() { resources_.set_meter(nullptr); }
+    Metered(const Metered&) = delete;
+    Metered& operator=(const Metered&) = delete;
+
+   private:
+    Resources& resources_;
+  };
   Meter meter;
-  machine.resources_.set_meter(&meter);
+  std::optional<Metered> metered(std::in_place, machine, meter);
   std::mutex mutex;
   std::condition_variable ended;
   bool done = false;
   std::exception_ptr failure;
-  std::thread worker([&] {
-    try {
-      work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const std::scoped_lock lock(mutex);
-    done = true;
-    ended.notify_one();
-  });
+  std::thread worker;
+  try {
+    worker = std::thread([&] {
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::scoped_lock lock(mutex);
+      done = true;
+      ended.notify_one();
+    });
+  } catch (const std::system_error& error) {
+    throw ResourceError(std::string("the system has no thread for the work: ") + error.what());
+  }
   std::optional<py::error_already_set> interruption;
   while (true) {
     {
@@ -110,8 +141,8 @@ void run(Machine& machine, const py::object& progress, const std::function<void(
     const py::gil_scoped_release released;
     worker.join();
   }
-  machine.resources_.set_meter(nullptr);
-  turn.unlock();
+  metered.reset();
+  turn.reset();
   if (interruption) throw py::error_already_set(*interruption);
   if (failure) std::rethrow_exception(failure);
   tell(progress, meter);
@@ -119,7 +150,7 @@ void run(Machine& machine, const py::object& progress, const std::function<void(
 
 void run_whole(Machine& machine, const std::function<void()>& work) {
   const py::gil_scoped_release released;
-  const std::scoped_lock turn(machine.mutex_);
+  const Machine::Turn turn(machine);
   work();
 }
 

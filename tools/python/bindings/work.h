@@ -3,10 +3,12 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "unweave/unweave.h"
@@ -26,8 +28,22 @@ class Machine {
  private:
   friend void run(Machine& machine, const py::object& progress, const std::function<void()>& work);
   friend void run_whole(Machine& machine, const std::function<void()>& work);
+  /// The right to work. Throws UsageError where this thread has it: Python runs progress functions, signal handlers and finalizers in the
+  /// midst of work.
+  class Turn {
+   public:
+    explicit Turn(Machine& machine);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Machine& machine_;
+  };
+
   Resources resources_;
-  std::mutex mutex_;  ///< held by the one thread that works
+  std::mutex mutex_;                       ///< held by the one thread that works
+  std::atomic<std::thread::id> worker_{};  ///< which it is
 };
 
 /// Runs `work` on a thread of its own, without Python's lock. `progress` is None, or is called about ten times a second, with

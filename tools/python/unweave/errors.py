@@ -55,8 +55,8 @@ class MissingRowsWarning(UserWarning):
 
 
 # The library marks the options and operations that its messages name (storage/io/message.h); bindings/reports.cpp hands over these marks.
-_OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x03]*))?\x03")
-_OPERATION = re.compile("\x04([^\x05]*)\x05")
+_OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x01-\x05]*))?\x03")
+_OPERATION = re.compile("\x04([^\x04\x05]*)\x05")
 _ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False", "restart": "restart=True"}
 _METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
 _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
@@ -72,12 +72,12 @@ def _option(match: re.Match[str]) -> str:
     if value is None:
         return _ARGUMENTS.get(key, argument_of(key))
     if key == "split":
-        return value
+        return value if re.fullmatch(r"[\w=.,/ -]*", value) else repr(value)
     if key == "classes" and not re.fullmatch("[0-9]+", value):
         return f"classes={_listed(value)!r}"
     if key == "set":
         name, _, number = value.partition("=")
-        return f"parameters={{{name!r}: {number or '...'}}}"
+        return f"parameters={{{name!r}: {number if re.fullmatch('[0-9.e+-]+', number) else repr(number) if number else '...'}}}"
     return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+|[A-Z]', value) else repr(value)}"  # W stands for a number
 
 
