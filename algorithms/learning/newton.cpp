@@ -28,7 +28,7 @@ constexpr double kFarForCurvatures = 0.5;  // margins that move so far change cu
 constexpr double kFirstRough = 5e-4, kLeast = 2e-5;  // goals of the first system and of any, as parts of the gradient
 constexpr std::size_t kSampledFeatures =
     512;                       // up to which sampled rows make a preconditioner of all directions, for less
-constexpr double kTold = 0.1;  // of the way that lies behind when the time left is told
+constexpr double kTold = 0.1;  // the part of the way that lies behind when the time left is told
 constexpr double kCheapWhole =
     64;                            // products that inverse Hessians may cost without asking how far products alone lead
 constexpr double kWorn = 0.25;     // products with inverse Hessians of elsewhere, as a part of what new ones cost

@@ -67,7 +67,7 @@ ReceiptFile::ReceiptFile(const std::filesystem::path& named) {
   const bool fresh = !has_entry(path);
   file_ = fresh ? File::create(path, kOwnerAlone) : File::open_write(path);
   if (::flock(file_.descriptor(), LOCK_EX | LOCK_NB) != 0)
-    throw UsageError(path.string() + ": another stream or service writes its receipts there; name another file");
+    throw ResourceError(path.string() + ": another stream or service writes its receipts there; name another file");
   if (!fresh) find_end(path);
   if (fresh) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
 }

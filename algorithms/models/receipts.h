@@ -28,7 +28,7 @@ inline constexpr std::string_view kReceiptFormatWithoutStatus = "unweave receipt
 /// A file of receipts that is written to.
 class ReceiptFile {
  public:
-  /// Opens a file, or makes it, for this object alone. Throws DataError for a file of something else, which stays as it is, UsageError for
+  /// Opens a file, or makes it, for this object alone. Throws DataError for a file of something else, which stays as it is, ResourceError for
   /// one that another object or process writes.
   explicit ReceiptFile(const std::filesystem::path& path);
   /// Cuts off a line that a crash left incomplete, and appends the receipts of the record's newest certificate that are not
