@@ -208,6 +208,25 @@ TEST_SUITE("unit") {
     CHECK(plain(train_command(world.store, "exact")) == "`train " + world.store.string() + " solver=exact`");
   }
 
+  TEST_CASE("what goes on from noise of a seed claims nothing until it is trained anew") {
+    for (const std::string solver : {"langevin", "rewind", "newton", "exact"}) {
+      CAPTURE(solver);
+      const TrainedStore world;
+      const auto is_of_seed = [&] {
+        const nlohmann::json line = nlohmann::json::parse(load_model(world.store, solver).certificate);
+        CHECK((!line.at("for_tests").get<bool>() || !line.at("certified").get<bool>()));
+        return line.at("for_tests").get<bool>();
+      };
+      world.train(solver, seeded(3));
+      CHECK(is_of_seed() == (solver != "exact"));
+      world.stream({world.edge_of_training_node()}, {solver});
+      CHECK(is_of_seed() == (solver != "exact"));
+      world.train(solver);
+      CHECK_FALSE(is_of_seed());
+      CHECK(text_of(world.verify()) == "");
+    }
+  }
+
   TEST_CASE("a model of an earlier release put back is false, trained again or streamed") {
     const TrainedStore world;
     world.train("newton", seeded(1));

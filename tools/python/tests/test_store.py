@@ -606,3 +606,33 @@ def test_a_model_that_is_no_text_is_told_beside_other_threads(store):
     for thread in threads:
         thread.join()
     assert len(found) == 40 and all(np.array_equal(one, expected) for one in found)
+
+
+def test_a_call_from_within_a_call_is_refused_and_a_fork_cannot_write(store, tmp_path):
+    told = []
+
+    def look(*_):
+        try:
+            told.append(watched.info())
+        except unweave.UsageError as error:
+            told.append(str(error))
+
+    watched = unweave.Store(store.path, progress=look)
+    watched.train("retrain", head="mlp", parameters={"epochs": 2000})
+    assert any("in the midst of a call" in str(one) for one in told)  # the last look comes when the call is over
+    assert watched.info().nodes == 400
+    store.train("exact")
+    with store.stream("exact", receipts=tmp_path / "receipts") as stream:
+        child = os.fork()
+        if child == 0:
+            try:
+                stream.send(["node 3"])
+                os._exit(1)
+            except unweave.UsageError as error:
+                os._exit(0 if "of which this one is a fork" in str(error) else 2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert stream.send(["node 4"]).applied == 1
+        with pytest.raises(unweave.Error, match="another stream or service writes its receipts there"):
+            copy = shutil.copytree(store.path, tmp_path / "copy")
+            unweave.Store(copy).stream("exact", receipts=tmp_path / "receipts")
+    assert store.verify().ok and store.info().acknowledged == 1
