@@ -3,6 +3,7 @@
 
 #include <sys/file.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
@@ -39,16 +40,20 @@ bool is_format(const Json& format) {
   return format == Json(kReceiptFormat) || format == Json(kReceiptFormatWithoutStatus);
 }
 
-/// Whether a file of `bytes` bytes and no whole line is what a crash may leave of a first receipt: its beginning, or the
-/// zeros of sectors that were never written.
-bool is_begun_receipt(const File& file, std::uint64_t bytes) {
-  std::string text(bytes, '\0');
-  file.read_at(0, std::as_writable_bytes(std::span(text)));
+/// Whether what stands behind byte `at` is what a crash may leave of receipts: the beginning of one, or the zeros of sectors that were
+/// never written.
+bool is_begun_receipt(const File& file, std::uint64_t at) {
+  constexpr std::uint64_t kLooked = std::uint64_t{64} << 10;
+  const std::uint64_t size = file.size();
+  if (size <= at) return true;
+  std::string text(std::min(size - at, kLooked), '\0');
+  file.read_at(at, std::as_writable_bytes(std::span(text)));
   for (const std::string_view format : {kReceiptFormat, kReceiptFormatWithoutStatus}) {
     const std::string beginning = beginning_of_receipt(format);
     if (text.starts_with(beginning) || beginning.starts_with(text)) return true;
   }
-  return text.find_first_not_of('\0') == std::string::npos;
+  // Behind receipts sectors may lack at the beginning alone.
+  return at > 0 ? text.front() == '\0' : text.find_first_not_of('\0') == std::string::npos;
 }
 
 }  // namespace
@@ -108,8 +113,8 @@ void ReceiptFile::find_end(const std::filesystem::path& path) {
     if (from == 0 || has_other) break;
   }
   // Behind receipts a line without its end is one too.
-  if (end_ == 0 && size > 0 && !is_begun_receipt(file_, size))
-    throw InputError(path, "byte 0", "this is no receipt", "name another file");
+  if (size > end_ && !is_begun_receipt(file_, end_))
+    throw InputError(path, "byte " + std::to_string(end_), "this is no receipt", "name another file");
 }
 
 void ReceiptFile::add(const ModelRecord& record) {
