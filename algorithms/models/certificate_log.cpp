@@ -5,11 +5,13 @@
 #include <new>
 
 #include "algorithms/models/model_name.h"
+#include "algorithms/models/training_terms.h"
 #include "algorithms/registry/registry.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
+#include "storage/io/number_text.h"
 #include "storage/io/shell_word.h"
 
 namespace unweave {
@@ -163,59 +165,40 @@ LogFit fit_of_log(const fs::path& store, const ModelRecord& record) {
 
 namespace {
 
-/// A number of a public line, which anybody may have written.
-std::string number_of(const Json& value) {
-  if (!value.is_number()) throw DataError("a certificate has another value where a number belongs");
-  return text_of_json(value);
-}
-
-/// The options of a training that a public line tells of, where they are not the defaults: with a blank before each. Throws for what is
-/// no option of this solver: nothing else of the line gets into a command.
-std::string options_given(const Json& line, const SolverEntry& solver) {
+/// The options of a training, where they are not the defaults: with a blank before each.
+std::string options_given(const TrainingTerms& terms) {
+  const SolverEntry& solver = solver_entry(terms.solver);
+  const SolverOptions &given = terms.options, standard;
   std::string text;
-  const auto add = [&](const char* name, const std::string& value = {}) {
-    text += ' ';
-    text += value.empty() ? option(name) : option(name, value);
+  const auto add = [&](const char* name, const std::string& value) { text += ' ' + option(name, value); };
+  const auto add_number = [&](const char* name, double number, double usual) {
+    if (number != usual) add(name, shortest_text(number));
   };
-  const auto list = [](const Json& values) {
+  const auto list = [](const auto& numbers) {
     std::string items;
-    for (const Json& value : values) items += (items.empty() ? "" : ",") + number_of(value);
+    for (const auto number : numbers) items += (items.empty() ? "" : ",") + shortest_text(static_cast<double>(number));
     return items;
   };
-  const Json& constants = line.at("constants");
-  const auto value_of = [&](const char* name) -> const Json& { return constants.at(name).at("value"); };
-  const auto how = [&](const char* name) { return constants.at(name).at("chosen").get<std::string>(); };
-  if (constants.contains("hidden")) {
+  if (!given.hidden.empty()) {
     add("head", "mlp");
-    add("hidden", list(value_of("hidden")));
-    add("activation", std::string(name_of(parse_activation(value_of("activation").get<std::string>()))));
-  } else if (how("head") != "default") {
-    add("head", std::string(name_of(parse_head(value_of("head").get<std::string>()))));
+    add("hidden", list(given.hidden));
+    add("activation", std::string(name_of(given.activation)));
+  } else {
+    if (given.head != standard.head) add("head", std::string(name_of(given.head)));
+    if (solver.intercept && !given.intercept) text += ' ' + option("no-intercept");
   }
-  if (!constants.contains("hidden") && constants.contains("intercept") && !value_of("intercept").get<bool>())
-    add("no-intercept");
-  for (const char* name : {"lambda", "weights"}) {
-    if (how(name) == "given") add(name, value_of(name).is_array() ? list(value_of(name)) : number_of(value_of(name)));
-    if (how(name).starts_with("validation")) add(name, "auto");
-  }
-  if (solver.tau && how("tau") == "given") add("tau", number_of(value_of("tau")));
+  if (given.lambda_chosen == "given") add("lambda", shortest_text(given.lambda));
+  if (given.lambda_chosen.starts_with("validation")) add("lambda", "auto");
+  if (given.weights_chosen == "given") add("weights", list(terms.weights));
+  if (given.weights_chosen.starts_with("validation")) add("weights", "auto");
+  if (solver.tau) add_number("tau", given.tau, standard.tau);
+  if (solver.alpha) add_number("alpha", given.alpha, standard.alpha);
   if (solver.noisy) {
-    const SolverOptions standard;
-    const Json& epsilon = line.at("epsilon");
-    const Json& delta = line.contains("delta_target") ? line.at("delta_target") : line.at("delta").at("target");
-    if (epsilon != Json(standard.epsilon)) add("epsilon", number_of(epsilon));
-    if (delta != Json(standard.delta)) add("delta", number_of(delta));
-    if (solver.alpha && how("alpha") == "given") add("alpha", number_of(value_of("alpha")));
+    add_number("epsilon", given.epsilon, standard.epsilon);
+    add_number("delta", given.delta, standard.delta);
   }
-  if (parse_bound(value_of("bound").get<std::string>()) == BoundRule::kPaper) add("bound", "paper");
-  if (!line.contains("parameters")) return text;
-  const std::span<const Parameter> known = solver.parameters().listed();
-  for (const auto& [name, value] : line.at("parameters").items()) {
-    if (std::none_of(known.begin(), known.end(),
-                     [&, &given = name](const Parameter& one) { return one.name == given; }))
-      throw DataError("a certificate has a parameter that its solver has not");
-    add("set", name + '=' + number_of(value));
-  }
+  if (given.bound == BoundRule::kPaper) add("bound", "paper");
+  for (const auto& [name, value] : given.parameters) add("set", name + '=' + shortest_text(value));
   return text;
 }
 
@@ -228,12 +211,13 @@ std::string train_command(const fs::path& store, std::string_view name) {
     const Json line = last ? parse_json_or_discard<Json>(*last) : Json();
     const bool names_solver = line.is_object() && line.contains("solver") && line["solver"].is_string();
     const SolverEntry* const entry = names_solver ? find_solver(line["solver"].get<std::string>()) : nullptr;
-    if (entry != nullptr) {
-      model = selecting(entry->name, name);
-      model += options_given(line, *entry);
+    if (entry != nullptr) model = selecting(entry->name, name);
+    const std::optional<TrainingTerms> terms = terms_in_log(store, name);
+    if (terms) {  // anybody may have written them: nothing gets into a command that the solver does not take
+      require_options(terms->solver, terms->options);
+      model += options_given(*terms);
     }
   } catch (const Error&) {  // the log is what is damaged
-  } catch (const nlohmann::json::exception&) {
   }
   return operation("train " + shell_word(store.string()) + ' ' + model);
 }

@@ -199,7 +199,7 @@ TEST_SUITE("unit") {
     CHECK(text_of(report).find("finetune: outdated: has absorbed 0 of 1 requests") != std::string::npos);
     fs::remove(world.model("exact"));
     CHECK(plain(train_command(world.store, "exact")) ==
-          "`train " + world.store.string() + " solver=exact head=softmax no-intercept lambda=0.25 set=grid=20.0`");
+          "`train " + world.store.string() + " solver=exact head=softmax no-intercept lambda=0.25 set=grid=20`");
     // A log is no shell: nothing of it gets into a command but what an option of the solver may be.
     std::string line = read_all(world.log("exact"));
     const std::size_t at = line.rfind("\"softmax\"");
