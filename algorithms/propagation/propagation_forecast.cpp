@@ -149,6 +149,7 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
                   std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
   const double row_bytes = work.tile_columns * work.value_bytes;
   const double all_rows = std::accumulate(work.rows.begin(), work.rows.end(), 0.0);
+  double passes = 0;  // seconds that the disk needs for what the sweep reads
   for (double tile = 0; tile < work.tiles; ++tile) {
     const double share = 1 / work.tiles;
     double columns = features;  // each tile reads others
@@ -173,19 +174,21 @@ PropagationSeconds predict_propagation(const PropagationWork& work, const Machin
                           work.arcs[level] * row_seconds(machine, rows_below, row_bytes, work.near) +
                           work.rows[level] * work.columns * share * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
       seconds.sums += sums / threads;
-      seconds.sweep += std::max(from_lists ? 0 : disk.pass(work.graph_bytes, graph), sums / threads);
+      const double pass = from_lists ? 0 : disk.pass(work.graph_bytes, graph);
+      passes += pass;
+      seconds.sweep += std::max(pass, sums / threads);
     }
   }
   // Nothing is summed while a tile waits for sums that have just passed by the page cache.
-  const double refills = std::max(machine.is_memory ? 0 : work.refill_bytes / machine.disk.read_bytes_per_second,
-                                  work.refill_bytes * kAssembledByte / threads);
-  seconds.sweep += refills;
+  const double refills_read = machine.is_memory ? 0 : work.refill_bytes / machine.disk.read_bytes_per_second;
+  const double refills_put = work.refill_bytes * kAssembledByte / threads;
+  seconds.sweep += std::max(refills_read, refills_put);
   const double written = work.spooled_bytes > 0 ? work.spooled_bytes : work.state_bytes;
   const double waits = written / write_rate;
   // What the buffers hold at the end is written after the last sum.
   const double left = std::min(written, work.write_buffer_bytes) / write_rate;
   seconds.sweep = std::max(seconds.sweep, waits - left);
-  seconds.waits_for_disk = seconds.sweep > seconds.sums;
+  seconds.waits_for_disk = std::max(passes + refills_read, waits - left) > seconds.sums + refills_put;
   seconds.write = std::min(left, waits);
   if (work.spooled_bytes > 0) {
     seconds.write += std::min(work.state_bytes, work.write_buffer_bytes) / write_rate;

@@ -48,7 +48,7 @@ struct PropagationWork {
 struct PropagationSeconds {
   double cone = 0, fill = 0, sweep = 0, write = 0;
   double sums = 0;              ///< what threads need of `sweep`, where they need not wait
-  bool waits_for_disk = false;  ///< most of `sweep` goes by waiting
+  bool waits_for_disk = false;  ///< the disk needs longer for the sweep than the threads do
   [[nodiscard]] double total() const noexcept { return cone + fill + sweep + write; }
 };
 

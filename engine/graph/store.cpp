@@ -103,7 +103,9 @@ bool is_current(int lock, const std::filesystem::path& path) {
 }  // namespace
 
 WriterLock::WriterLock(const std::filesystem::path& store)
-    : path_(store / kLockName), descriptor_(open_entry(store / kLockName, O_RDWR | O_CREAT, 0644)) {
+    : path_(store / kLockName),
+      descriptor_(open_entry(store / kLockName, O_RDWR | O_CREAT, 0644)),
+      process_(::getpid()) {
   int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
   if (error == 0 && is_current(descriptor_, store / kLockName)) {
     // Always empty: what somebody else has written there is no part of the store. What has another name outside stays as it is there.

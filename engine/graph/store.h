@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <set>
@@ -35,7 +34,7 @@ class WriterLock {
 
   std::filesystem::path path_;
   int descriptor_;
-  pid_t process_ = ::getpid();  ///< that took it
+  pid_t process_;  ///< that took it
 };
 
 /// Makes an empty folder for a new store. Throws UsageError when `store` exists and is not an empty folder.

@@ -46,6 +46,12 @@ TEST_SUITE("unit") {
     const PropagationSeconds warm = predict_propagation(work, machine);
     CHECK(warm.cone == 0);
     CHECK_FALSE(warm.waits_for_disk);
+    // Sums that fill the next tile are read meanwhile, and put in their places by the threads.
+    PropagationWork refilled = work;
+    refilled.refill_bytes = 64e6;
+    CHECK_FALSE(predict_propagation(refilled, machine).waits_for_disk);
+    refilled.refill_bytes = 1e10;
+    CHECK(predict_propagation(refilled, machine).waits_for_disk);
     work.graph_resident = work.features_resident = 0;
     const PropagationSeconds cold = predict_propagation(work, machine);
     CHECK(cold.fill > warm.fill);
