@@ -2,12 +2,9 @@
 # algorithms/api/unweave, and what reads and writes files of users.
 #
 #   cmake -D ROOT=<sources> -P tests/thin_commands_test.cmake
-#
-# A command that measures the machine has its work done by tools/bench, which is built upon the layers themselves.
 cmake_minimum_required(VERSION 3.25)
 
 set(allowed "^(unweave|tools|storage/(io|input|npy))/")
-set(benchmarks tools/commands/bench.cpp)
 
 set(violations "")
 file(GLOB files RELATIVE ${ROOT} ${ROOT}/tools/commands/*.h ${ROOT}/tools/commands/*.cpp)
@@ -15,9 +12,6 @@ if(NOT files)
   message(FATAL_ERROR "there are no commands below ${ROOT}")
 endif()
 foreach(file IN LISTS files)
-  if(file IN_LIST benchmarks)
-    continue()
-  endif()
   file(STRINGS ${ROOT}/${file} lines REGEX "^#include \"")
   foreach(line IN LISTS lines)
     string(REGEX MATCH "\"([^\"]+)\"" quoted ${line})

@@ -101,12 +101,9 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   job.fill = level0_fill(contents, spec, norms, once);
   job.fill_waits = fill_waits(contents, once);
   const std::uint64_t rows_in_all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
-  const std::uint64_t arcs_in_all = std::accumulate(plan.arcs.begin(), plan.arcs.end(), std::uint64_t{0});
   std::uint64_t done = 0;
   if (progress)
-    job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
-      progress({done += rows, rows_in_all * tiles, static_cast<double>(arcs_in_all) * job.columns});
-    };
+    job.progress = [&](std::uint64_t rows, std::uint64_t tiles) { progress({done += rows, rows_in_all * tiles}); };
   const TileFolder* folder = spec.levels > 0 ? parts.tiles : nullptr;
   const bool cuts = plan.state.tiles.tiles > 1;
   if (folder != nullptr && !parts.how.assemble && !cuts && !has_entry(folder->path()) &&

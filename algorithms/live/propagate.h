@@ -22,7 +22,6 @@ class TileFolder;
 struct PropagateProgress {
   std::uint64_t done = 0;         ///< rows summed, each counted once a column tile
   std::uint64_t total = 0;        ///< rows in all, each counted once a column tile
-  double total_arc_features = 0;  ///< arcs, self loops included, of the rows to sum x columns
 };
 
 struct PropagateReport {

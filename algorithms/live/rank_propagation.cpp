@@ -54,11 +54,7 @@ SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, Memory
   const std::uint64_t rows = share.own().size() * std::uint64_t{spec.levels};
   std::uint64_t done = 0;
   if (progress)
-    sweep.progress = [&](std::uint64_t more, std::uint64_t tiles) {
-      progress({done += more, rows * tiles,
-                static_cast<double>(contents.graph().num_terms()) * spec.levels * sweep.columns /
-                    static_cast<double>(job.size())});
-    };
+    sweep.progress = [&](std::uint64_t more, std::uint64_t tiles) { progress({done += more, rows * tiles}); };
   SweepResult result = naming_store(store.path(), [&] {
     return build_state(store.path(), contents, sweep, plan, budget, nullptr, TileUse::sum, &norms);
   });

@@ -273,7 +273,6 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   job.fill = level0_fill(contents, spec, &norms, once);
   job.fill_waits = fill_waits(contents, once);
   const std::uint64_t all_rows = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
-  const std::uint64_t all_arcs = std::accumulate(plan.arcs.begin(), plan.arcs.end(), std::uint64_t{0});
   std::uint64_t done = 0;
   const std::uint64_t first = choice.index.value_or(0), last = choice.index ? first + 1 : choice.jobs;
   const auto require_folder = [&] {
@@ -310,8 +309,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
     }
     if (progress)
       job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
-        progress({done += rows, all_rows * tiles * (choice.index ? 1 : choice.jobs),
-                  static_cast<double>(all_arcs) * static_cast<double>(range.count)});
+        progress({done += rows, all_rows * tiles * (choice.index ? 1 : choice.jobs)});
       };
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < form.levels.size(); ++i) bytes += form.shape(i, range).file_bytes();

@@ -4,7 +4,7 @@
 #   python3 tests/bench/outside_loop.py --unweave build/release/unweave [--scale 20] [--features 128] [--repeat 3] [--threads 2]
 #
 # Compiles outside_loop.cpp for this machine, generates the R-MAT store, and `repeat` times runs the loop with several look-aheads, also
-# with its sums written to a file, `bench gather` and `propagate`. Prints a Markdown table of G arc-features a second, and what part they
+# with its sums written to a file, `unweave_bench gather` and `propagate`. Prints a Markdown table of G arc-features a second, and what part they
 # are of the best loop that does the same. Needs numpy, g++ and 3 x nodes x features x 4 bytes of memory.
 import argparse
 import json
@@ -33,7 +33,7 @@ def main():
     rmat.add_arguments(parser, "runs of everything")
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
-    run = real_graphs.runner(args.unweave)
+    run, bench = real_graphs.runner(args.unweave), real_graphs.limits_of(args.unweave)
     with tempfile.TemporaryDirectory(prefix="outside-", dir=args.work) as name:
         work = pathlib.Path(name)
         store, copy, loop = work / "store", work / "copy", work / "loop"
@@ -54,10 +54,10 @@ def main():
             shutil.copytree(store, copy)
             report = json.loads(run("propagate", copy, "--hops", args.hops, "--rows", "all", "--threads", args.threads, "--json"))
             rates.setdefault("`propagate`, its sweep with sums written", []).append(report["arc_features_per_second"])
-            gather = json.loads(run("bench", "gather", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features", args.features, "--hops", args.hops,
+            gather = json.loads(bench("gather", "--scale", args.scale, "--edge-factor", args.edge_factor, "--features", args.features, "--hops", args.hops,
                                     "--threads", args.threads, "--repeats", "3", "--json"))
-            rates.setdefault("`bench gather`, its sweep", []).append(gather["sweep_arc_features_per_second"])
-            rates.setdefault("`bench gather`, its own loop", []).append(gather["limit_arc_features_per_second"])
+            rates.setdefault("`unweave_bench gather`, its sweep", []).append(gather["sweep_arc_features_per_second"])
+            rates.setdefault("`unweave_bench gather`, its own loop", []).append(gather["limit_arc_features_per_second"])
         best = {written: max(np.median(some) for what, some in rates.items() if what.startswith("the loop") and ("written" in what) == written)
                 for written in (False, True)}
         print("| what | G arc-features/s, runs | median | of the loop that does the same |\n|---|---|---|---|")

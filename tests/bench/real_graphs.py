@@ -10,6 +10,11 @@ import numpy as np
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
 
+def limits_of(unweave):
+    """runner() of unweave_bench, the program of tests/bench/limits that is built with `unweave`."""
+    return runner(pathlib.Path(unweave).parent / "tests" / "unweave_bench")
+
+
 def runner(unweave):
     """A function that runs one command of unweave and returns what it prints; an exit code that is not one of `codes` ends
     this program. What it remarks on standard error is added to the list `remarks`. Past `seconds`, where given, it is

@@ -154,8 +154,7 @@ def main(program, mpirun, faults):
         # What one rank alone finds, and what ranks cannot do, is told once, and the store is as it was.
         for words, code, part in [([*stream_words(folder / "s", folder / "none")], 2, "none"), ([*stream_words(folder / "s", folder / "requests"), "--r-max", "1"], 1, "--r-max"),
                                   ([*stream_words(folder / "s", folder / "requests"), "--changes", folder / "feed"], 1, "--changes"),
-                                  ([*stream_words(folder / "s", folder / "requests"), "--solver", "newton"], 1, "--solver"),
-                                  ([*stream_words(folder / "s", folder / "requests"), "--measure-limit"], 1, "--measure-limit")]:
+                                  ([*stream_words(folder / "s", folder / "requests"), "--solver", "newton"], 1, "--solver")]:
             done = mpi.run(3, *words, code=None)
             said = [line for line in done.stderr.splitlines() if line.startswith("unweave: ")]
             check(len(said) == 1 and part in said[0] and done.returncode == code, f"{words}: {done.returncode} {done.stderr}")

@@ -83,7 +83,7 @@ int fail(const Console& console, int code, const std::exception& error) {
   Ranks& ranks = Ranks::world();
   if (!ranks.fail(error) || ranks.first())
     // At once: what a launcher says meanwhile must not come between.
-    console.error << ("unweave: " + command_text(message_of(error)) + "\n") << std::flush;
+    console.error << (std::string(console.program) + ": " + command_text(message_of(error)) + "\n") << std::flush;
   return code;
 }
 
@@ -340,7 +340,7 @@ void CommandLine::take_common_options() {
 
 void CommandLine::print_help() const {
   std::ostream& out = console_.out;
-  out << "Usage: unweave " << command_;
+  out << "Usage: " << console_.program << ' ' << command_;
   for (const std::string& name : positional_names_) out << ' ' << name;
   out << " [options]\n\n" << rewrapped(description_) << "\n\n";
   if (!options_.options().empty()) out << text_of(options_) << '\n';

@@ -44,6 +44,7 @@ struct Console {
   std::ostream& error;        ///< the one line of a failure; progress
   bool terminal;              ///< somebody watches `error`
   bool out_terminal = false;  ///< and `out`: no place for binary data
+  std::string_view program = "unweave";
 };
 
 /// The options that every command has.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <ostream>
 #include <utility>
 
@@ -25,7 +24,7 @@ std::string short_count(double count) {
 }  // namespace
 
 std::string progress_text(const std::string& label, std::uint64_t done, std::uint64_t total, const std::string& unit,
-                          double seconds, double limit) {
+                          double seconds) {
   const auto count = static_cast<double>(done);
   const auto goal = static_cast<double>(total);
   const double rate = seconds > 0 ? count / seconds : 0;
@@ -34,19 +33,16 @@ std::string progress_text(const std::string& label, std::uint64_t done, std::uin
   text += " " + unit;
   if (total > 0) text += "  " + std::to_string(static_cast<int>(100 * std::min(1.0, count / goal))) + " %";
   if (rate > 0) text += "  " + short_count(rate) + " " + unit + "/s";
-  if (rate > 0 && limit > 0) text += "  " + number_text(std::round(100 * rate / limit)) + " % of the limit";
   if (rate > 0 && done < total) text += "  " + seconds_text((goal - count) / rate) + " left";
   return text;
 }
 
-Progress::Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit,
-                   double limit)
+Progress::Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit)
     : out_(out),
       shown_(shown),
       label_(std::move(label)),
       unit_(std::move(unit)),
       total_(total),
-      limit_(limit),
       start_(Clock::now()),
       last_drawn_(start_) {}
 
@@ -79,7 +75,7 @@ void Progress::advance(std::uint64_t count) noexcept {
 void Progress::draw(Clock::time_point now) {
   const double seconds = std::chrono::duration<double>(now - start_).count();
   drawn_ = true;
-  out_ << kClearLine << progress_text(label_, done_.load(std::memory_order_relaxed), total_, unit_, seconds, limit_)
+  out_ << kClearLine << progress_text(label_, done_.load(std::memory_order_relaxed), total_, unit_, seconds)
        << (note_.empty() ? "" : "  ") << note_ << std::flush;
 }
 

@@ -10,22 +10,19 @@
 
 namespace unweave {
 
-/// Draws "label  3.1M/10.0M arcs  31 %  1.2M arcs/s  71 % of the limit  6 s left" on `out`, at most five times a second,
+/// Draws "label  3.1M/10.0M arcs  31 %  1.2M arcs/s  6 s left" on `out`, at most five times a second,
 /// and clears the line when destroyed. Draws nothing unless `shown`: give CommandLine::shows_progress().
 class Progress {
  public:
   /// The least time before the first drawing and between two; tests that look for one set it to 0.
   static inline std::chrono::milliseconds between_drawings{200};
 
-  /// `total` counts `unit`s ("arcs", "bytes"); 0 if it is not known, then no share and no time left are drawn. `limit` is
-  /// what the machine could do, in units a second; 0 if it is not known.
-  Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit, double limit = 0);
+  /// `total` counts `unit`s ("arcs", "bytes"); 0 if it is not known, then no share and no time left are drawn.
+  Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Replaces the limit, which may only come to be known while the work goes on. One thread, none in advance().
-  void set_limit(double limit) noexcept { limit_ = limit; }
   /// What the line ends with from the next drawing on. Any thread.
   void set_note(std::string note);
   /// Takes the line away for other output; it comes back with the next drawing.
@@ -41,7 +38,6 @@ class Progress {
   const bool shown_;
   const std::string label_, unit_;
   const std::uint64_t total_;
-  double limit_;
   const Clock::time_point start_;
   std::atomic<std::uint64_t> done_ = 0;
   std::mutex drawing_;
@@ -50,8 +46,8 @@ class Progress {
   bool drawn_ = false;            ///< guarded by drawing_
 };
 
-/// The text of one drawing, without control characters. `seconds` is the time since the start; `limit` as Progress has it.
+/// The text of one drawing, without control characters. `seconds` is the time since the start.
 [[nodiscard]] std::string progress_text(const std::string& label, std::uint64_t done, std::uint64_t total,
-                                        const std::string& unit, double seconds, double limit = 0);
+                                        const std::string& unit, double seconds);
 
 }  // namespace unweave

@@ -15,11 +15,7 @@ class StepProgress final : public WorkMeter {
   StepProgress(std::ostream& out, bool shown) : out_(out), shown_(shown) {}
 
   void start(std::string_view step, std::uint64_t total, std::string_view unit) override {
-    start(step, total, unit, 0);
-  }
-  /// Starts a step of which the machine could do `limit` units a second, 0 if that is not known.
-  void start(std::string_view step, std::uint64_t total, std::string_view unit, double limit) {
-    progress_.emplace(out_, shown_, std::string(step), total, std::string(unit), limit);
+    progress_.emplace(out_, shown_, std::string(step), total, std::string(unit));
   }
   void note(const std::string& text) override {
     if (progress_) progress_->set_note(text);

@@ -27,7 +27,6 @@ std::span<const Command> all_commands() {
       {"report", "one HTML page to be filed: what was asked, done and certified", run_report},
       {"export", "write weights, embeddings, edges, labels, all; draw requests", run_export},
       {"doctor", "say what this machine offers, and what would hinder work", run_doctor},
-      {"bench", "figures beside the machine's limit", run_bench},
   };
   return table;
 }

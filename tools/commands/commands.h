@@ -11,7 +11,6 @@ namespace unweave {
 [[nodiscard]] std::span<const Command> all_commands();
 
 void run_audit(CommandLine& line);
-void run_bench(CommandLine& line);
 void run_doctor(CommandLine& line);
 void run_evaluate(CommandLine& line);
 void run_export(CommandLine& line);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "storage/io/error.h"
-#include "tools/bench/bench_gather.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/text_wrap.h"
@@ -14,19 +13,6 @@
 
 namespace unweave {
 namespace {
-
-/// Sums over the lists of a small graph, smaller where memory is: a fraction of a second on any machine.
-Diagnosis gather_finding(Resources& resources) {
-  GatherBenchOptions options;
-  options.scale = 16;
-  options.features = 32;
-  options.repeats = 2;
-  options.limit_only = true;
-  while (gather_limit_bytes(options) > resources.memory().available()) --options.scale;
-  const GatherBench result = run_bench_gather(options, resources.memory());
-  return {"gather-rate", number_text(result.limit_per_second / 1e9, 3) + " G arc features a second, on " +
-                             counted(result.threads, "thread")};
-}
 
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
@@ -72,7 +58,6 @@ void run_doctor(CommandLine& line) {
   const bool has_store = line.has_positional(0);
   std::vector<Diagnosis> findings = diagnose_machine(has_store ? std::filesystem::path(line.positional(0)) : ".",
                                                      resources, line.get<bool>("measure-anew"));
-  findings.push_back(gather_finding(resources));
   if (has_store)
     for (Diagnosis& finding : diagnose_store(line.positional(0), resources)) findings.push_back(std::move(finding));
   for (const Diagnosis& finding : findings) print_finding(line, finding);

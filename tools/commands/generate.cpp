@@ -4,7 +4,7 @@
 #include <string>
 
 #include "storage/io/error.h"
-#include "tools/bench/build_report.h"
+#include "tools/cli/build_report.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "unweave/ingest.h"

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "storage/io/error.h"
-#include "tools/bench/build_report.h"
-#include "tools/bench/measure_limit.h"
+#include "tools/cli/build_report.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
@@ -328,17 +327,10 @@ void run_import(CommandLine& line) {
   add("plan", po::bool_switch(),
       "import nothing: say what it would take (sizes, memory, disk, passes, seconds) from headers and a sample of the "
       "lines, and what is assumed; exit code 3: cannot fit");
-  add("measure-limit", po::bool_switch(),
-      "first measure how fast the bytes of such an import could move: bench import on an R-MAT graph of about as many "
-      "edges (2^18 to 2^24), in the folder of STORE");
   if (!line.parse()) return;
-  if (line.get<bool>("plan") && line.get<bool>("measure-limit"))
-    throw UsageError("--plan and --measure-limit: give one of them; a plan imports nothing");
   Ranks& job = Ranks::world();
-  if (!job.alone())
-    for (const char* const option : {"plan", "measure-limit"})
-      if (line.given(option))
-        throw UsageError("--" + std::string(option) + " is for one process; start the program without a launcher");
+  if (!job.alone() && line.given("plan"))
+    throw UsageError("--plan is for one process; start the program without a launcher");
   const ImportOptions options = import_options(line);
   Resources resources({line.common().memory_bytes});
   if (line.get<bool>("plan")) {
@@ -354,8 +346,6 @@ void run_import(CommandLine& line) {
     return;
   }
   StepProgress progress(line.error(), line.shows_progress());
-  std::optional<ImportBench> limit;
-  if (line.get<bool>("measure-limit")) limit = import_limit(line, line.positional(0), options, resources.memory());
   std::optional<ImportForecast> forecast;
   try {
     if (job.alone()) forecast = forecast_import(line.positional(0), options, resources, false);
@@ -363,10 +353,8 @@ void run_import(CommandLine& line) {
     forecast.reset();  // the import itself tells what is wrong with its files
   }
   Measure measure;  // measures the import alone
-  ImportMeter meter(progress, limit);
-  resources.set_meter(&meter);
+  resources.set_meter(&progress);
   const ImportReport report = import_store(line.positional(0), options, resources);
-  const double bounded_seconds = meter.bounded_seconds();
   progress.finish();
   if (line.has("ogb")) note_missing_parts(line, options);
   if (!report.order_reason.empty()) line.note(report.order_reason);
@@ -380,15 +368,6 @@ void run_import(CommandLine& line) {
   if (forecast && forecast->seconds) {
     figures.json["seconds_predicted"] = forecast->seconds->total();
     figures.json["predicted"] = parts_of(*forecast->seconds);
-  }
-  for (const char* const field : {"limit_ratio", "limit_arcs_per_second", "limit_nodes"}) figures.json[field] = nullptr;
-  if (limit && report.edges > 0 && !report.resumed) {
-    const double rate = 2 * static_cast<double>(report.edges) / bounded_seconds;
-    figures.number("limit_ratio", "share of the limit, reading edges and making their graph",
-                   rate / limit->limit_per_second());
-    figures.number("limit_arcs_per_second", "limit: arcs a second when bytes are only moved",
-                   limit->limit_per_second());
-    figures.json["limit_nodes"] = limit->nodes;
   }
   figures.ranks();
   figures.print(line.out(), line.common().json);

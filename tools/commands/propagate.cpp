@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/bench/measure.h"
-#include "tools/bench/measure_limit.h"
+#include "tools/cli/measure.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
@@ -25,14 +24,10 @@ namespace {
 /// A meter of the sums that begins with the first of them.
 class SumMeter {
  public:
-  SumMeter(CommandLine& line, double limit_per_second) : line_(line), limit_per_second_(limit_per_second) {}
+  explicit SumMeter(CommandLine& line) : line_(line) {}
   [[nodiscard]] PropagateMeter meter() {
     return [this](const PropagateProgress& progress) {
-      if (!meter_) {
-        const double work_of_row = progress.total_arc_features / static_cast<double>(progress.total);
-        meter_.emplace(line_.error(), line_.shows_progress(), "propagate", progress.total, "rows",
-                       limit_per_second_ / work_of_row);
-      }
+      if (!meter_) meter_.emplace(line_.error(), line_.shows_progress(), "propagate", progress.total, "rows");
       meter_->advance(progress.done - shown_);
       shown_ = progress.done;
     };
@@ -40,7 +35,6 @@ class SumMeter {
 
  private:
   CommandLine& line_;
-  double limit_per_second_;  ///< 0: not measured
   std::optional<Progress> meter_;
   std::uint64_t shown_ = 0;
 };
@@ -77,7 +71,7 @@ std::string columns_text(const std::vector<TileColumns>& all) {
 
 /// Sums the columns of one job, or of several, and leaves the store as it is.
 void run_tiles(CommandLine& line, Resources& resources) {
-  for (const char* const option : {"assemble", "restart", "measure-limit"})
+  for (const char* const option : {"assemble", "restart"})
     if (line.get<bool>(option))
       throw UsageError("--" + std::string(option) + " does not go with --tile and --tiles, which only add tiles");
   line.on_interrupt("the store is as before; tiles that are finished are kept: run the command again");
@@ -87,7 +81,7 @@ void run_tiles(CommandLine& line, Resources& resources) {
   const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
   TileReport report;
   {
-    SumMeter meter(line, 0);
+    SumMeter meter(line);
     report = propagate_tiles(reader, spec, choice, meter.meter());
   }
   Figures figures{.table = Table({"tiles", ""})};
@@ -134,9 +128,6 @@ void run_propagate(CommandLine& line) {
       "streams need; embedding and hops keep rows in their place.",
       {"STORE"}, "unweave propagate demo/debian.store --hops 2 --weights 0,0,1");
   add_propagation_options(line);
-  line.options().add_options()("measure-limit", po::bool_switch(),
-                               "first measure the machine's gather limit on an R-MAT graph of this size "
-                               "(2^16 to 2^22 nodes, or fewer if these do not fit the memory)");
   line.options().add_options()("tile", po::value<std::string>()->value_name("i/N"),
                                "sum the columns of job i of N, 0 to N-1, and keep them as tiles in the store; several "
                                "jobs may run at a time, and each may be given again");
@@ -155,7 +146,6 @@ void run_propagate(CommandLine& line) {
   if (!line.parse()) return;
   Resources resources({line.common().memory_bytes});
   const Ranks& job = Ranks::world();
-  if (!job.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
   if (job.alone() && line.given("share"))
     throw UsageError("--share is for the ranks of a job; start the program with mpirun");
   const std::unique_ptr<const LocalLists> lists = local_lists(line);
@@ -165,15 +155,6 @@ void run_propagate(CommandLine& line) {
       "what is kept");
   const PropagateHow how{line.get<bool>("restart"), line.get<bool>("assemble"), shares_rows(line)};
   if (how.restart && how.assemble) throw UsageError("--restart and --assemble exclude each other");
-  std::optional<GatherBench> limit;
-  if (line.get<bool>("measure-limit")) {
-    const Manifest manifest = [&] {
-      const Reader reader(line.positional(0), resources);
-      static_cast<void>(read_propagation_spec(line, reader.has_labels()));  // what is wrong is told first
-      return reader.manifest();
-    }();
-    limit = propagation_limit(line, manifest, resources.memory());
-  }
   if (!job.first()) return run_part(line, resources);
   Measure measure;  // measures the propagation alone
   Writer writer(line.positional(0), resources);
@@ -183,7 +164,7 @@ void run_propagate(CommandLine& line) {
   note_remark(line, remark_on_lost_models(writer, spec));
   PropagateReport report;
   {
-    SumMeter meter(line, limit ? limit->limit_per_second : 0);
+    SumMeter meter(line);
     report = writer.propagate(spec, meter.meter(), how);
   }
   const std::uint64_t without_row = writer.nodes() - report.targets;
@@ -212,18 +193,8 @@ void run_propagate(CommandLine& line) {
     figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
   else
     figures.add("arc_features_per_second", "arc features a second", nullptr, "not known: parts were there already");
-  figures.json["limit_ratio"] = nullptr;
-  figures.json["limit_arc_features_per_second"] = nullptr;
-  figures.json["limit_nodes"] = nullptr;
   measure.report(figures.json);
   figures.ranks();
-  if (limit) {
-    if (report.arc_features_per_second > 0)
-      figures.number("limit_ratio", "share of the gather limit",
-                     report.arc_features_per_second / limit->limit_per_second);
-    figures.number("limit_arc_features_per_second", "limit: uncompressed gather", limit->limit_per_second);
-    figures.json["limit_nodes"] = limit->nodes;
-  }
   figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});
   figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
   figures.print(line.out(), line.common().json);

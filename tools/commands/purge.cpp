@@ -1,7 +1,7 @@
 // tools/commands/purge.cpp - `unweave purge`: what was removed leaves the disk.
 #include "storage/io/plain_text.h"
 #include "storage/io/shell_word.h"
-#include "tools/bench/measure.h"
+#include "tools/cli/measure.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"

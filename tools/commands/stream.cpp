@@ -15,9 +15,9 @@
 #include "storage/io/error.h"
 #include "storage/io/plain_text.h"
 #include "storage/io/shell_word.h"
-#include "tools/bench/measure_limit.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/progress.h"
 #include "tools/commands/acknowledged.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
@@ -26,7 +26,6 @@
 #include "tools/commands/model_output.h"
 #include "tools/commands/rejections.h"
 #include "tools/commands/solver_options.h"
-#include "tools/commands/stream_meter.h"
 #include "tools/commands/stream_output.h"
 #include "tools/service/line_feed.h"
 #include "tools/service/quarantine.h"
@@ -120,7 +119,7 @@ class Stream {
   void send();
   [[nodiscard]] BatchOutcome send_whole();
   void take_out(const IdConflict& conflict);
-  void print(const BatchOutcome& outcome, const StreamMeter::Batch& work);
+  void print(const BatchOutcome& outcome);
   void finish();
   void print_summary() const;
   [[nodiscard]] std::string text(std::size_t i) const;
@@ -143,7 +142,7 @@ class Stream {
   StreamSession session_;
   std::optional<RequestReader> reader_;
   std::optional<Arriving> arriving_;
-  StreamMeter meter_;
+  Progress progress_;
   std::optional<RejectedFile> rejected_file_;
   RequestCounts counts_;
   std::uint64_t batch_ = 0;
@@ -155,6 +154,22 @@ class Stream {
   std::unordered_map<std::size_t, std::string> unknown_;
 };
 
+/// Requests of the file, where somebody watches their progress and it can be read twice; else 0.
+std::uint64_t expected_requests(const CommandLine& line, const Writer& writer) {
+  if (!line.shows_progress() || !line.has("requests")) return 0;
+  const std::string& file = line.get<std::string>("requests");
+  std::error_code error;
+  if (file == "-" || !std::filesystem::is_regular_file(file, error)) return 0;
+  std::uint64_t count = 0;
+  try {
+    RequestReader reader(file, request_words(writer));
+    for (Request request; reader.next(request);) ++count;
+  } catch (const InputError&) {
+    return 0;  // which is told when its turn comes
+  }
+  return count;
+}
+
 Stream::Stream(CommandLine& line)
     : line_(line),
       acknowledged_(input_of(line)),
@@ -162,10 +177,7 @@ Stream::Stream(CommandLine& line)
       writer_(line.positional(0), resources_, Ranks::world()),
       line_room_(reads_as_it_comes(line) ? reserve_line(resources_.memory()) : Reservation()),
       session_(writer_, options()),
-      meter_(line, request_words(writer_),
-             line.get<bool>("measure-limit")
-                 ? stream_limit(line, writer_.path(), writer_.manifest(), resources_.memory())
-                 : std::nullopt) {
+      progress_(line.error(), line.shows_progress(), "stream", expected_requests(line, writer_), "requests") {
   if (writer_.dropped_bytes() > 0)
     line.note("the journal ended with " + counted(writer_.dropped_bytes(), "byte") +
               " of a batch that was never acknowledged; they are dropped, and no acknowledged request is among them");
@@ -253,10 +265,9 @@ void Stream::send() {
     text_ = room_text_ = 0;
     return;
   }
-  const StreamMeter::Batch work = meter_.add(outcome.batch.update, outcome.seconds);
   ++batch_;
   counts_.add(outcome.batch.changes.statuses);
-  print(outcome, work);
+  print(outcome);
   // Nothing is applied that could not be acknowledged.
   if (!line_.out())
     throw ResourceError("cannot write to standard output after batch " + std::to_string(batch_) +
@@ -267,21 +278,21 @@ void Stream::send() {
   places_.clear();
   unknown_.clear();
   session_.settle();
-  meter_.advance(outcome.batch.changes.requests);
+  progress_.advance(outcome.batch.changes.requests);
 }
 
-void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) {
+void Stream::print(const BatchOutcome& outcome) {
   const BatchReport& report = outcome.batch;
   const PlacedBatch decided = placed({requests_, report.changes.statuses, outcome.after});
   const std::uint64_t every = line_.get<Count>("evaluate-every").value;
   std::vector<Accuracies> accuracies;
   for (std::size_t i = 0; i < outcome.steps.size() && every > 0 && batch_ % every == 0; ++i)
     accuracies.push_back(session_.accuracies(i));
-  meter_.clear();
+  progress_.clear();
   acknowledged_.begin();
   std::ostream& out = line_.out();
   if (line_.common().json) {
-    nlohmann::ordered_json json = fields_of(batch_, outcome, work, session_.lazy_error_bound(), !prints_private());
+    nlohmann::ordered_json json = fields_of(batch_, outcome, session_.lazy_error_bound(), !prints_private());
     if (!outcome.steps.empty()) add_models(json, outcome, accuracies, !prints_private());
     if (outcome.changes_entry) json["changes_entry"] = *outcome.changes_entry;
     if (prints_private())
@@ -296,7 +307,6 @@ void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) 
         << (report.changes.rejected > 0 ? " (" + rejected_text(decided, kToldRejected, false) + ")" : "")
         << ", propagation " << seconds_text(report.seconds_propagate) << ", rows "
         << count_text(report.update.rows_touched) << ", arcs " << count_text(report.update.arcs_visited);
-  if (work.limit_seconds && prints_private()) out << ", " << share_text(*work.ratio()) << " of the limit";
   print_models(out, outcome, accuracies, !prints_private());
   out << std::endl;
 }
@@ -304,8 +314,7 @@ void Stream::print(const BatchOutcome& outcome, const StreamMeter::Batch& work) 
 /// Does what the batches have put off, and makes a generation of it.
 void Stream::finish() {
   const CloseReport report = session_.close();
-  meter_.add(report.update, report.seconds);
-  meter_.clear();
+  progress_.clear();
   if (line_.common().quiet || !prints_private()) return;  // how much was done tells of removed data
   if (report.update.rows_touched > 0)
     line_.note("the last level brought up to date by " + report.update.plan.back() + ": " +
@@ -314,9 +323,6 @@ void Stream::finish() {
   if (report.talk.ranks > 1 && report.talk.traffic.received_bytes > 0)
     line_.note(std::to_string(report.talk.ranks) + " ranks made the generation together, with " +
                bytes_text(report.talk.traffic.received_bytes) + " between them");
-  if (const auto ratio = meter_.all().ratio())
-    line_.note("all batches and their last level in " + seconds_text(meter_.all().seconds) + ", " + share_text(*ratio) +
-               " of the limit, " + seconds_text(*meter_.all().limit_seconds));
 }
 
 /// What became of all requests together.
@@ -507,9 +513,6 @@ void run_stream(CommandLine& line) {
       "(algorithms/live/change_feed.h)");
   add("non-adaptive", po::bool_switch(),
       "no request was chosen after looking at a release: certificates may assume it, and langevin runs fewer epochs");
-  add("measure-limit", po::bool_switch(),
-      "first measure what bounds the batches: sums over the uncompressed lists of this graph, rows copied from random "
-      "places to others, as bench stream does");
   add("public", po::bool_switch(), "print only what may be published");
   add_key_option(line);
   add_local_option(line);
@@ -544,7 +547,6 @@ void run_stream(CommandLine& line) {
   static_cast<void>(read_mode(line));  // what is wrong is told before the store is opened
   static_cast<void>(read_plan(line));
   Ranks& ranks = Ranks::world();
-  if (!ranks.alone() && line.get<bool>("measure-limit")) throw UsageError("--measure-limit is for a process alone");
   const std::unique_ptr<const LocalLists> lists = local_lists(line);
   if (!ranks.first()) {
     Resources resources({line.common().memory_bytes});

@@ -1,8 +1,6 @@
 // tools/commands/stream_output.cpp - writes the fields and the words of a batch.
 #include "tools/commands/stream_output.h"
 
-#include <cmath>
-
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/batch_output.h"
@@ -10,8 +8,8 @@
 
 namespace unweave {
 
-nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome, const StreamMeter::Batch& work,
-                                 std::optional<double> lazy_error, bool is_public) {
+nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome, std::optional<double> lazy_error,
+                                 bool is_public) {
   const BatchReport& report = outcome.batch;
   const BatchChanges& changes = report.changes;
   nlohmann::ordered_json json = {
@@ -29,8 +27,6 @@ nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcom
   json["plan"] = report.update.plan;
   json["seconds"] = outcome.seconds;
   json["seconds_predicted"] = outcome.seconds_predicted;
-  json["limit_seconds"] = value_of(work.limit_seconds);
-  json["limit_ratio"] = value_of(work.ratio());
   json["lazy_error_bound"] = value_of(lazy_error);
   if (outcome.talk.ranks == 1) return json;
   const RankTraffic& traffic = outcome.talk.traffic;
@@ -79,10 +75,6 @@ void print_models(std::ostream& out, const BatchOutcome& outcome, const std::vec
     if (!is_public || !step.private_claim) out << ", certified " << certified_text(step);
     if (i < accuracies.size() && accuracies[i].test) out << ", test accuracy " << accuracy_text(accuracies[i].test);
   }
-}
-
-std::string share_text(double ratio) {
-  return number_text(std::round(100 * ratio)) + " %";
 }
 
 }  // namespace unweave

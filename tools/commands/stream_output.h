@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/commands/stream_meter.h"
 #include "unweave/stream.h"
 
 namespace unweave {
 
 /// What was done of a batch; all of these leave out what tells of removed data where the output `is_public`.
 [[nodiscard]] nlohmann::ordered_json fields_of(std::uint64_t batch, const BatchOutcome& outcome,
-                                               const StreamMeter::Batch& work, std::optional<double> lazy_error,
-                                               bool is_public);
+                                               std::optional<double> lazy_error, bool is_public);
 /// What is said of the models that follow the stream: of the first one among the fields of the batch, of several also in the list
 /// `models`.
 /// `accuracies`: one of each, where they were asked for.
@@ -23,8 +21,5 @@ void add_models(nlohmann::ordered_json& json, const BatchOutcome& outcome, const
                 bool is_public);
 void print_models(std::ostream& out, const BatchOutcome& outcome, const std::vector<Accuracies>& accuracies,
                   bool is_public);
-
-/// A share as whole percent.
-[[nodiscard]] std::string share_text(double ratio);
 
 }  // namespace unweave

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "tools/bench/measure.h"
 #include "tools/cli/command.h"
+#include "tools/cli/measure.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
 #include "unweave/store.h"

@@ -129,7 +129,6 @@ TEST_SUITE("unit") {
     CHECK(completed("unweave info my", 2) == "my graph.store\n");
     CHECK(completed("unweave stream a.store --requests my", 4) == "my graph.store\n");
     CHECK(completed("unweave stream a.store --threads ''", 4) == "\n");
-    CHECK(completed("unweave bench dec", 2) == "decode\n");
     CHECK(completed("unweave help --completion z", 3) == "zsh\n");
     CHECK(completed("unweave help ver", 2) == "verify\nversion\n");
   }

@@ -224,7 +224,6 @@ TEST_SUITE("unit") {
     check_refused({"train", "nowhere.store", "--solver", "retrain", "--set", "epoch=3"},
                   "retrain has no parameter \"epoch\" (did you mean 'epochs'?); it has epochs, batch-rows");
     check_refused({"audit", "nowhere.store", "--canary", "gardient"}, "did you mean 'gradient'?");
-    check_refused({"bench", "gahter"}, "did you mean 'gather'?");
     check_refused({"export", "nowhere.store", "--requests", "r", "--count", "1", "--draw", "nodes"},
                   "did you mean 'node'?");
   }

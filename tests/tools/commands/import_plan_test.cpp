@@ -86,7 +86,6 @@ TEST_SUITE("unit") {
     CHECK(plan.json()["nodes"] == 10);
     CHECK(plan.json()["nodes_exact"] == false);
     CHECK(run({"import", store, "--edges", "-", "--plan"}).code == 1);
-    CHECK(run({"import", store, "--edges", edges, "--plan", "--measure-limit"}).code == 1);
     CHECK(run({"import", store, "--edges", (dir / "none").string(), "--plan"}).code == 2);
   }
 

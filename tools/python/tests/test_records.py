@@ -9,9 +9,8 @@ import pytest
 
 import unweave
 
-#: What a command measures of its own process, which does one thing, or measures of the machine on request; a process of Python has its own.
+#: What a command measures of its own process, which does one thing; a process of Python has its own.
 PROCESS = {"peak_anonymous_bytes", "peak_file_bytes", "disk_bytes_read", "major_faults"}
-LIMITS = {"limit_ratio", "limit_arcs_per_second", "limit_arc_features_per_second", "limit_nodes", "limit_seconds"}
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def twin(store, tmp_path):
 
 def same(record, said, *, without=frozenset(), extra=frozenset(), measured=frozenset()):
     """`measured`: fields of a command's process that other commands have for something else."""
-    assert set(record) - set(extra) == set(said) - PROCESS - LIMITS - set(measured) - set(without), set(record) ^ set(said)
+    assert set(record) - set(extra) == set(said) - PROCESS - set(measured) - set(without), set(record) ^ set(said)
     for key in set(record) & set(said):
         if isinstance(record[key], unweave.Record) and isinstance(said[key], dict):
             assert set(record[key]) == set(said[key]), key

@@ -1,5 +1,5 @@
-// tools/bench/bench_import.cpp - times an import, and the moves of as many bytes.
-#include "tools/bench/bench_import.h"
+// tests/bench/limits/bench_import.cpp - times an import, and the moves of as many bytes.
+#include "bench/limits/bench_import.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-// tools/bench/bench_gather.h - how fast can rows be gathered here, and how close does a sweep come?
+// tests/bench/limits/bench_gather.h - how fast can rows be gathered here, and how close does a sweep come?
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@ struct GatherBenchOptions {
   std::uint64_t edge_factor = 16;
   std::size_t features = 128;
   int hops = 2;
-  int repeats = 3;          ///< the best of so many runs counts
-  bool limit_only = false;  ///< leave out the triad and the sweeps
+  int repeats = 3;  ///< the best of so many runs counts
   std::uint64_t seed = 1;
 };
 
@@ -40,9 +39,6 @@ struct GatherBench {
 /// The limit of sweeps over a graph: (arcs + nodes) x columns a second of sums over its lists, in a tile of `columns` in
 /// memory, results dropped; one run. Throws ResourceError where `budget` does not hold the tile.
 [[nodiscard]] double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& budget);
-
-/// What the graph and one tile take of a budget: all that a run with limit_only asks for.
-[[nodiscard]] std::uint64_t gather_limit_bytes(const GatherBenchOptions& options);
 
 /// Runs on the threads that the process has now. Throws ResourceError where the graph (16 bytes an edge while it is
 /// made), two tiles and the sums do not fit `budget`.

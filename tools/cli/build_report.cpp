@@ -1,5 +1,5 @@
-// tools/bench/build_report.cpp - the figures of a new store as JSON and as a table.
-#include "tools/bench/build_report.h"
+// tools/cli/build_report.cpp - the figures of a new store as JSON and as a table.
+#include "tools/cli/build_report.h"
 
 #include "storage/io/shell_word.h"
 

@@ -1,4 +1,4 @@
-// tools/bench/bench_import.h - how fast do edges become a store here, and how fast could their bytes move?
+// tests/bench/limits/bench_import.h - how fast do edges become a store here, and how fast could their bytes move?
 #pragma once
 
 #include <cstddef>

@@ -1,22 +1,21 @@
-// tools/commands/bench.cpp - `unweave bench NAME`: figures beside the machine's limit, measured in the same run.
+// tests/bench/limits/commands.cpp - the table of benchmarks, and what each of them prints.
+#include "bench/limits/commands.h"
+
 #include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "bench/limits/bench_decode.h"
+#include "bench/limits/bench_gather.h"
+#include "bench/limits/bench_import.h"
+#include "bench/limits/bench_propagate.h"
+#include "bench/limits/bench_stream.h"
+#include "bench/limits/directed_store.h"
 #include "engine/resources/temporary_folder.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "storage/io/nearest_name.h"
-#include "tools/bench/bench_decode.h"
-#include "tools/bench/bench_gather.h"
-#include "tools/bench/bench_import.h"
-#include "tools/bench/bench_propagate.h"
-#include "tools/bench/bench_stream.h"
-#include "tools/bench/directed_store.h"
 #include "tools/cli/output.h"
 #include "tools/cli/step_progress.h"
-#include "tools/commands/commands.h"
 #include "unweave/ingest.h"
 
 namespace unweave {
@@ -26,31 +25,51 @@ std::uint64_t count_within(const CommandLine& line, const std::string& option, s
                            std::uint64_t most) {
   const std::uint64_t value = line.get<Count>(option).value;
   if (value < least || value > most)
-    throw UsageError("bench: --" + option + " " + std::to_string(value) + ": from " + std::to_string(least) + " to " +
+    throw UsageError("--" + option + " " + std::to_string(value) + ": from " + std::to_string(least) + " to " +
                      std::to_string(most));
   return value;
 }
 
-/// What all benchmarks take: the R-MAT graph, runs, seed.
+/// Options of the R-MAT graph that is made where none is named, and of the runs.
+void add_graph_options(CommandLine& line) {
+  auto add = line.options().add_options();
+  add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
+  add("edge-factor", po::value<Count>()->value_name("E")->default_value({16}), "edges a node, before duplicates drop");
+  add("repeats", po::value<Count>()->value_name("R")->default_value({3}),
+      "runs of the work and of the limit in turns; the best of each counts");
+}
+
+void add_sweep_options(CommandLine& line) {
+  auto add = line.options().add_options();
+  add("features", po::value<Count>()->value_name("F")->default_value({128}), "columns");
+  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels");
+}
+
+/// What the options of add_graph_options() say, and of add_sweep_options() where there are these.
 GatherBenchOptions bench_options(const CommandLine& line) {
   GatherBenchOptions options;
   options.scale = static_cast<int>(count_within(line, "scale", 1, 31));
   options.edge_factor = count_within(line, "edge-factor", 1, 1 << 20);
-  options.features = count_within(line, "features", 1, std::uint64_t{1} << 32);
-  options.hops = static_cast<int>(count_within(line, "hops", 1, 16));
+  if (line.has("features")) options.features = count_within(line, "features", 1, std::uint64_t{1} << 32);
+  if (line.has("hops")) options.hops = static_cast<int>(count_within(line, "hops", 1, 16));
   options.repeats = static_cast<int>(count_within(line, "repeats", 1, 1000));
   options.seed = line.common().seed.value_or(1);
   return options;
 }
 
 /// Options of a graph that is made where another one is named.
-void refuse_graph_options(const CommandLine& line, const std::string& name) {
+void refuse_graph_options(const CommandLine& line) {
   for (const char* const option : {"scale", "edge-factor", "features"})
     if (line.given(option))
-      throw UsageError("bench " + name + ": --" + option + " is for the graph made where no other is named");
+      throw UsageError("--" + std::string(option) + " is for the graph made where no other is named");
 }
 
-void bench_gather(const CommandLine& line) {
+void bench_gather(CommandLine& line) {
+  line.describe("Times a sweep in memory over an R-MAT graph, against sums over its uncompressed lists.", {},
+                "unweave_bench gather --scale 16 --features 32");
+  add_graph_options(line);
+  add_sweep_options(line);
+  if (!line.parse()) return;
   const GatherBenchOptions options = bench_options(line);
   Resources resources({line.common().memory_bytes});
   const GatherBench result = run_bench_gather(options, resources.memory());
@@ -87,7 +106,7 @@ void make_rmat_store(const CommandLine& line, const std::filesystem::path& folde
 
 DecodeBench decode_bench(const CommandLine& line, const GatherBenchOptions& graph, MemoryBudget& budget) {
   const DecodeBenchOptions options{graph.repeats, graph.seed};
-  if (line.has_positional(1)) return run_bench_decode(line.positional(1), options, budget);
+  if (line.has_positional(0)) return run_bench_decode(line.positional(0), options, budget);
   const TemporaryFolder folder;
   if (line.has("directed")) {
     write_directed_store(folder.path(), {line.get<std::string>("directed"), {}}, budget);
@@ -132,10 +151,18 @@ void print(const CommandLine& line, const Result& result) {
   figures_of(result).print(line.out(), line.common().json);
 }
 
-void bench_decode(const CommandLine& line) {
-  if (line.has_positional(1) && line.has("directed"))
-    throw UsageError("bench decode: a STORE and --directed: give one of them");
-  if (line.has("directed")) refuse_graph_options(line, "decode");
+void bench_decode(CommandLine& line) {
+  line.describe(
+      "Measures the shards of a graph, as STORE's last generation or a temporary R-MAT store has them: bits an arc, "
+      "rates\n"
+      "of decoding blocks and single lists and of encoding, against adding up uncompressed ids.",
+      {"[STORE]"}, "unweave_bench decode --scale 16");
+  add_graph_options(line);
+  line.options().add_options()("directed", po::value<std::string>()->value_name("F"),
+                               "the arcs of this file as they stand, not made undirected; as --edges of import");
+  if (!line.parse()) return;
+  if (line.has_positional(0) && line.has("directed")) throw UsageError("a STORE and --directed: give one of them");
+  if (line.has_positional(0) || line.has("directed")) refuse_graph_options(line);
   Resources resources({line.common().memory_bytes});
   print(line, decode_bench(line, bench_options(line), resources.memory()));
 }
@@ -144,7 +171,14 @@ std::uint32_t columns_option(const CommandLine& line) {
   return static_cast<std::uint32_t>(count_within(line, "features", 1, 1 << 20));
 }
 
-void bench_import(const CommandLine& line) {
+void bench_import(CommandLine& line) {
+  line.describe(
+      "Times imports of a .npy file of R-MAT edges into a durable store. Limit: the bytes that it moved, input once,\n"
+      "spooled arcs out and back once, shards, moved by the same calls and threads and not looked at. With little\n"
+      "--memory arcs are spooled. What the system has in its cache it has for both.",
+      {}, "unweave_bench import --scale 16 --memory 256M");
+  add_graph_options(line);
+  if (!line.parse()) return;
   const GatherBenchOptions graph = bench_options(line);
   Resources resources({line.common().memory_bytes});
   const TemporaryFolder folder;
@@ -155,25 +189,49 @@ void bench_import(const CommandLine& line) {
   print(line, result);
 }
 
-void bench_propagate(const CommandLine& line) {
+void bench_propagate(CommandLine& line) {
+  line.describe(
+      "Times (arcs + nodes) x features x hops of a whole propagation of all rows, of STORE's last generation or a\n"
+      "temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of its sweep "
+      "alone.\n"
+      "Limit: sums over the uncompressed lists of this graph, in tiles as wide. STORE is only read.",
+      {"[STORE]"}, "unweave_bench propagate --scale 15 --features 64");
+  add_graph_options(line);
+  add_sweep_options(line);
+  if (!line.parse()) return;
+  if (line.has_positional(0)) refuse_graph_options(line);
   const GatherBenchOptions graph = bench_options(line);
   const std::uint32_t columns = columns_option(line);
   Resources resources({line.common().memory_bytes});
   // Beside a store its files need no copies.
-  const TemporaryFolder folder(line.has_positional(1)
-                                   ? std::filesystem::absolute(resolved(line.positional(1))).parent_path()
+  const TemporaryFolder folder(line.has_positional(0)
+                                   ? std::filesystem::absolute(resolved(line.positional(0))).parent_path()
                                    : temporary_path());
-  if (!line.has_positional(1))
+  if (!line.has_positional(0))
     make_rmat_store(line, folder.path(), graph, columns, resources.memory());
   else if (line.given("seed"))
-    throw UsageError("bench propagate: --seed is for the graph made where no other is named");
+    throw UsageError("--seed is for the graph made where no other is named");
   else
-    link_store(line.positional(1), folder.path(), resources.memory());
+    link_store(line.positional(0), folder.path(), resources.memory());
   print(line,
         run_bench_propagate(folder.path(), static_cast<std::uint32_t>(graph.hops), graph.repeats, resources.memory()));
 }
 
-void bench_stream(const CommandLine& line) {
+void bench_stream(CommandLine& line) {
+  line.describe(
+      "Times batches of removals of edges, drawn uniformly, exact, from a temporary R-MAT store: from the requests to\n"
+      "durable, with the share of the last level, which is brought up to date once at the end as `stream` does; not "
+      "the\n"
+      "checkpoint after it. Arcs a second are those that the batches visited. Limit: these arcs at the rate of sums "
+      "over\n"
+      "uncompressed lists, and the rows that were touched at the rate of copying rows from random places to others.",
+      {}, "unweave_bench stream --scale 15 --batch 1000 --batches 3 --json");
+  add_graph_options(line);
+  add_sweep_options(line);
+  auto add = line.options().add_options();
+  add("batch", po::value<Count>()->value_name("K")->default_value({1000}), "removals a batch");
+  add("batches", po::value<Count>()->value_name("B")->default_value({3}), "batches");
+  if (!line.parse()) return;
   const GatherBenchOptions graph = bench_options(line);
   StreamBenchOptions options;
   options.seed = graph.seed;
@@ -189,93 +247,17 @@ void bench_stream(const CommandLine& line) {
   print(line, run_bench_stream(store, folder.path() / "run", options, resources.memory()));
 }
 
-struct Benchmark {
-  std::string name;
-  void (*run)(const CommandLine& line);
-  bool takes_store;
-  std::set<std::string> options;  ///< beside those that all have: scale, edge-factor, repeats
-};
-
-const std::vector<Benchmark>& all_benchmarks() {
-  static const std::vector<Benchmark> all{{"gather", bench_gather, false, {"features", "hops"}},
-                                          {"decode", bench_decode, true, {"directed"}},
-                                          {"import", bench_import, false, {}},
-                                          {"propagate", bench_propagate, true, {"features", "hops"}},
-                                          {"stream", bench_stream, false, {"features", "hops", "batch", "batches"}}};
-  return all;
-}
-
-/// Names of the benchmarks that `has` is true of, with commas.
-template <class Has>
-std::string names_of(const Has& has) {
-  std::string names;
-  for (const Benchmark& one : all_benchmarks())
-    if (has(one)) names += (names.empty() ? "" : ", ") + one.name;
-  return names;
-}
-
-void refuse_foreign_options(const CommandLine& line, const Benchmark& benchmark) {
-  for (const char* const option : {"features", "hops", "directed", "batch", "batches"})
-    if (line.given(option) && !benchmark.options.contains(option))
-      throw UsageError("bench " + benchmark.name + ": --" + option + " belongs to bench " +
-                       names_of([&](const Benchmark& one) { return one.options.contains(option); }));
-  if (!line.has_positional(1)) return;
-  if (!benchmark.takes_store)
-    throw UsageError("bench " + benchmark.name + ": makes its graph itself and takes no STORE");
-  refuse_graph_options(line, benchmark.name);
-}
-
 }  // namespace
 
-void run_bench(CommandLine& line) {
-  line.describe(
-      "Measures one part of the engine beside the machine's limit in the same run. What it makes lies in a folder\n"
-      "unweave-bench-* of TMPDIR (/tmp), which goes with the process, also when it is killed. A STORE that is named\n"
-      "is only read.\n"
-      "gather: a sweep in memory over an R-MAT graph, against sums over uncompressed lists.\n"
-      "decode: the graph's shards, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
-      "of decoding blocks and single lists and of encoding, against adding up uncompressed ids; with --directed,\n"
-      "those of a file's arcs, which are not made undirected.\n"
-      "import: arcs a second from a .npy file of R-MAT edges to a durable store. Limit: the bytes that it moved,\n"
-      "input once, spooled arcs out and back once, shards, moved by the same calls and threads and not looked at.\n"
-      "With little --memory arcs are spooled. What the system has in its cache it has for both.\n"
-      "propagate: (arcs + nodes) x features x hops a second of a whole propagation of all rows, of STORE's last\n"
-      "generation or a temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of\n"
-      "its sweep alone. Limit: sums over the uncompressed lists of this graph, in tiles as wide.\n"
-      "stream: batches of removals of edges, drawn uniformly, exact, from a temporary R-MAT store: seconds a batch,\n"
-      "from the requests to durable, with its share of the last level, which is brought up to date once at the end as\n"
-      "`stream` does; not the checkpoint after it. Arcs a second are those that the batches visited. Limit: these\n"
-      "arcs at the rate of sums over uncompressed lists, and the rows that were touched at the rate of copying rows\n"
-      "from random places of memory to others.",
-      {"NAME", "[STORE]"},
-      "unweave bench decode --scale 16\n"
-      "  unweave bench import --scale 16 --memory 256M\n"
-      "  unweave bench propagate --scale 15 --features 64\n"
-      "  unweave bench stream --scale 15 --batch 1000 --batches 3 --json");
-  auto add = line.options().add_options();
-  add("scale", po::value<Count>()->value_name("S")->default_value({20}), "R-MAT graph of 2^S nodes, 1 to 31");
-  add("edge-factor", po::value<Count>()->value_name("E")->default_value({16}), "edges a node, before duplicates drop");
-  add("features", po::value<Count>()->value_name("F")->default_value({128}), "columns, for gather, propagate, stream");
-  add("hops", po::value<Count>()->value_name("L")->default_value({2}), "levels, for gather, propagate, stream");
-  add("directed", po::value<std::string>()->value_name("F"),
-      "arcs to encode as they stand, for decode; as --edges of import");
-  add("batch", po::value<Count>()->value_name("K")->default_value({1000}), "removals a batch, for stream");
-  add("batches", po::value<Count>()->value_name("B")->default_value({3}), "batches, for stream");
-  add("repeats", po::value<Count>()->value_name("R")->default_value({3}),
-      "runs of the work and of the limit in turns; the best of each counts");
-  std::vector<std::string> names;
-  for (const Benchmark& benchmark : all_benchmarks()) names.push_back(benchmark.name);
-  line.set_choices("NAME", names);
-  if (!line.parse()) return;
-  const std::string& name = line.positional(0);
-  for (const Benchmark& benchmark : all_benchmarks()) {
-    if (benchmark.name != name) continue;
-    refuse_foreign_options(line, benchmark);
-    return benchmark.run(line);
-  }
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  throw UsageError("bench: no benchmark named '" + name + "'" + did_you_mean(name, known) +
-                   "; known: " + names_of([](const Benchmark&) { return true; }));
+std::span<const Command> bench_commands() {
+  static const std::vector<Command> table = {
+      {"gather", "a sweep in memory, against sums over uncompressed lists", bench_gather},
+      {"decode", "sizes and rates of compressed lists", bench_decode},
+      {"import", "from edges to a store, against moving the same bytes", bench_import},
+      {"propagate", "a whole propagation, against sums over uncompressed lists", bench_propagate},
+      {"stream", "batches of removals, against their sums and moves alone", bench_stream},
+  };
+  return table;
 }
 
 }  // namespace unweave

@@ -1,5 +1,5 @@
-// tools/bench/bench_propagate.cpp - times a propagation, and bare sums over its graph.
-#include "tools/bench/bench_propagate.h"
+// tests/bench/limits/bench_propagate.cpp - times a propagation, and bare sums over its graph.
+#include "bench/limits/bench_propagate.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,6 +8,7 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/propagation_plan.h"
 #include "algorithms/propagation/schemes.h"
+#include "bench/limits/bench_gather.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/csr_graph.h"
 #include "engine/graph/store.h"
@@ -16,7 +17,6 @@
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
-#include "tools/bench/bench_gather.h"
 
 namespace unweave {
 

@@ -1,5 +1,5 @@
-// tests/tools/bench/bench_decode_test.cpp - `bench decode` on small stores: its counts are right and its figures make sense.
-#include "tools/bench/bench_decode.h"
+// tests/bench/limits/bench_decode_test.cpp - `bench decode` on small stores: its counts are right and its figures make sense.
+#include "bench/limits/bench_decode.h"
 
 #include <doctest/doctest.h>
 
@@ -11,20 +11,20 @@
 #include <string>
 #include <vector>
 
+#include "bench/limits/directed_store.h"
+#include "bench/limits/program.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
-#include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
-#include "tools/bench/directed_store.h"
 
 namespace unweave {
 namespace {
 
+using testing::bench;
 using testing::Result;
-using testing::run;
 using testing::TempDir;
 using testing::TinyStore;
 
@@ -123,11 +123,10 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS((void)run_bench_decode(folder / "s", {}, small), ResourceError);
   }
 
-  TEST_CASE("bench decode as a command: a named store, a temporary one, tables and JSON" *
-            doctest::test_suite("slow")) {
+  TEST_CASE("decode as a command: a named store, a temporary one, tables and JSON" * doctest::test_suite("slow")) {
     const TempDir folder;
     testing::write_store(folder / "s", testing::path_of_three());
-    const Result named = run({"bench", "decode", (folder / "s").string(), "--repeats", "1", "--json"});
+    const Result named = bench({"decode", (folder / "s").string(), "--repeats", "1", "--json"});
     REQUIRE(named.code == 0);
     const auto json = nlohmann::json::parse(named.out);
     CHECK(json.at("bench") == "decode");
@@ -136,7 +135,7 @@ TEST_SUITE("unit") {
     CHECK(json.at("ratio").at("all_threads").get<double>() > 0);
     CHECK(json.at("encode_arcs_per_second").at("one_thread").get<double>() > 0);
 
-    const Result made = run({"bench", "decode", "--scale", "8", "--repeats", "1", "--threads", "2"});
+    const Result made = bench({"decode", "--scale", "8", "--repeats", "1", "--threads", "2"});
     REQUIRE(made.code == 0);
     CHECK(made.error.empty());
     for (const char* part : {"nodes", "256", "bits per arc", "threads: 2", "ratio to memory", "arcs encoded"}) {
@@ -145,14 +144,13 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("bench decode --directed: arcs as they stand" * doctest::test_suite("slow")) {
+  TEST_CASE("decode --directed: arcs as they stand" * doctest::test_suite("slow")) {
     const TempDir folder;
     std::string text = "2\t2\n65600\t1\n";  // a self loop, and a second span
     for (int u = 0; u < 200; ++u)
       for (int k = 1; k < 30; ++k) text += std::to_string(u) + "\t" + std::to_string(u % 7 + 40 * k + k * k) + "\n";
     std::ofstream(folder / "arcs.tsv") << text << "65600\t1\n";  // repeated
-    const Result result =
-        run({"bench", "decode", "--directed", (folder / "arcs.tsv").string(), "--repeats", "1", "--json"});
+    const Result result = bench({"decode", "--directed", (folder / "arcs.tsv").string(), "--repeats", "1", "--json"});
     REQUIRE(result.code == 0);
     const auto json = nlohmann::json::parse(result.out);
     CHECK(json.at("nodes") == 65'601);
@@ -179,25 +177,22 @@ TEST_SUITE("unit") {
     CHECK(run_bench_decode(folder / "s", {1, 3}, ample).arcs == kArcs);
   }
 
-  TEST_CASE("bench refuses what does not belong together") {
+  TEST_CASE("the benchmarks refuse what does not belong together") {
     const auto check_usage = [](const std::vector<std::string>& words, const std::string& part) {
-      const Result result = run(words);
+      const Result result = bench(words);
       CAPTURE(result.error);
       CHECK(result.code == 1);
       CHECK(result.out.empty());
       CHECK(result.error.find(part) != std::string::npos);
     };
-    check_usage({"bench"}, "argument NAME is missing");
-    check_usage({"bench", "nothing"}, "known: gather, decode, import, propagate, stream");
-    check_usage({"bench", "gather", "s"}, "takes no STORE");
-    check_usage({"bench", "decode", "s", "t"}, "unexpected argument 't'");
-    check_usage({"bench", "decode", "s", "--scale", "8"}, "--scale");
-    check_usage({"bench", "decode", "--hops", "2"}, "belongs to bench gather");
-    check_usage({"bench", "decode", "s", "--directed", "a"}, "give one of them");
-    check_usage({"bench", "decode", "--directed", "a", "--scale", "8"}, "--scale");
-    check_usage({"bench", "gather", "--directed", "a"}, "belongs to bench decode");
-    check_usage({"bench", "decode", "--scale", "32"}, "from 1 to 31");
-    CHECK(run({"bench", "decode", "no-such-store"}).code == 2);
+    check_usage({"gather", "s"}, "unexpected argument 's'");
+    check_usage({"decode", "s", "t"}, "unexpected argument 't'");
+    check_usage({"decode", "s", "--scale", "8"}, "--scale");
+    check_usage({"decode", "--hops", "2"}, "--hops");
+    check_usage({"decode", "s", "--directed", "a"}, "give one of them");
+    check_usage({"decode", "--directed", "a", "--scale", "8"}, "--scale");
+    check_usage({"decode", "--scale", "32"}, "from 1 to 31");
+    CHECK(bench({"decode", "no-such-store"}).code == 2);
   }
 }
 

@@ -1,4 +1,4 @@
-// tools/bench/bench_stream.h - how fast do batches of removals go through a propagated store here, and how fast could the same
+// tests/bench/limits/bench_stream.h - how fast do batches of removals go through a propagated store here, and how fast could the same
 // sums be made and the same rows be moved?
 #pragma once
 

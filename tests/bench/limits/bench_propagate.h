@@ -1,4 +1,4 @@
-// tools/bench/bench_propagate.h - how fast is a whole propagation here, and how close does it come to bare sums?
+// tests/bench/limits/bench_propagate.h - how fast is a whole propagation here, and how close does it come to bare sums?
 #pragma once
 
 #include <cstddef>

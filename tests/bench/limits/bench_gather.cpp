@@ -1,5 +1,5 @@
-// tools/bench/bench_gather.cpp - times bare sums over plain lists and a sweep over the same graph.
-#include "tools/bench/bench_gather.h"
+// tests/bench/limits/bench_gather.cpp - times bare sums over plain lists and a sweep over the same graph.
+#include "bench/limits/bench_gather.h"
 
 #include <algorithm>
 #include <limits>
@@ -162,15 +162,11 @@ double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& bu
   return static_cast<double>(graph.num_terms()) * static_cast<double>(columns) / seconds;
 }
 
-std::uint64_t gather_limit_bytes(const GatherBenchOptions& options) {
-  return graph_bytes(options) + HugeBuffer::charge(tile_bytes(options));
-}
-
 GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget) {
   GatherBench result;
   result.threads = active_threads();
   result.vector_target = gather_target();
-  if (!options.limit_only) result.triad_bytes_per_second = triad(options, budget);
+  result.triad_bytes_per_second = triad(options, budget);
 
   const Reservation graph_memory = budget.reserve(graph_bytes(options), "graph of the benchmark");
   const CsrGraph graph = make_graph(options);
@@ -179,20 +175,15 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
   const double work = static_cast<double>(result.arcs + result.nodes) * static_cast<double>(options.features);
 
   SweepSeconds bare, checked, narrow;
-  HugeBuffer kept;
-  if (!options.limit_only) {
-    kept = HugeBuffer(tile_bytes(options), budget, "sums of the benchmark");
-    result.tile_width = plan_tiles(block_source(graph), sweep_options(options, kScaleBits), budget.available()).width;
-  }
+  const HugeBuffer kept(tile_bytes(options), budget, "sums of the benchmark");
+  result.tile_width = plan_tiles(block_source(graph), sweep_options(options, kScaleBits), budget.available()).width;
   for (int run = 0; run < options.repeats; ++run) {
     result.limit_per_second = std::max(result.limit_per_second, gather_limit(graph, options.features, budget));
-    if (options.limit_only) continue;
     auto* const sums = kept.as<std::int32_t>();
     bare.keep_best(sweep_once(graph, options, kScaleBits, false, budget, sums));
     checked.keep_best(sweep_once(graph, options, kScaleBits, true, budget, sums));
     narrow.keep_best(sweep_once(graph, options, kMaxShortScaleBits, false, budget, sums));
   }
-  if (options.limit_only) return result;
   result.sweep_seconds = bare.sums;
   result.check_ratio = checked.all / bare.all;
   result.sweep_per_second = work * options.hops / bare.sums;

@@ -1,4 +1,4 @@
-// tools/bench/bench_decode.h - how small are a store's shards, and how fast are their lists decoded and encoded?
+// tests/bench/limits/bench_decode.h - how small are a store's shards, and how fast are their lists decoded and encoded?
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// tools/bench/build_report.h - what `import` and `generate` print about the store they built.
+// tools/cli/build_report.h - what `import` and `generate` print about the store they built.
 #pragma once
 
 #include <string>
 
 #include "engine/ingest/store_builder.h"
-#include "tools/bench/measure.h"
+#include "tools/cli/measure.h"
 #include "tools/cli/output.h"
 
 namespace unweave {

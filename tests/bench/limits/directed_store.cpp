@@ -1,5 +1,5 @@
-// tools/bench/directed_store.cpp - sorts the arcs of a file by source and writes them as shards.
-#include "tools/bench/directed_store.h"
+// tests/bench/limits/directed_store.cpp - sorts the arcs of a file by source and writes them as shards.
+#include "bench/limits/directed_store.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
-// tools/bench/bench_stream.cpp - times batches of removals, and what bounds them: sums, and copies of rows.
-#include "tools/bench/bench_stream.h"
+// tests/bench/limits/bench_stream.cpp - times batches of removals, and what bounds them: sums, and copies of rows.
+#include "bench/limits/bench_stream.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,11 +12,11 @@
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
+#include "bench/limits/bench_propagate.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "tools/bench/bench_propagate.h"
 
 namespace unweave {
 namespace {

@@ -1,4 +1,4 @@
-// tests/tools/bench/bench_store_test.cpp - the benchmarks of import, propagate and stream run at a small size, do what they say,
+// tests/bench/limits/bench_store_test.cpp - the benchmarks of import, propagate and stream run at a small size, do what they say,
 // leave nothing and change nothing.
 #include <doctest/doctest.h>
 
@@ -15,24 +15,24 @@
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/synthetic/rmat.h"
 #include "algorithms/verification/verify.h"
+#include "bench/limits/bench_gather.h"
+#include "bench/limits/bench_import.h"
+#include "bench/limits/bench_propagate.h"
+#include "bench/limits/bench_stream.h"
+#include "bench/limits/program.h"
 #include "engine/graph/csr_graph.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
-#include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
-#include "tools/bench/bench_gather.h"
-#include "tools/bench/bench_import.h"
-#include "tools/bench/bench_propagate.h"
-#include "tools/bench/bench_stream.h"
 
 namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::run;
+using testing::bench;
 using testing::TempDir;
 
 /// Lets temporary files lie in a folder of the test.
@@ -103,12 +103,11 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("bench import as a command") {
+  TEST_CASE("import as a command") {
     const TempDir folder;
     const TemporaryFilesIn here(folder.path());
     const auto json =
-        run({"bench", "import", "--scale", "9", "--edge-factor", "8", "--repeats", "2", "--seed", "3", "--json"})
-            .json();
+        bench({"import", "--scale", "9", "--edge-factor", "8", "--repeats", "2", "--seed", "3", "--json"}).json();
     CHECK(json.at("bench") == "import");
     CHECK(json.at("edges_read") == 8 << 9);
     CHECK(json.at("arcs") == 2 * rmat_edges(9, 8, 3).size());
@@ -116,7 +115,7 @@ TEST_SUITE("unit") {
     CHECK(json.at("spooled_bytes") == 0);
     check_ratio(json, "arcs_per_second", "limit_arcs_per_second");
     check_ratio(json, "limit_seconds", "seconds");
-    const auto table = run({"bench", "import", "--scale", "6", "--repeats", "1"});
+    const auto table = bench({"import", "--scale", "6", "--repeats", "1"});
     REQUIRE(table.code == 0);
     for (const char* part : {"arcs a second", "limit: the same bytes only moved", "ratio"})
       CHECK(table.out.find(part) != std::string::npos);
@@ -139,7 +138,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("bench propagate of a named store, which stays as it is, changes and all") {
+  TEST_CASE("propagate of a named store, which stays as it is, changes and all") {
     const TempDir folder, temporary;
     const std::string store = (folder / "s").string();
     testing::write_store(store, testing::random_store(300, 900, 5, 11));
@@ -154,7 +153,7 @@ TEST_SUITE("unit") {
     const std::uint64_t arcs = 2 * read_manifest(store).edges;
     const auto before = testing::folder_bytes(store);
     const TemporaryFilesIn here(temporary.path());
-    const auto json = run({"bench", "propagate", store, "--hops", "3", "--repeats", "2", "--json"}).json();
+    const auto json = bench({"propagate", store, "--hops", "3", "--repeats", "2", "--json"}).json();
     CHECK(testing::folder_bytes(store) == before);
     CHECK(fs::is_empty(temporary.path()));
     CHECK(json.at("bench") == "propagate");
@@ -172,14 +171,14 @@ TEST_SUITE("unit") {
     check_ratio(json, "arc_features_per_second", "limit_arc_features_per_second");
     check_ratio(json, "sweep_arc_features_per_second", "limit_arc_features_per_second", "sweep_ratio");
 
-    CHECK(run({"bench", "propagate", (folder / "none").string()}).code == 2);
-    const auto seeded = run({"bench", "propagate", store, "--seed", "3"});
+    CHECK(bench({"propagate", (folder / "none").string()}).code == 2);
+    const auto seeded = bench({"propagate", store, "--seed", "3"});
     CHECK(seeded.code == 1);
     CHECK(seeded.error.find("--seed") != std::string::npos);
     testing::TinyStore bare;
     bare.nodes = 3;
     testing::write_store(folder / "bare", bare);
-    const auto none = run({"bench", "propagate", (folder / "bare").string()});
+    const auto none = bench({"propagate", (folder / "bare").string()});
     CHECK(none.code == 2);
     CHECK(none.error.find("no features") != std::string::npos);
     CHECK(fs::is_empty(temporary.path()));
@@ -190,15 +189,15 @@ TEST_SUITE("unit") {
     testing::write_store(folder / "s", testing::random_store(200, 700, 4, 3));
     testing::propagate_store(folder / "s", testing::tiny_spec(1));
     link_store(folder / "s", folder / "linked", testing::ample_budget());
-    const PropagateBench bench = run_bench_propagate(folder / "linked", 2, 1, testing::ample_budget());
-    CHECK(bench.limit_per_second > 0);
+    const PropagateBench result = run_bench_propagate(folder / "linked", 2, 1, testing::ample_budget());
+    CHECK(result.limit_per_second > 0);
     testing::propagate_store(folder / "s", bench_spec(2));
     CHECK(read_manifest(folder / "linked").levels[2].partitions == read_manifest(folder / "s").levels[2].partitions);
     CHECK(verify_store(folder / "linked", {}, testing::ample_budget()).ok());
 
     const fs::path shard = folder / "s" / read_manifest(folder / "s").shards[0].path;
     fs::resize_file(shard, 100);
-    const auto damaged = run({"bench", "propagate", (folder / "s").string()});
+    const auto damaged = bench({"propagate", (folder / "s").string()});
     CHECK(damaged.code == 2);
     CHECK(damaged.error.find(shard.string()) != std::string::npos);
   }
@@ -223,22 +222,21 @@ TEST_SUITE("unit") {
       CHECK(propagate(live, bench_spec(2), little, {}).tiles > 1);
     }
     MemoryBudget some(std::uint64_t{16} << 20);
-    const PropagateBench bench = run_bench_propagate(folder / "s", 2, 1, some);
-    CHECK(bench.tiles > 1);
-    CHECK(bench.tiles * bench.tile_width >= 64);
-    CHECK((bench.tiles - 1) * bench.tile_width < 64);
-    CHECK(bench.limit_per_second > 0);
+    const PropagateBench result = run_bench_propagate(folder / "s", 2, 1, some);
+    CHECK(result.tiles > 1);
+    CHECK(result.tiles * result.tile_width >= 64);
+    CHECK((result.tiles - 1) * result.tile_width < 64);
+    CHECK(result.limit_per_second > 0);
     CHECK(some.used() == 0);
   }
 
-  TEST_CASE("bench propagate makes a store where none is named, and leaves nothing when it fails") {
+  TEST_CASE("propagate makes a store where none is named, and leaves nothing when it fails") {
     const TempDir temporary;
     const TemporaryFilesIn here(temporary.path());
-    const auto json =
-        run({"bench", "propagate", "--scale", "8", "--features", "20", "--repeats", "1", "--json"}).json();
+    const auto json = bench({"propagate", "--scale", "8", "--features", "20", "--repeats", "1", "--json"}).json();
     CHECK(json.at("arcs") == 2 * rmat_edges(8, 16, 1).size());
     CHECK(json.at("features") == 20);
-    const auto failed = run({"bench", "propagate", "--scale", "16", "--features", "1", "--memory", "16M"});
+    const auto failed = bench({"propagate", "--scale", "16", "--features", "1", "--memory", "16M"});
     CHECK(failed.code == 3);
     CHECK(failed.error.find("of the benchmark") != std::string::npos);
     CHECK(fs::is_empty(temporary.path()));
@@ -313,14 +311,14 @@ TEST_SUITE("unit") {
     CHECK(!read_manifest(folder / "run").propagation);
   }
 
-  TEST_CASE("bench stream as a command") {
+  TEST_CASE("stream as a command") {
     const TempDir temporary;
     const TemporaryFilesIn here(temporary.path());
-    const std::vector<std::string> words{"bench",   "stream", "--scale",   "8", "--features", "5",
-                                         "--batch", "10",     "--batches", "2", "--repeats",  "1"};
+    const std::vector<std::string> words{"stream", "--scale",   "8", "--features", "5", "--batch",
+                                         "10",     "--batches", "2", "--repeats",  "1"};
     auto with_json = words;
     with_json.push_back("--json");
-    const auto json = run(with_json).json();
+    const auto json = bench(with_json).json();
     CHECK(json.at("bench") == "stream");
     CHECK(json.at("batch") == 10);
     CHECK(json.at("batch_seconds").size() == 2);
@@ -329,14 +327,13 @@ TEST_SUITE("unit") {
     CHECK(json.at("seconds_per_batch").get<double>() == doctest::Approx(json.at("seconds").get<double>() / 2));
     check_ratio(json, "arcs_per_second", "limit_arcs_per_second");
     check_ratio(json, "limit_seconds", "seconds");
-    const auto table = run(words);
+    const auto table = bench(words);
     REQUIRE(table.code == 0);
     for (const char* part : {"batch 2: ", "the last level of all of them", "limit: these arcs", "ratio"})
       CHECK(table.out.find(part) != std::string::npos);
-    CHECK(run({"bench", "stream", "--scale", "4", "--batch", "1000"}).code == 1);
-    CHECK(run({"bench", "stream", "s"}).error.find("takes no STORE") != std::string::npos);
-    CHECK(run({"bench", "import", "--batch", "3"}).error.find("belongs to bench stream") != std::string::npos);
-    CHECK(run({"bench", "propagate", "s", "--features", "3"}).error.find("--features") != std::string::npos);
+    CHECK(bench({"stream", "--scale", "4", "--batch", "1000"}).code == 1);
+    CHECK(bench({"stream", "s"}).error.find("unexpected argument") != std::string::npos);
+    CHECK(bench({"propagate", "s", "--features", "3"}).error.find("--features") != std::string::npos);
     CHECK(fs::is_empty(temporary.path()));
   }
 }

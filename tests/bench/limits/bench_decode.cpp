@@ -1,5 +1,5 @@
-// tools/bench/bench_decode.cpp - times decoding and encoding of a store's lists, beside sums over plain ids.
-#include "tools/bench/bench_decode.h"
+// tests/bench/limits/bench_decode.cpp - times decoding and encoding of a store's lists, beside sums over plain ids.
+#include "bench/limits/bench_decode.h"
 
 #include <algorithm>
 #include <array>

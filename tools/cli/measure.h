@@ -1,4 +1,4 @@
-// tools/bench/measure.h - what every long command reports of itself: time, peaks of memory, bytes moved.
+// tools/cli/measure.h - what every long command reports of itself: time, peaks of memory, bytes moved.
 #pragma once
 
 #include <nlohmann/json.hpp>

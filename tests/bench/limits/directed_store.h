@@ -1,4 +1,4 @@
-// tools/bench/directed_store.h - the arcs of a file as a store of shards, for benchmarks of the codec.
+// tests/bench/limits/directed_store.h - the arcs of a file as a store of shards, for benchmarks of the codec.
 #pragma once
 
 #include <filesystem>
