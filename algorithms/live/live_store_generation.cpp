@@ -51,8 +51,6 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   }
   next.changes.reset();
   if (changes != Changes()) next.changes = write_changes(path_, changes);
-  // Nothing is said where an older program says nothing either: without cleared nodes no name was lost.
-  next.lists_lost_names = next.names && !(changes.cleared.empty() && changes.lost_names.empty());
   next.expiries.reset();
   if (contents_->expiries().size() > 0) next.expiries = write_expiries(path_, contents_->expiries().sorted());
   next.sequence = sequence_;

@@ -151,7 +151,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
   files.one(m.changes, [&](const FileEntry& entry) {
-    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes, m.max_weight, m.lists_lost_names}));
+    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes, m.max_weight, m.names.has_value()}));
   });
   files.one(m.expiries, [&](const FileEntry& entry) { static_cast<void>(read_expiries(store, entry, m.nodes)); });
   check_levels(files, store, m,

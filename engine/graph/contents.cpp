@@ -16,7 +16,7 @@ Changes changes_of(const std::filesystem::path& store, const Manifest& manifest)
   if (!manifest.changes) return {};
   return read_changes(
       store, *manifest.changes,
-      {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight, manifest.lists_lost_names});
+      {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight, manifest.names.has_value()});
 }
 
 DataRules rules_of(const Manifest& manifest) {
@@ -87,9 +87,6 @@ void Contents::open_lost_names(const std::filesystem::path& store, const Manifes
     if (name(node).empty())
       throw FormatError(store / manifest.changes->path, "lost names", "a node that has no name has lost one");
   lose_names(changes.lost_names);
-  if (manifest.lists_lost_names) return;
-  for (const NodeId node : changes.cleared)  // as the program understood it that wrote them
-    if (graph_.degree(node) == 1 && is_blank(node)) order_.lose_name(node);
 }
 
 std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {

@@ -33,7 +33,6 @@ class Compaction {
              MemoryBudget& budget, WorkMeter& meter)
       : store_(store), before_(manifest), contents_(contents), budget_(budget), meter_(meter), after_(manifest) {
     after_.changes.reset();
-    after_.lists_lost_names = false;
     after_.forget_history();
     after_.edges = contents.graph().num_edges();
     if (after_.max_weight > 1) after_.weight_sum = contents.graph().num_arcs() / 2;

@@ -20,20 +20,8 @@
 
 namespace unweave {
 
-/// The version of the manifest rises with every new field, and each kind of file is one.
-inline constexpr int kManifestVersion = 5;
-/// The version of a manifest that names a dictionary: programs that know of none would lose it.
-inline constexpr int kNamesVersion = 6;
-/// The version of a manifest that names expiries, with a dictionary or without.
-inline constexpr int kExpiriesVersion = 7;
-/// The version of a manifest of a graph whose edges have weights, with the others or without.
-inline constexpr int kWeightsVersion = 8;
-/// The version of a manifest of a store that keeps rows in place of sums, with the others or without.
-inline constexpr int kRowsVersion = 9;
-/// The version of a manifest whose changes list the names that removed nodes have lost, with the others or without.
-inline constexpr int kLostNamesVersion = 10;
-/// And with what a number means, where names are numbers of other nodes.
-inline constexpr int kIdsAreVersion = 11;
+/// The version of the manifest rises where one is laid out otherwise; what a store has beside is told by Manifest::needs().
+inline constexpr int kManifestVersion = 12;
 
 /// These are the files of one level in a generation. Each member has its row in kLevelFileKinds.
 struct LevelFiles {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <set>
 
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
@@ -21,7 +22,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kManifestLimit = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 62;
-constexpr int kNewestVersion = kIdsAreVersion;
 
 Json to_json(const FileEntry& entry) {
   return {{"path", entry.path}, {"bytes", entry.bytes}, {"root", entry.root}};
@@ -219,7 +219,6 @@ Manifest manifest_from(const Json& json) {
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("ids_are")) m.ids_are = ids_are_of(json.at("ids_are").get<std::string>());
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
-  m.lists_lost_names = json.contains("lost_names");
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
     m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
@@ -258,8 +257,6 @@ Manifest manifest_from(const Json& json) {
     require_files_in_place(m);
   }
   need(!m.lazy || (m.propagation && json.at("lazy") == true), "lazy: neither true nor left out");
-  need(!m.lists_lost_names || (m.names && m.changes && json.at("lost_names") == true),
-       "lost_names: neither true nor left out, or no names or changes");
   need(m.ids_are.has_value() == json.contains("ids_are") && (m.names || !m.ids_are),
        "ids_are: neither names nor positions, or no names");
   need(m.sequence < kMostSequence, "sequence: beyond all requests");
@@ -271,12 +268,14 @@ Manifest manifest_from(const Json& json) {
 
 }  // namespace
 
-int Manifest::version() const noexcept {
-  if (ids_are) return kIdsAreVersion;
-  if (lists_lost_names) return kLostNamesVersion;
-  if (propagation && !propagation->kept.has_sums()) return kRowsVersion;
-  if (max_weight > 1) return kWeightsVersion;
-  return expiries ? kExpiriesVersion : names ? kNamesVersion : kManifestVersion;
+std::vector<std::string> Manifest::needs() const {
+  std::vector<std::string> words;
+  if (names) words.emplace_back("names");
+  if (ids_are) words.emplace_back("ids-are");
+  if (expiries) words.emplace_back("expiries");
+  if (max_weight > 1) words.emplace_back("weights");
+  if (propagation && !propagation->kept.has_sums()) words.emplace_back("rows");
+  return words;
 }
 
 std::uint32_t Manifest::row_width() const noexcept {
@@ -327,23 +326,12 @@ const FileEntry* Manifest::release(std::string_view path) const {
 
 namespace {
 
-/// Not to be imported again: the inputs may still hold what was removed.
-std::string version_fault(const std::filesystem::path& path, const Json& version) {
-  std::string text = path.string() + ": the store has version " + text_of_json(version) +
-                     ", this program reads version " + std::to_string(kManifestVersion) + " to " +
-                     std::to_string(kNewestVersion);
-  const std::string store = path.parent_path().string();
-  if (!version.is_number_integer()) return text;
-  if (version.get<std::int64_t>() > kNewestVersion)
-    return text + "; use the unweave that wrote it; its " +
-           operation("export " + shell_word(store) + ' ' + option("all", "DIR")) + " writes what this one takes";
-  if (version.get<std::int64_t>() >= kOldestManifest)
-    return text + "; bring it there by " + operation("upgrade " + shell_word(store)) +
-           ", which loses nothing but models";
-  return text +
-         "; use the unweave that wrote it: let it purge the store and write out edges and labels, and import these "
-         "with the "
-         "rows of features that remain";
+/// What stands in the way of reading a store that another program wrote. It is not to be imported again: its inputs may still
+/// hold what was removed.
+[[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
+  throw DataError(path.string() + ": the store " + what + "; use the unweave that wrote it; its " +
+                  operation("export " + shell_word(path.parent_path().string()) + ' ' + option("all", "DIR")) +
+                  " writes what this one takes");
 }
 
 /// Throws DataError where there is no store.
@@ -378,19 +366,18 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
   }
 }
 
-bool is_present(const Json& version) {
-  return version == kManifestVersion || version == kNamesVersion || version == kExpiriesVersion ||
-         version == kWeightsVersion || version == kRowsVersion || version == kLostNamesVersion ||
-         version == kIdsAreVersion;
-}
-
-/// A manifest of the present version, or of an `old` one, with its checksum and layout right but for the version's own fields.
-Json whole_json(const std::string& text, const std::filesystem::path& path, std::optional<int> old = {}) {
+/// A manifest whose version, needs, checksum and layout are right.
+Json whole_json(const std::string& text, const std::filesystem::path& path) {
   Json json = parse_json(text);
   if (json.at("format").get<std::string>() != "unweave store")
     throw std::runtime_error("format: this is not the manifest of an unweave store");
-  const Json& version = json.at("version");
-  if (old ? version != *old : !is_present(version)) throw DataError(version_fault(path, version));
+  if (json.at("version") != kManifestVersion)
+    refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
+                             std::to_string(kManifestVersion));
+  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows"};
+  for (const Json& need : json.at("needs"))
+    if (!known.contains(need.get<std::string>()))
+      refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
   const std::string body = text_of_json(json.at("contents"));
   if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
     throw std::runtime_error("checksum: the contents are damaged");
@@ -409,23 +396,9 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
   return read_checked(path, [&] {
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
-    if (json.at("version") != manifest.version())
-      throw std::runtime_error(
-          "version: with names, expiries, weights, kept rows, lost names or numbers that are names it is another one "
-          "than without");
+    if (json.at("needs") != manifest.needs())
+      throw std::runtime_error("needs: not what the contents are of");
     return manifest;
-  });
-}
-
-std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store) {
-  const std::filesystem::path path = store / kManifestName;
-  const std::string text = text_of_store(store);
-  return read_checked(path, [&]() -> std::optional<OldManifest> {
-    const Json version = parse_json(text).at("version");
-    if (is_present(version)) return std::nullopt;
-    for (int old = kOldestManifest; old < kManifestVersion; ++old)
-      if (version == old) return OldManifest{old, text_of_json(whole_json(text, path, old).at("contents"))};
-    throw DataError(version_fault(path, version));
   });
 }
 
@@ -448,15 +421,12 @@ std::string manifest_text(const Manifest& manifest) {
   if (manifest.ids_are) contents["ids_are"] = text_of(*manifest.ids_are);
   if (manifest.max_weight > 1) contents["weights"] = {{"max", manifest.max_weight}, {"sum", manifest.weight_sum}};
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
-  if (manifest.lists_lost_names) contents["lost_names"] = true;
-  return manifest_text_of(text_of_json(contents), manifest.version());
-}
-
-std::string manifest_text_of(const std::string& contents, int version) {
+  const std::string body = text_of_json(contents);
   const Json json = {{"format", "unweave store"},
-                     {"version", version},
-                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(contents)), {}))},
-                     {"contents", Json::parse(contents)}};
+                     {"version", kManifestVersion},
+                     {"needs", manifest.needs()},
+                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
+                     {"contents", contents}};
   return text_of_json(json, 1) + "\n";
 }
 

@@ -56,9 +56,6 @@ struct Manifest {
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
   std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
-  /// Whether `changes` lists the names that removed nodes have lost. Where nodes have names and were cleared, and it does not, an
-  /// older program has written it, for which a cleared node without edges and data had lost its name.
-  bool lists_lost_names = false;
   std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
 
   std::optional<PropagationSpec> propagation;
@@ -77,8 +74,9 @@ struct Manifest {
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
-  /// The version of its manifest: the lowest one that has all its fields.
-  [[nodiscard]] int version() const noexcept;
+  /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights" and "rows", in this order: one
+  /// that has never heard of a word would lose what it stands for.
+  [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;
   /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
@@ -90,25 +88,12 @@ struct Manifest {
 inline constexpr std::string_view kManifestName = "manifest.json";
 
 /// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming `unweave import` when
-/// there is no store, FormatError when it is damaged.
+/// there is no store, and for one that another version wrote or that needs what this program does not know; FormatError when it
+/// is damaged.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
 
 /// Reads and checks bytes of a manifest.json that came from `path`.
 [[nodiscard]] Manifest parse_manifest(const std::string& text, const std::filesystem::path& path);
-
-inline constexpr int kOldestManifest = 2;  ///< oldest version that storage/upgrades brings to the present one
-
-/// A manifest of an older version, whose checksum is right.
-struct OldManifest {
-  int version = 0;
-  std::string contents;  ///< JSON
-};
-/// Nothing where the manifest has the present version. Throws DataError where there is no store, or one of a version that no
-/// upgrade reads; FormatError.
-[[nodiscard]] std::optional<OldManifest> read_old_manifest(const std::filesystem::path& store);
-
-/// The bytes of a manifest with these contents, JSON.
-[[nodiscard]] std::string manifest_text_of(const std::string& contents, int version);
 
 /// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
 /// journal holds its own.

@@ -70,7 +70,7 @@ struct ChangesScope {
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
   std::uint32_t max_weight = 1;  ///< how often an edge may stand there
-  bool lost_names = false;       ///< whether they list lost names, as the manifest says
+  bool lost_names = false;       ///< whether nodes have names, which some may have lost
 };
 
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes);

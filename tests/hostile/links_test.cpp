@@ -136,7 +136,6 @@ std::vector<std::vector<std::string>> commands(const std::string& store, const f
           {"generate", store, "--model", "sbm", "--nodes", "100", "--edges", "300"},
           {"doctor", store},
           {"report", store, "--out", out + ".html"},
-          {"upgrade", store},
           {"audit", store, "--trials", "2"},
           {"requests", store, "--forget-before", "2020-01-01T00:00:00Z"}};
 }
@@ -228,7 +227,7 @@ TEST_SUITE("unit") {
     must({"predict", link, "--out", (dir / "data" / "classes.npy").string()});
     must({"export", link, "--all", (dir / "data" / "all").string()});
     must({"report", link, "--out", (dir / "data" / "page.html").string()});
-    for (const char* command : {"info", "doctor", "verify", "repair", "requests", "evaluate", "purge", "upgrade"})
+    for (const char* command : {"info", "doctor", "verify", "repair", "requests", "evaluate", "purge"})
       must({command, link});
     CHECK(fs::exists(dir / "disk" / "receipts"));
     CHECK(info_of(link) == info_of((dir / "disk" / "s")));

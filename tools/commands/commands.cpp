@@ -23,7 +23,6 @@ std::span<const Command> all_commands() {
       {"verify", "check the files and the integers of a store", run_verify},
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
       {"purge", "erase what was removed, and prove it", run_purge},
-      {"upgrade", "bring a store of an older version of the formats to this one", run_upgrade},
       {"report", "one HTML page to be filed: what was asked, done and certified", run_report},
       {"export", "write weights, embeddings, edges, labels, all; draw requests", run_export},
       {"doctor", "say what this machine offers, and what would hinder work", run_doctor},

@@ -28,7 +28,6 @@ void run_requests(CommandLine& line);
 void run_serve(CommandLine& line);
 void run_train(CommandLine& line);
 void run_certify(CommandLine& line);
-void run_upgrade(CommandLine& line);
 void run_verify(CommandLine& line);
 
 }  // namespace unweave

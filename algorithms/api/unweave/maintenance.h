@@ -9,7 +9,6 @@
 
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/maintenance/store_repair.h"
-#include "algorithms/maintenance/store_upgrade.h"
 #include "algorithms/verification/verify.h"
 #include "unweave/resources.h"
 

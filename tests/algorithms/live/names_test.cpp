@@ -282,8 +282,6 @@ TEST_SUITE("unit") {
       CHECK(names_of(live) == "ann bob cid dan");
       live.checkpoint();
     }
-    CHECK(read_manifest(dir / "s").version() ==
-          kLostNamesVersion);  // though none is lost: an older program would infer it
     testing::purge(dir / "s");
     LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
     CHECK(names_of(live) == "ann bob cid dan");
@@ -331,7 +329,7 @@ TEST_SUITE("unit") {
     CHECK(testing::digest_now(dir / "s") == digest);
   }
 
-  TEST_CASE("in a store of an older program a cleared node without edges and data has lost its name, and no other") {
+  TEST_CASE("names that were lost are listed in the changes, those of nodes that have one alone") {
     const TempDir dir;
     write_four(dir / "s");
     {
@@ -340,37 +338,15 @@ TEST_SUITE("unit") {
       live.checkpoint();
     }
     Manifest manifest = read_manifest(dir / "s");
-    CHECK(manifest.version() == kLostNamesVersion);
-    CHECK(testing::read_all(dir / "s" / "manifest.json").find("\"lost_names\": true") != std::string::npos);
     Changes changes = Contents(dir / "s", manifest).changes();
     CHECK(changes.lost_names == std::vector<NodeId>{0, 1});
-    changes.lost_names.clear();
-    manifest.changes = write_changes(dir / "s", changes);
-    manifest.lists_lost_names = false;
-    manifest.journal.reset();
-    write_manifest(dir / "s", manifest);
-    {
-      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
-      CHECK(read_manifest(dir / "s").version() == kNamesVersion);
-      CHECK(names_of(live) == "#0 bob cid dan");
-      CHECK(send(live, {"insert-node #0 0.5 0 0"}) == "applied");
-      CHECK(names_of(live) == "#0 bob cid dan");
-      live.checkpoint();
-    }
-    CHECK(read_manifest(dir / "s").version() == kLostNamesVersion);
-    const Contents contents(dir / "s", read_manifest(dir / "s"));
-    CHECK(contents.changes().lost_names == std::vector<NodeId>{0});
-    // A list that cannot be is damage, and so is one without names.
-    changes = contents.changes();
+    // A list that cannot be is damage.
     changes.lost_names = {0, 4};
-    manifest = read_manifest(dir / "s");
     manifest.changes = write_changes(dir / "s", changes);
     CHECK_THROWS_AS(Contents(dir / "s", manifest), FormatError);
     changes.lost_names = {2, 1};
     manifest.changes = write_changes(dir / "s", changes);
     CHECK_THROWS_AS(Contents(dir / "s", manifest), FormatError);
-    manifest.names.reset();
-    CHECK_THROWS_AS(static_cast<void>(parse_manifest(manifest_text(manifest), "m")), FormatError);
   }
 
   TEST_CASE("verify finds damaged names; repair makes the index anew, byte for byte, and names what is lost") {
@@ -407,16 +383,29 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(testing::digest_now(dir / "s"), FormatError);
   }
 
-  TEST_CASE("a manifest with names has a version of its own, and both must agree") {
+  TEST_CASE("a manifest says that the store has names, and programs refuse what they do not know or have not written") {
     const TempDir dir;
     const Sample sample = testing::random_sample(20, 0.1, 2, 4);
     testing::import_sample(dir / "s", sample, {"none", FeatureType::f32, false, names_for(sample)});
     const std::string text = testing::read_all(dir / "s" / "manifest.json");
-    CHECK(text.find("\"version\": 6,") != std::string::npos);
-    std::string other = text;
-    other.replace(other.find("\"version\": 6,"), 13, "\"version\": 5,");
-    testing::write_file(dir / "s" / "manifest.json", other);
-    CHECK_THROWS_AS(read_manifest(dir / "s"), FormatError);
+    const auto with = [&](const std::string& before, const std::string& after) {
+      std::string other = text;
+      REQUIRE(other.find(before) != std::string::npos);
+      other.replace(other.find(before), before.size(), after);
+      testing::write_file(dir / "s" / "manifest.json", other);
+      return read_manifest(dir / "s");
+    };
+    const std::string needs = "\"needs\": [\n  \"names\"\n ]";
+    CHECK_THROWS_AS(static_cast<void>(with(needs, "\"needs\": []")), FormatError);
+    for (const auto& [before, after, words] :
+         {std::array<std::string, 3>{needs, "\"needs\": [\n  \"names\",\n  \"wings\"\n ]", "needs \"wings\""},
+          {"\"version\": 12,", "\"version\": 11,", "has version 11, this program reads version 12"},
+          {"\"version\": 12,", "\"version\": 13,", "has version 13"}}) {
+      CAPTURE(words);
+      CHECK_THROWS_WITH_AS(static_cast<void>(with(before, after)), doctest::Contains(words.c_str()), DataError);
+      CHECK_THROWS_WITH_AS(static_cast<void>(with(before, after)), doctest::Contains("use the unweave that wrote it"),
+                           DataError);
+    }
   }
 }
 

@@ -195,9 +195,6 @@ TEST_SUITE("unit") {
          "interrupted: the store is as it was; a folder without import.txt is not complete: remove it and run the "
          "command "
          "again"},
-        {{"upgrade", store},
-         "interrupted: the store is of the version that it had, or upgraded; run `unweave upgrade " + store +
-             "` again"},
         {{"purge", store},
          "interrupted: what was removed may still be on the disk; run `unweave purge " + store +
              "` with the same options again to finish"},

@@ -1,5 +1,4 @@
-// tests/tools/commands/upgrade_test.cpp - `unweave upgrade`, and `export --all` with the import that takes it back, as users call
-// them.
+// tests/tools/commands/export_all_test.cpp - `export --all`, and the import that takes it back.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -22,27 +21,6 @@ using testing::run;
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("upgrade: a store of version 4 says what it needs, and is read afterwards") {
-    const testing::TempDir dir;
-    const std::string store = (dir / "s").string();
-    fs::copy(fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden" / "version-4", store, fs::copy_options::recursive);
-    const testing::Result before = run({"info", store});
-    CHECK(before.code == 2);
-    CHECK(before.error.find(
-              "the store has version 4, this program reads version 5 to 11; bring it there by `unweave upgrade " +
-              store + "`") != std::string::npos);
-    const testing::Result upgraded = run({"upgrade", store, "--json"});
-    CHECK(upgraded.code == 0);
-    CHECK(upgraded.json()["upgraded"] == true);
-    CHECK(upgraded.json()["from"] == 4);
-    CHECK(upgraded.json()["to"] == kManifestVersion);
-    CHECK(run({"verify", store, "--rebuild"}).code == 0);
-    CHECK(run({"upgrade", store}).out == "version 5 already\n");
-    CHECK(run({"upgrade", (dir / "none").string()}).code == 2);
-    CHECK_FALSE(fs::exists(dir / "none"));
-    CHECK(run({"upgrade"}).code == 1);
-  }
-
   TEST_CASE("export --all: import.txt makes the store again, whose digest is equal") {
     const testing::TempDir dir;
     const std::string store = (dir / "s").string(), all = (dir / "all").string(), again = (dir / "again").string();
