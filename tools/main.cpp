@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
   const bool speaks = job == nullptr || job->first();
   const int code = unweave::run_program(unweave::all_commands(), words,
                                         {speaks ? std::cout : silence, std::cerr, speaks && isatty(STDERR_FILENO) != 0,
-                                         speaks && isatty(STDOUT_FILENO) != 0});
+                                         speaks && isatty(STDOUT_FILENO) != 0, "unweave",
+                                         speaks ? STDOUT_FILENO : -1, STDERR_FILENO});
   unweave::Ranks::set_world(nullptr);
   return code;
 }

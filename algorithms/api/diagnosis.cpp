@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/numerics/blas.h"
 #include "engine/resources/machine.h"
 #include "engine/resources/machine_profile.h"
@@ -169,10 +170,10 @@ void add_models(Diagnoses& findings, const std::filesystem::path& store, const S
     Diagnosis finding{"model", model.name + ": up to date"};
     if (!model.damage.empty()) {
       finding = {"model", model.name + ": " + model.damage, Verdict::problem,
-                 "restore it from a copy, or train it again", true};
+                 "restore it from a copy, or train it again: " + train_command(store, model.name), true};
     } else if (model.other_propagation) {
       finding = {"model", model.name + ": stands on another propagation", Verdict::note,
-                 "train it again: " + operation("train " + shell_word(store.string()))};
+                 "train it again: " + train_command(store, model.name)};
     } else if (model.outdated) {
       finding = {
           "model", model.name + ": has not absorbed all requests", Verdict::note,
@@ -240,7 +241,7 @@ std::vector<Diagnosis> diagnose_store(const std::filesystem::path& named, Resour
     findings.push_back({"private-files", "their owner's alone"});
   } else {
     std::string command = "chmod go=";
-    for (const std::string& name : open) command += ' ' + (store / name).string();
+    for (const std::string& name : open) command += ' ' + shell_word((store / name).string());
     findings.push_back({"private-files", std::to_string(open.size()) + " open to others", Verdict::problem,
                         "take the rights of others: " + command, true});
   }

@@ -5,6 +5,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "storage/formats/feature_layout.h"
 #include "storage/formats/kept_form.h"
@@ -133,7 +134,7 @@ std::string remark_on_state(const StoredModel& model, const Reader& reader) {
          std::to_string(reader.acknowledged()) + " requests; " +
          operation("stream " + shell_word(reader.path().string()) + ' ' + option("requests", "/dev/null") + ' ' +
                    selecting(model.name())) +
-         " brings it up to date, so does " + operation("train");
+         " brings it up to date, so does " + train_command(reader.path(), model.name());
 }
 
 }  // namespace v0

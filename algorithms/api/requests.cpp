@@ -13,6 +13,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
+#include "engine/generations/store_watch.h"
 #include "storage/io/entry.h"
 #include "storage/io/json_text.h"
 #include "storage/io/line_log.h"
@@ -250,9 +251,23 @@ std::uint64_t visit(const fs::path& path, const Asked& asked, const VisitLog& vi
 void visit_requests(const fs::path& named, const std::optional<std::string>& id, Resources& resources,
                     const std::function<void(const RequestRecord&)>& use) {
   const fs::path path = resolved(named);
-  const LiveStore store(path, Access::read, resources.memory(), release_ledger());
-  static_cast<void>(visit(
-      path, {id}, [&](const auto& each) { store.visit_requests(each); }, use));
+  bool has_told = false;
+  for (int attempt = 1;; ++attempt) {
+    const StoreWatch watch(path);
+    try {
+      const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+      static_cast<void>(visit(
+          path, {id}, [&](const auto& each) { store.visit_requests(each); },
+          [&](const RequestRecord& record) {
+            has_told = true;
+            use(record);
+          }));
+      return;
+    } catch (const DataError&) {
+      if (!watch.was_written()) throw;
+      if (has_told || attempt == StoreWatch::kAttempts) watch.refuse();
+    }
+  }
 }
 
 void visit_logged_requests(const fs::path& named, const std::optional<std::string>& id,

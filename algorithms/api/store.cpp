@@ -14,6 +14,7 @@
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
+#include "engine/generations/store_watch.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/journal.h"
@@ -122,8 +123,9 @@ PropagateMeter meter_of(Resources& resources) {
 
 }  // namespace
 
-StoreInfo describe_store(const std::filesystem::path& named, Resources& resources, bool with_digest) {
-  const std::filesystem::path path = resolved(named);
+namespace {
+
+StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool with_digest) {
   std::vector<ModelSummary> models = list_models(path);  // first: a writer at work acknowledges requests first
   const LiveStore store(path, Access::read, resources.memory(), release_ledger());
   const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
@@ -174,6 +176,13 @@ StoreInfo describe_store(const std::filesystem::path& named, Resources& resource
   return info;
 }
 
+}  // namespace
+
+StoreInfo describe_store(const std::filesystem::path& named, Resources& resources, bool with_digest) {
+  const std::filesystem::path path = resolved(named);
+  return read_unwritten(path, [&] { return describe(path, resources, with_digest); });
+}
+
 Reader::Reader(const std::filesystem::path& store, Resources& resources)
     : resources_(&resources),
       store_(std::make_unique<LiveStore>(resolved(store), Access::read, resources.memory(), release_ledger())) {}
@@ -188,6 +197,9 @@ const Manifest& Reader::manifest() const noexcept {
 }
 std::uint64_t Reader::nodes() const noexcept {
   return store_->contents().num_nodes();
+}
+std::uint64_t Reader::edges() const noexcept {
+  return store_->contents().graph().num_edges();
 }
 bool Reader::has_labels() const noexcept {
   return store_->contents().has_labels();

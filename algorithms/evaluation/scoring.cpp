@@ -8,6 +8,7 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/memory_shares.h"
@@ -104,7 +105,7 @@ void score_some(const LiveStore& store, const ModelRecord& record, std::span<con
     throw UsageError("node " + order.names().text(node) +
                      " has no embedding, so that nothing can be said of it; take it out of the list, or run " +
                      operation("propagate " + shell_word(store.path().string()) + ' ' + option("rows", "all")) +
-                     " and " + operation("train") + " again");
+                     " and " + train_command(store.path(), name_of(record)) + " again");
   }
   Chunks chunks(store, record);
   for (const NodeId node : nodes) chunks.add(order.position(node), sink);

@@ -12,6 +12,7 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/updates/repair.h"
 #include "engine/generations/store_purge.h"
+#include "engine/generations/store_watch.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/temporary_folder.h"
@@ -92,17 +93,20 @@ void LiveStore::open() {
   }
   // A writer may replace the generation between the reading of its manifest and the opening of its files.
   for (int attempt = 1;; ++attempt) {
+    const StoreWatch watch(path_);
     const std::vector<FileEntry> files = manifest_.files();
     const std::optional<FileEntry> journal = manifest_.journal;
     try {
       open_generation();
       const Manifest now = read_manifest(path_);  // a purge may have come between, and a new journal of the same name
-      if (!journal || !now.journal || now.journal->path != journal->path || now.files() == files || attempt == 5)
+      if (!journal || !now.journal || now.journal->path != journal->path || now.files() == files ||
+          attempt == StoreWatch::kAttempts)
         return;
       manifest_ = now;
     } catch (const DataError&) {
       manifest_ = read_manifest(path_);
-      if (attempt == 5 || (manifest_.files() == files && manifest_.journal == journal)) throw;
+      if (manifest_.files() == files && manifest_.journal == journal) throw;
+      if (attempt == StoreWatch::kAttempts) watch.refuse();
     }
   }
 }
@@ -237,7 +241,8 @@ void LiveStore::replay() {
       }
       if (part.last) as_whole = true;
     };
-    end = read_journal_parts(path_, *manifest_.journal, manifest_.sequence, take);
+    replayed_ = open_journal_file(path_, *manifest_.journal);
+    end = read_journal_parts(replayed_, path_, *manifest_.journal, manifest_.sequence, take);
   }
   // An interrupted append lacks some of its bytes. This record lacks none and may have been acknowledged: nobody cuts
   // it off.
@@ -247,10 +252,12 @@ void LiveStore::replay() {
   if (!manifest_.journal) return;
   if (ranks_ != nullptr) ranks_->barrier();  // rank 0 may cut off what an append that was ended has left there
   static_cast<void>(deliver_here());
-  if (access_ == Access::write)
+  if (access_ == Access::write) {
+    replayed_ = {};
     journal_ = Journal::open(path_, *manifest_.journal, manifest_.sequence);
-  else  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
-    File::open_stored(path_ / manifest_.journal->path).sync();
+  } else {  // what a reader tells of, it tells of as durable; a killed writer may not have come to the sync
+    replayed_.sync();
+  }
 }
 
 Reservation LiveStore::reserve_record(const RecordPart& record, const StreamMode& mode) {

@@ -321,6 +321,7 @@ class LiveStore {
   mutable std::mutex hubs_mutex_;
   mutable std::mutex journal_mutex_;  ///< guards the next four, and the ids of requests
   std::optional<Journal> journal_;
+  File replayed_;  ///< a reader's: the journal that it has replayed, which a purge may remove meanwhile
   std::optional<RequestRoom> room_;  ///< once requests are acknowledged before they are applied
   std::atomic<bool> has_room_ = false;
   std::deque<Waiting> waiting_;  ///< in the journal, behind the request sequence_

@@ -78,16 +78,19 @@ void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& 
   }));
   if (!manifest_.journal) return;
   std::uint64_t sequence = manifest_.sequence;
-  static_cast<void>(read_journal(path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
-    for (const Request& request : batch.requests) {
-      ++sequence;
-      const std::optional<RequestStatus> status = journal_status(sequence);
-      if (request.id.empty() || !status || status == RequestStatus::known_id) continue;
-      if (logged.contains({sequence, batch.time})) continue;
-      use({sequence, batch.time, kind_name(request.kind), name_of(*status), request.id,
-           is_expired(request) ? kExpiredMark : std::string_view()});
-    }
-  }));
+  const File present = access_ == Access::write ? open_journal_file(path_, *manifest_.journal) : File();
+  const File& journal = access_ == Access::write ? present : replayed_;
+  static_cast<void>(
+      read_journal(journal, path_, *manifest_.journal, manifest_.sequence, [&](const JournalBatch& batch) {
+        for (const Request& request : batch.requests) {
+          ++sequence;
+          const std::optional<RequestStatus> status = journal_status(sequence);
+          if (request.id.empty() || !status || status == RequestStatus::known_id) continue;
+          if (logged.contains({sequence, batch.time})) continue;
+          use({sequence, batch.time, kind_name(request.kind), name_of(*status), request.id,
+               is_expired(request) ? kExpiredMark : std::string_view()});
+        }
+      }));
 }
 
 std::uint64_t LiveStore::forget_requests(Millis before) {

@@ -20,8 +20,8 @@ class TileFolder;
 
 /// How far the sums have come.
 struct PropagateProgress {
-  std::uint64_t done = 0;         ///< rows summed, each counted once a column tile
-  std::uint64_t total = 0;        ///< rows in all, each counted once a column tile
+  std::uint64_t done = 0;   ///< rows summed, each counted once a column tile
+  std::uint64_t total = 0;  ///< rows in all, each counted once a column tile
 };
 
 struct PropagateReport {

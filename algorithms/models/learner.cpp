@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algorithms/learning/network_pass.h"
+#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
@@ -150,7 +151,8 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   check_propagation(record, store.manifest(), store.path());
   if (record.model.sequence > store.sequence())
     throw DataError(store.path().string() + ": the model of " + std::string(name) +
-                    " has absorbed requests that the store does not hold; run " + operation("train") + " again");
+                    " has absorbed requests that the store does not hold; run " + train_command(store.path(), name) +
+                    " again");
   // A killed writer may have left its model in memory alone. Nothing follows from it before it has come to stay.
   sync_model(store.path(), name);
   require_recorded_logs(store.path(), store.manifest(), name, false);

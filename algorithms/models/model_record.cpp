@@ -355,10 +355,9 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
         shape.classes == manifest.classes)
       return;
   }
-  throw DataError(
-      store.string() + ": the model of " + name_of(record) + " stands on another propagation than the store's; run " +
-      operation("train " + shell_word(store.string()) + ' ' + selecting(record.model.solver, name_of(record))) +
-      " again, or propagate the store as it was when the model was trained");
+  throw DataError(store.string() + ": the model of " + name_of(record) +
+                  " stands on another propagation than the store's; run " + train_command(store, name_of(record)) +
+                  " again, or propagate the store as it was when the model was trained");
 }
 
 void save_model(const std::filesystem::path& store, const ModelRecord& record) {

@@ -11,6 +11,7 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
+#include "engine/generations/store_watch.h"
 #include "engine/sweep/sum_check.h"
 #include "storage/io/error.h"
 #include "storage/io/shell_word.h"
@@ -114,15 +115,6 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
   }
 }
 
-/// Whether a writer has replaced the generation meanwhile: what was found may then be files that it removed.
-bool was_replaced(const std::filesystem::path& store, const Manifest& seen) {
-  try {
-    return manifest_text(read_manifest(store)) != manifest_text(seen);
-  } catch (const DataError&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 bool VerifyReport::unreadable() const {
@@ -149,17 +141,16 @@ void FalseStatements::report_to(VerifyReport& report, std::string_view check) co
 }
 
 VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options, MemoryBudget& budget) {
-  constexpr int kAttempts = 5;
   for (int attempt = 1;; ++attempt) {
+    const StoreWatch watch(store);
     VerifyReport report;
-    std::optional<Manifest> seen;
     try {
-      seen = read_manifest(store);
-      verify_generation(store, *seen, options, budget, report);
+      verify_generation(store, read_manifest(store), options, budget, report);
     } catch (const DataError& error) {
       report.findings.push_back({true, error.message()});
     }
-    if (report.ok() || !seen || attempt == kAttempts || !was_replaced(store, *seen)) return report;
+    if (report.ok() || !watch.was_written()) return report;
+    if (attempt == StoreWatch::kAttempts) watch.refuse();
   }
 }
 

@@ -78,7 +78,8 @@ struct VerifyReport {
   [[nodiscard]] bool unreadable() const;
 };
 
-/// Throws ResourceError, and UsageError for a rebuild of a store that was not propagated or has stale rows; what is
+/// Where a writer is at work, what is told holds of one generation; where writers leave no time for that, ResourceError. Throws
+/// ResourceError, and UsageError for a rebuild of a store that was not propagated or has stale rows; what is
 /// wrong with the store itself is found, not thrown.
 [[nodiscard]] VerifyReport verify_store(const std::filesystem::path& store, const VerifyOptions& options,
                                         MemoryBudget& budget);

@@ -118,8 +118,7 @@ void check_certificate(const ModelRecord& record, const LiveStore& store, Verify
     }
   } catch (const Json::exception&) {
     say.unreadable(model_file(store.path(), name_of(record)).string() + ": the certificate in it is malformed; run " +
-                   operation("train " + shell_word(store.path().string()) + ' ' +
-                             selecting(record.model.solver, name_of(record))));
+                   train_command(store.path(), name_of(record)));
   } catch (const UsageError& error) {
     say.wrong(error.message());
   } catch (const CheckError& error) {

@@ -422,10 +422,9 @@ std::string remedy_of(const std::filesystem::path& store) {
 }
 
 /// Reads the records of the file as it is, without what the manifest recorded of it.
-JournalEnd read_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
-                        const UseJournalPart& use) {
+JournalEnd read_records(const File& file, const std::filesystem::path& store, const FileEntry& entry,
+                        std::uint64_t sequence, const UseJournalPart& use) {
   const std::filesystem::path path = store / entry.path;
-  const File file = File::open_stored(path);
   const std::uint64_t size = file.size();
   FileHeader header{};
   if (size < sizeof header)
@@ -479,8 +478,8 @@ JournalEnd read_records(const std::filesystem::path& store, const FileEntry& ent
 }
 
 /// Throws RecordError unless whole records, which fill `bytes`, begin as was recorded.
-void check_records(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t bytes) {
-  require_as_recorded(store, entry, remedy_of(store));
+void check_records(const File& file, const std::filesystem::path& store, const FileEntry& entry, std::uint64_t bytes) {
+  require_as_recorded(file, store, entry, remedy_of(store));
   if (bytes < entry.bytes)
     throw RecordError(store / entry.path, "byte " + std::to_string(bytes) + ": an acknowledged record is damaged",
                       remedy_of(store));
@@ -490,17 +489,25 @@ void check_records(const std::filesystem::path& store, const FileEntry& entry, s
 
 JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use) {
-  return read_journal_parts(store, entry, sequence, [&](const JournalBatch& batch, const RecordPart&) { use(batch); });
+  return read_journal(open_journal_file(store, entry), store, entry, sequence, use);
 }
 
-JournalEnd read_journal_parts(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
-                              const UseJournalPart& use) {
-  const std::filesystem::path path = store / entry.path;
+File open_journal_file(const std::filesystem::path& store, const FileEntry& entry) {
+  return open_recorded(store, entry, remedy_of(store));
+}
+
+JournalEnd read_journal(const File& file, const std::filesystem::path& store, const FileEntry& entry,
+                        std::uint64_t sequence, const std::function<void(const JournalBatch&)>& use) {
+  return read_journal_parts(file, store, entry, sequence,
+                            [&](const JournalBatch& batch, const RecordPart&) { use(batch); });
+}
+
+JournalEnd read_journal_parts(const File& file, const std::filesystem::path& store, const FileEntry& entry,
+                              std::uint64_t sequence, const UseJournalPart& use) {
   // What is missing is told before anything is used; otherwise the records tell more of the place.
-  if (!has_entry(path) || File::open_stored(path).size() < entry.bytes)
-    require_as_recorded(store, entry, remedy_of(store));
-  const JournalEnd end = read_records(store, entry, sequence, use);
-  check_records(store, entry, end.bytes);
+  if (file.size() < entry.bytes) require_as_recorded(file, store, entry, remedy_of(store));
+  const JournalEnd end = read_records(file, store, entry, sequence, use);
+  check_records(file, store, entry, end.bytes);
   return end;
 }
 
@@ -515,13 +522,14 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   const std::filesystem::path path = store / entry.path;
   JournalDamage damage{sizeof(FileHeader), sequence, 0, {}};
   if (!has_entry(path)) return JournalDamage{0, sequence, 0, "it is missing"};
+  const File file = File::open_stored(path);
   try {
-    const JournalEnd end = read_records(store, entry, sequence, [&](const JournalBatch&, const RecordPart& part) {
+    const JournalEnd end = read_records(file, store, entry, sequence, [&](const JournalBatch&, const RecordPart& part) {
       if (!part.last) return;
       damage.last = part.sequence;
       damage.bytes = part.end;
     });
-    check_records(store, entry, end.bytes);
+    check_records(file, store, entry, end.bytes);
     require_whole_end(store, entry, end);
     return std::nullopt;
   } catch (const FormatError& found) {
@@ -529,7 +537,6 @@ std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& st
   } catch (const RecordError& found) {
     damage.text = found.fault;
   }
-  const File file = File::open_stored(path);
   FileHeader header{};
   if (file.size() >= sizeof header) file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
   if (header.checksum != header_checksum(header, path.filename().string()) || header.sequence != sequence)

@@ -145,9 +145,15 @@ using UseJournalPart = std::function<void(const JournalBatch&, const RecordPart&
 /// last, and where it does not begin with what was recorded.
 JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use);
+/// The journal, to be read by what follows as often as wanted: it keeps its records when a purge has removed its name. Throws
+/// RecordError where it is missing.
+[[nodiscard]] File open_journal_file(const std::filesystem::path& store, const FileEntry& entry);
+/// Likewise, of a journal that is open.
+JournalEnd read_journal(const File& file, const std::filesystem::path& store, const FileEntry& entry,
+                        std::uint64_t sequence, const std::function<void(const JournalBatch&)>& use);
 /// Likewise, and tells of the record to which each batch belongs.
-JournalEnd read_journal_parts(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
-                              const UseJournalPart& use);
+JournalEnd read_journal_parts(const File& file, const std::filesystem::path& store, const FileEntry& entry,
+                              std::uint64_t sequence, const UseJournalPart& use);
 
 /// Throws RecordError for a last record that may have been acknowledged and is damaged.
 void require_whole_end(const std::filesystem::path& store, const FileEntry& entry, const JournalEnd& end);

@@ -396,8 +396,7 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
   return read_checked(path, [&] {
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
-    if (json.at("needs") != manifest.needs())
-      throw std::runtime_error("needs: not what the contents are of");
+    if (json.at("needs") != manifest.needs()) throw std::runtime_error("needs: not what the contents are of");
     return manifest;
   });
 }

@@ -55,7 +55,7 @@ struct Manifest {
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
-  std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
+  std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
   std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
 
   std::optional<PropagationSpec> propagation;

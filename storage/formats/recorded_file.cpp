@@ -36,17 +36,25 @@ bool begins_as_recorded(const File& file, const FileEntry& record) {
   return file.size() >= record.bytes && root_of(file, record.bytes) == record.root;
 }
 
-void require_as_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy) {
+File open_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy) {
   const std::filesystem::path path = store / record.path;
-  const auto fail = [&](const std::string& what) { throw RecordError(path, what, remedy); };
-  if (!has_entry(path)) fail("it is missing, and was there when the store was closed");
-  const File file = File::open_stored(path);
+  if (!has_entry(path)) throw RecordError(path, "it is missing, and was there when the store was closed", remedy);
+  return File::open_stored(path);
+}
+
+void require_as_recorded(const File& file, const std::filesystem::path& store, const FileEntry& record,
+                         std::string_view remedy) {
+  const auto fail = [&](const std::string& what) { throw RecordError(store / record.path, what, remedy); };
   const std::uint64_t size = file.size();
   if (size < record.bytes)
     fail("byte " + std::to_string(size) + ": the file was cut: it had " + std::to_string(record.bytes) +
          " bytes when the store was closed");
   if (!begins_as_recorded(file, record))
     fail("its bytes 0 to " + std::to_string(record.bytes) + " are others than when the store was closed");
+}
+
+void require_as_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy) {
+  require_as_recorded(open_recorded(store, record, remedy), store, record, remedy);
 }
 
 }  // namespace unweave

@@ -20,6 +20,11 @@ namespace unweave {
 /// Whether the file begins with the bytes that were recorded. Throws DataError when it is unreadable.
 [[nodiscard]] bool begins_as_recorded(const File& file, const FileEntry& record);
 
+/// Throws RecordError where the file is missing.
+[[nodiscard]] File open_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy);
+/// Throws RecordError unless the file, which is open, begins with the bytes that were recorded.
+void require_as_recorded(const File& file, const std::filesystem::path& store, const FileEntry& record,
+                         std::string_view remedy);
 /// Throws RecordError unless the file is there and begins with the bytes that were recorded.
 void require_as_recorded(const std::filesystem::path& store, const FileEntry& record, std::string_view remedy);
 

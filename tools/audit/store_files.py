@@ -10,7 +10,8 @@ import pathlib
 import numpy as np
 
 HEADER = 128
-VERSIONS = (5, 6, 7, 8, 9)  # the later ones are those of stores with names of nodes, expiries, weights of edges and kept rows
+VERSION = 12
+NEEDS = {"names", "ids-are", "expiries", "weights", "rows"}  # what is known here, of what a store may need
 BLOCK = 32
 GROUP = 16
 
@@ -23,8 +24,8 @@ def read_manifest(store):
     path = pathlib.Path(store) / "manifest.json"
     try:
         outer = json.loads(path.read_text(encoding="utf-8"))
-        if outer["format"] != "unweave store" or outer["version"] not in VERSIONS:
-            raise Unreadable(f"{path}: format {outer['format']} {outer['version']}, not unweave store {VERSIONS[0]} to {VERSIONS[-1]}")
+        if outer["format"] != "unweave store" or outer["version"] != VERSION or not NEEDS.issuperset(outer["needs"]):
+            raise Unreadable(f"{path}: format {outer['format']} {outer['version']} with {outer.get('needs')}, not unweave store {VERSION} with {sorted(NEEDS)}")
         return outer["contents"]
     except (ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{path}: no manifest of a store ({error}); `unweave verify` says what is damaged") from None

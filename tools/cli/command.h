@@ -45,6 +45,8 @@ struct Console {
   bool terminal;              ///< somebody watches `error`
   bool out_terminal = false;  ///< and `out`: no place for binary data
   std::string_view program = "unweave";
+  /// Descriptors behind `out` and `error`; -1: there are none.
+  int out_descriptor = -1, error_descriptor = -1;
 };
 
 /// The options that every command has.
@@ -113,6 +115,8 @@ class CommandLine {
   [[nodiscard]] std::ostream& out() const noexcept { return console_.out; }
   [[nodiscard]] std::ostream& error() const noexcept { return console_.error; }
   [[nodiscard]] bool out_is_terminal() const noexcept { return console_.out_terminal; }
+  [[nodiscard]] int out_descriptor() const noexcept { return console_.out_descriptor; }
+  [[nodiscard]] int error_descriptor() const noexcept { return console_.error_descriptor; }
   /// One line on standard error, "note: ...", unless --quiet; what is no plain text in it as printable() has it.
   void note(const std::string& text) const;
   /// Whether a progress meter has a reader.

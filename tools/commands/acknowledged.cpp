@@ -37,6 +37,11 @@ void Acknowledged::end(std::uint64_t requests, std::uint64_t last_line) {
   hold_.reset();
 }
 
+void Acknowledged::tell() {
+  interrupt_.set("interrupted: " + text(false) + "; the line of the last batch was not printed, or not to its end");
+  hold_.reset();
+}
+
 void Acknowledged::told() {
   interrupt_.set("interrupted: " + text(false));
   hold_.reset();

@@ -20,6 +20,8 @@ class Acknowledged {
   void end(std::uint64_t requests, std::uint64_t last_line);
   /// The batch came from elsewhere.
   void end() { end(0, last_line_); }
+  /// The batch's line is being printed, which takes as long as its reader likes: signals do not wait for that.
+  void tell();
   /// The batch's receipts are written and its line is printed.
   void told();
   /// The input has no more requests than are acknowledged.

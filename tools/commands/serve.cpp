@@ -24,6 +24,7 @@
 #include "storage/io/plain_text.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/steady_output.h"
 #include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
@@ -266,6 +267,8 @@ class ServedNames {
 
 void serve(const CommandLine& line) {
   HttpOptions options = http_options(line);
+  // Nobody has to read what a service prints: whoever does not, holds up neither batches nor the end.
+  SteadyOutput out(line.out(), line.out_descriptor()), error(line.error(), line.error_descriptor());
   const EndSignals signals;  // before any thread is made
   std::optional<EndSignals::EndAtOnce> starting(std::in_place, signals);
   Resources resources({line.common().memory_bytes});
@@ -325,6 +328,11 @@ void serve(const CommandLine& line) {
   if (line.has("for")) end = Time::now() + read_duration("for", line.get<std::string>("for"));
   std::thread server([&] { service.run(); });
   while (!ends && !signals.wait() && !(end && Time::now() >= *end)) {
+    out.flush();
+    error.flush();
+    if (const std::uint64_t lines = out.left_out(); lines > 0)
+      line.note("standard output was not read: " + counted(lines, "line") + " of batches " +
+                (lines == 1 ? "was" : "were") + " not printed");
   }
   service.stop();
   server.join();

@@ -289,7 +289,7 @@ void Stream::print(const BatchOutcome& outcome) {
   for (std::size_t i = 0; i < outcome.steps.size() && every > 0 && batch_ % every == 0; ++i)
     accuracies.push_back(session_.accuracies(i));
   progress_.clear();
-  acknowledged_.begin();
+  acknowledged_.tell();
   std::ostream& out = line_.out();
   if (line_.common().json) {
     nlohmann::ordered_json json = fields_of(batch_, outcome, session_.lazy_error_bound(), !prints_private());
@@ -386,6 +386,7 @@ void Stream::run_arriving() {
   Time::time_point due{};  // when the batch that is being collected ends
   for (;;) {
     const bool waits = requests_.empty();
+    bool is_cut = false;
     switch (arriving.feed.next(line, waits ? next_look() : std::min(due, next_look()))) {
       case LineFeed::Next::end:
         return;
@@ -393,12 +394,20 @@ void Stream::run_arriving() {
         if (Time::now() >= due) send();
         if (line_.get<bool>("expired")) run_expired();
         continue;
+      case LineFeed::Next::cut:
+        is_cut = true;
+        break;
       case LineFeed::Next::line:
         break;
     }
     if (is_skipped_line(line)) continue;
     RequestFault fault;
-    std::optional<Request> request = parse_request(line, arriving.words, &fault);
+    std::optional<Request> request;
+    if (is_cut)
+      fault = {"its end is missing, and it may be a part of a line",
+               "end every line with a line feed; it was not applied"};
+    else
+      request = parse_request(line, arriving.words, &fault);
     if (!request && !line_.has("quarantine"))
       throw InputError(input_name(), "line " + std::to_string(arriving.feed.number()), text_of(fault, line),
                        fault.remedy);

@@ -49,9 +49,8 @@ void LineFeed::open() {
   } else {
     struct stat found {};
     const bool is_pipe = ::stat(path_.c_str(), &found) == 0 && S_ISFIFO(found.st_mode);
-    // Opened to write as well, a pipe has no end while nobody else writes.
-    const int flags = is_pipe && follow_ ? O_RDWR : O_RDONLY;
-    descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC);
+    // A named pipe that is followed is not waited for: it has no end before its first writer, and one behind its last.
+    descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (is_pipe && follow_ ? O_NONBLOCK : 0));
     if (descriptor_ < 0) throw_system_error("open", path_, errno);
   }
   struct stat opened {};
@@ -76,18 +75,26 @@ bool LineFeed::wait(Deadline deadline) const {
   }
 }
 
-void LineFeed::follow_name() {
+bool LineFeed::was_replaced() const {
   struct stat here {
   }, named{};
+  const bool is_named = ::stat(path_.c_str(), &named) == 0;
   if (::fstat(descriptor_, &here) != 0) throw_system_error("look at", path_, errno);
   if (static_cast<std::uint64_t>(here.st_size) < read_)
     throw DataError(
         path_.string() +
         ": it became shorter while it was followed: lines may be missing; let it grow, or replace it by a new file");
-  if (::stat(path_.c_str(), &named) != 0 || (named.st_ino == here.st_ino && named.st_dev == here.st_dev)) return;
-  ::close(descriptor_);
-  open();
+  // What was written to it before it lost its name is there when the name is another file's.
+  return is_named && (named.st_ino != here.st_ino || named.st_dev != here.st_dev) &&
+         static_cast<std::uint64_t>(here.st_size) == read_;
+}
+
+void LineFeed::reopen() {
+  const int before = descriptor_;
+  open();  // first: what a writer has put into a pipe stays while somebody reads it
+  ::close(before);
   number_ = 0;
+  starts_anew_ = false;
 }
 
 LineFeed::Next LineFeed::next(std::string& line, Deadline deadline) {
@@ -103,6 +110,13 @@ LineFeed::Next LineFeed::next(std::string& line, Deadline deadline) {
       at_ = buffer_.size();
       break;
     }
+    if (starts_anew_ && at_ < buffer_.size()) {
+      line.assign(buffer_, at_);
+      at_ = buffer_.size();
+      ++number_;
+      return Next::cut;
+    }
+    if (starts_anew_) reopen();
     buffer_.erase(0, std::exchange(at_, 0));
     if (buffer_.size() > most_line_)
       throw DataError(path_.string() + ": line " + std::to_string(number_ + 1) + " is longer than " +
@@ -116,9 +130,13 @@ LineFeed::Next LineFeed::next(std::string& line, Deadline deadline) {
       read_ += static_cast<std::uint64_t>(got);
     } else if (got == 0 && (!follow_ || path_ == "-")) {
       ended_ = true;
+    } else if (got == 0 && is_regular_) {
+      if (was_replaced())
+        starts_anew_ = true;
+      else if (!wait(deadline))
+        return Next::timeout;
     } else if (got == 0) {
-      if (is_regular_) follow_name();
-      if (!wait(deadline)) return Next::timeout;
+      starts_anew_ = true;  // the last writer of a pipe has closed it
     }
   }
   if (line.ends_with('\r')) line.pop_back();

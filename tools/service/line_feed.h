@@ -17,15 +17,18 @@ namespace unweave {
 
 class LineFeed {
  public:
-  /// "-" is standard input. `follow`: the end of a file, or of what one writer of a named pipe had to say, is not the end; a file
-  /// that was replaced by another one of the same name is read to its end, and then the other one from its beginning.
+  /// "-" is standard input. `follow`: the end of a file, or of what the writers of a named pipe had to say, is not the end; a file
+  /// that was replaced by another one of the same name is read to its end, and then the other one from its beginning. Writers
+  /// that are at a pipe at a time are not told apart: each has to write whole lines.
   /// `most_line`: bytes of a line. Throws DataError.
   LineFeed(std::filesystem::path path, bool follow, std::uint64_t most_line);
   LineFeed(const LineFeed&) = delete;
   LineFeed& operator=(const LineFeed&) = delete;
   ~LineFeed();
 
-  enum class Next { line, timeout, end };
+  /// cut: a last line without an end, behind which another file or another writer begins. It may be a part of a line, which
+  /// can say something else than the whole.
+  enum class Next { line, cut, timeout, end };
   using Deadline = std::chrono::steady_clock::time_point;
   /// Waits for the next whole line until `deadline`. A last line without an end counts where there is an end. Throws DataError
   /// where a followed file became shorter, and for a line that is too long.
@@ -36,8 +39,10 @@ class LineFeed {
   void open();
   /// Whether there may be more to read now; false when the time is up.
   [[nodiscard]] bool wait(Deadline deadline) const;
-  /// At the end of a followed file: goes on with the one that took its name.
-  void follow_name();
+  /// At the end of a followed file: whether another one has taken its name, and nothing more stands in the old one.
+  [[nodiscard]] bool was_replaced() const;
+  /// Goes on with what has the name now.
+  void reopen();
 
   std::filesystem::path path_;
   bool follow_;
@@ -48,6 +53,7 @@ class LineFeed {
   std::string buffer_;
   std::size_t at_ = 0;  ///< where the next line begins in it
   bool ended_ = false;
+  bool starts_anew_ = false;  ///< before the next byte is read, the name is opened again
   std::uint64_t number_ = 0;
 };
 

@@ -108,6 +108,7 @@ class Reader {
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
   [[nodiscard]] const Manifest& manifest() const noexcept;
   [[nodiscard]] std::uint64_t nodes() const noexcept;
+  [[nodiscard]] std::uint64_t edges() const noexcept;  ///< undirected
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// What users call the nodes.

@@ -153,7 +153,8 @@ TEST_SUITE("unit") {
       records += part.last ? 1 : 0;
       CHECK(RequestBytes(kRoomColumns, false).in_batch(part.requests, 0) <= kRoomLittle / 10);
     };
-    static_cast<void>(read_journal_parts(folder / "s", *store.manifest().journal, 0, look));
+    static_cast<void>(read_journal_parts(open_journal_file(folder / "s", *store.manifest().journal), folder / "s",
+                                         *store.manifest().journal, 0, look));
     CHECK(records > 1);
     std::vector<Request> taken, all;
     for (const std::size_t most : {std::size_t{700}, std::size_t{1}, std::size_t{2000}, std::size_t{2000}}) {

@@ -64,7 +64,7 @@ struct Sample {
   /// Reads the journal; `batches` counts whole records.
   JournalEnd read(std::size_t& batches) const {
     batches = 0;
-    return read_journal_parts(folder.path(), entry, 5,
+    return read_journal_parts(open_journal_file(folder.path(), entry), folder.path(), entry, 5,
                               [&](const JournalBatch&, const RecordPart& part) { batches += part.last ? 1 : 0; });
   }
 };
@@ -184,7 +184,8 @@ TEST_SUITE("unit") {
       found.insert(found.end(), batch.requests.begin(), batch.requests.end());
       parts.push_back(part);
     };
-    CHECK(read_journal_parts(folder.path(), entry, 5, take).bytes == journal.bytes());
+    CHECK(read_journal_parts(open_journal_file(folder.path(), entry), folder.path(), entry, 5, take).bytes ==
+          journal.bytes());
     many.insert(many.end(), long_ones.begin(), long_ones.end());
     CHECK(found == many);
     CHECK(most < 5000);
@@ -204,7 +205,7 @@ TEST_SUITE("unit") {
       bad[at] = static_cast<char>(bad[at] ^ 1);
       std::ofstream(file, std::ios::binary) << bad;
       found.clear();
-      const JournalEnd end = read_journal_parts(folder.path(), entry, 5, take);
+      const JournalEnd end = read_journal_parts(open_journal_file(folder.path(), entry), folder.path(), entry, 5, take);
       CHECK(found.size() == 10'000);  // nothing of a damaged one
       CHECK(end.damaged);
       const auto damage = find_journal_damage(folder.path(), entry, 5);

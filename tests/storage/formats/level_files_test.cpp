@@ -90,7 +90,8 @@ TEST_SUITE("unit") {
       for (const bool all_rows : {false, true}) {
         CAPTURE(all_rows);
         const Manifest manifest = example(all_rows, true, keep);
-        CHECK(manifest.needs() == (keep == Keep::state ? std::vector<std::string>() : std::vector<std::string>{"rows"}));
+        CHECK(manifest.needs() ==
+              (keep == Keep::state ? std::vector<std::string>() : std::vector<std::string>{"rows"}));
         CHECK(fault_of(manifest) == "");
         const auto json = nlohmann::ordered_json::parse(manifest_text(manifest)).at("contents").at("levels");
         const std::vector<FileEntry> all = manifest.files();

@@ -147,7 +147,7 @@ TEST_SUITE("unit") {
     const std::filesystem::path manifest = store / "manifest.json";
     const std::string whole = testing::read_all(manifest);
     std::string later = whole;
-    later.replace(later.find("\"version\": ") + 11, 1, "99");
+    later.replace(later.find("\"version\": ") + 11, 2, "99");
     testing::write_file(manifest, later);
     const std::string refused = error_of(store.string());
     CHECK(refused.find("the store has version 99, this program reads version ") != std::string::npos);

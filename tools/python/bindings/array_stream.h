@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ostream>
 #include <span>
+#include <stdexcept>
 #include <streambuf>
 
 namespace unweave::python {
@@ -13,12 +14,20 @@ namespace unweave::python {
 /// A stream whose last bytes, as many as `memory` has, are the elements; what comes before is the header.
 class ArrayStream final : public std::ostream {
  public:
-  explicit ArrayStream(std::span<char> memory) : std::ostream(nullptr), buffer_(memory) { rdbuf(&buffer_); }
+  explicit ArrayStream(std::span<char> memory) : std::ostream(nullptr), buffer_(memory) {
+    rdbuf(&buffer_);
+    exceptions(std::ios::badbit);  // what the buffer throws is thrown on
+  }
+  /// An array that was not filled holds whatever its memory held before. Throws std::logic_error.
+  void require_full() const {
+    if (buffer_.room() > 0) throw std::logic_error("an array has room for more elements than there are");
+  }
 
  private:
   class Buffer final : public std::streambuf {
    public:
     explicit Buffer(std::span<char> memory) : memory_(memory) {}
+    [[nodiscard]] std::size_t room() const noexcept { return memory_.size(); }
 
    protected:
     std::streamsize xsputn(const char* bytes, std::streamsize count) override {
@@ -34,7 +43,7 @@ class ArrayStream final : public std::ostream {
         rest = rest.subspan(1);
       }
       const std::size_t taken = std::min(rest.size(), memory_.size());
-      if (taken < rest.size()) return 0;  // more than the array holds
+      if (taken < rest.size()) throw std::logic_error("an array has no room for all elements");
       if (taken > 0) std::memcpy(memory_.data(), rest.data(), taken);
       memory_ = memory_.subspan(taken);
       return count;

@@ -222,6 +222,7 @@ py::object embeddings(Machine& machine, const py::object& progress, const Path& 
   run(machine, progress, [&] {
     ArrayStream stream(memory);
     export_embeddings(*reader, wanted, weights, NpyTarget(stream), missing);
+    stream.require_full();
     reader.reset();
   });
   return out;
@@ -235,25 +236,25 @@ py::object edges(Machine& machine, const py::object& progress, const Path& store
   }
   std::optional<Reader> reader;
   run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-  std::uint64_t count = 0;
-  run_whole(machine, [&] { count = describe_store(store, machine.resources()).edges; });
-  py::array_t<std::int64_t> out({static_cast<std::size_t>(count), std::size_t{2}});
+  py::array_t<std::int64_t> out({static_cast<std::size_t>(reader->edges()), std::size_t{2}});
   const std::span<char> memory = bytes_of(out);
   run(machine, progress, [&] {
     ArrayStream stream(memory);
     export_edges(*reader, NpyTarget(stream));
+    stream.require_full();
   });
   return out;
 }
 
 py::array_t<std::int64_t> edge_weights(Machine& machine, const py::object& progress, const Path& store) {
-  std::uint64_t count = 0;
-  run_whole(machine, [&] { count = describe_store(store, machine.resources()).edges; });
-  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(count));
+  std::optional<Reader> reader;
+  run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
+  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(reader->edges()));
   const std::span<char> memory = bytes_of(out);
   run(machine, progress, [&] {
     ArrayStream stream(memory);
-    export_edge_weights(Reader(store, machine.resources()), NpyTarget(stream));
+    export_edge_weights(*reader, NpyTarget(stream));
+    stream.require_full();
   });
   return out;
 }
@@ -319,6 +320,7 @@ py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, c
   run(machine, progress, [&] {
     ArrayStream stream(memory);
     export_labels(*reader, NpyTarget(stream));
+    stream.require_full();
   });
   return out;
 }
