@@ -11,7 +11,7 @@ namespace unweave {
 /// Remembers the manifest of a store as it is when this is made.
 class StoreWatch {
  public:
-  static constexpr int kAttempts = 8;  ///< of a reader that begins again with what is there then
+  static constexpr int kAttempts = 8;  ///< how often a reader begins, each time with what is there then
 
   explicit StoreWatch(std::filesystem::path store);
   /// Whether another manifest is there now. What seemed damaged or missing may then be files that its writer removed.

@@ -162,8 +162,72 @@ def test_columns_of_features_that_are_called_as_labels(pandas, tmp_path):
         store = unweave.import_store(tmp_path / "s", PATH, frame, frame[" Label"])
     assert [re.search("column '(.*?)'", str(one.message))[1] for one in caught] == [" Label", "train_mask"]
     assert store.imported.remarks == [str(one.message) for one in caught]
-    for number, given in enumerate(((frame,), (frame[["x"]], frame[" Label"]))):
-        assert unweave.import_store(tmp_path / f"t{number}", PATH, *given).imported.remarks == []
+    with pytest.warns(unweave.RemarkWarning, match="called as labels or splits"):
+        unweave.import_store(tmp_path / "without", PATH, frame)  # nobody said which are the labels
+    assert unweave.import_store(tmp_path / "apart", PATH, frame[["x"]], frame[" Label"]).imported.remarks == []
+
+
+def test_a_tuple_of_two_edges_is_not_taken_for_sources_and_targets(tmp_path):
+    store = unweave.import_store(tmp_path / "s", [("ann", "bob"), ("cyd", "dan"), ("ann", "cyd"), ("bob", "dan")])
+    numbered = unweave.import_store(tmp_path / "n", [(0, 1), (2, 3), (0, 2), (1, 3)])
+    for one, pair in ((store, (("ann", "bob"), ("cyd", "dan"))), (numbered, ((0, 1), (2, 3)))):
+        with one.stream() as stream:
+            for call in (stream.remove_edges, stream.insert_edges):
+                with pytest.raises(unweave.UsageError, match="may be two edges, or the sources and the targets") as caught:
+                    call(pair)
+            assert stream.remove_edges(advised(caught, r"give (list\(edges\)) for edges", edges=pair)).statuses == ["applied"] * 2
+            assert stream.remove_edges(advised(caught, r"lists, (.*), for sources", edges=pair)).statuses == ["applied"] * 2
+            assert stream.remove_edges([]).statuses == [] == stream.insert_edges([]).statuses
+        assert len(one.edges()) == 0
+    for graph in (((0, 1), (2, 3)), ((0, 1, 2), (2, 3, 4))):
+        with pytest.raises(unweave.UsageError, match="^graph: a tuple of two tuples"):
+            unweave.import_store(tmp_path / "bad", graph)
+    assert unweave.import_store(tmp_path / "empty", [], nodes=3).info().edges == 0
+
+
+def test_kinds_and_features_of_edges_are_told(tmp_path):
+    class Data:
+        edge_index = np.array([[0, 1, 2], [1, 2, 3]])
+        edge_type = np.array([0, 1, 0])
+        edge_attr = np.ones((3, 2))
+
+    data = Data()
+    with pytest.raises(unweave.UsageError, match="edge_type says that there are several kinds") as caught:
+        unweave.import_store(tmp_path / "s", data)
+    data.edge_type = None
+    assert "graph.edge_type = None" in str(caught.value)
+    with pytest.warns(unweave.RemarkWarning, match="edge_attr has 2 values an edge"):
+        unweave.import_store(tmp_path / "s", data)
+
+
+def test_tables_that_are_no_edges(pandas, tmp_path):
+    with pytest.raises(unweave.UsageError, match="'label' is called as labels are; give a table with both ends"):
+        unweave.import_store(tmp_path / "s", pandas.DataFrame({"id": [0, 1], "label": [1, 0]}))
+
+
+def test_targets_of_regression_and_classes_below_zero_are_no_classes(tmp_path):
+    edges, rows = [(0, 1), (1, 2), (2, 3)], np.eye(4)
+    with pytest.raises(unweave.UsageError, match="Unknown label type: continuous"):
+        unweave.ForgettingClassifier().fit(rows, [23.5, 41.0, 18.9, 60.1], graph=edges)
+    with pytest.raises(unweave.UsageError, match="-1 stands for no class with a graph, and -2 is one"):
+        unweave.ForgettingClassifier().fit(rows, [-2, -1, 0, 0], graph=edges)
+    with pytest.raises(unweave.UsageError, match="needs two at least; -1 stands for none"):
+        unweave.ForgettingClassifier().fit(rows, [-1, 1, 1, -1], graph=edges)
+    with pytest.raises(unweave.UsageError, match="an empty text"):
+        unweave.import_store(tmp_path / "s", edges, labels=["a", "", "b", "a"])
+
+
+def test_forget_sets_that_could_mean_two_things(tmp_path):
+    mask = tmp_path / "unlearning_nodes_0.1_cora_0.txt"
+    mask.write_text("0\n0\n0\n1\n1\n0\n")
+    with pytest.raises(unweave.DataError, match="unlearning_nodes_0.1_cora_0.txt: targets: 6 numbers that are all 0 or 1 seem to be a mask"):
+        unweave.read_forget_set(mask)
+    for text, said in (('{"unlearning_type": "node", "targets": [0, 1, 1, 0, 0]}', "seem to be a mask"),
+                       ('{"unlearning_type": "edge", "targets": [[4, 7, 0], [9, 8, 1]]}', "two lists of 3 and 3 seem to be the sources and the targets"),
+                       ('{"unlearning_type": "node", "targets": [3], "targets": [4]}', "'targets' stands there twice")):
+        (tmp_path / "f.json").write_text(text)
+        with pytest.raises(unweave.DataError, match=said):
+            unweave.read_forget_set(tmp_path / "f.json")
 
 
 @pytest.mark.parametrize("kind", ["u1", "u2", "u4", "u8"])

@@ -400,7 +400,7 @@ def test_marks_become_arguments_and_calls():
             (operation("import x " + option("edges", "FILE")), "`unweave.import_store()`"),
             (operation("export STORE " + option("model", "F")), "`store.export_model()`"),
             (operation("export x " + option("all", "DIR")), "`unweave export x --all DIR`"),
-            (operation("repair x"), "`unweave repair x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", r"\x01 \x04 --")):
+            (operation("doctor x"), "`unweave doctor x`"), (option("split", "train=F"), "train=F"), ("\x01 \x04 --", r"\x01 \x04 --")):
         assert unweave.errors.text_of(message) == text
     assert [unweave.errors.argument_of(key) for key in ("lambda", "scale-bits", "non-adaptive", "rows")] == ["lambda_", "scale_bits", "adaptive", "rows"]
 

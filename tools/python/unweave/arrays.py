@@ -293,17 +293,16 @@ def _columns_in(table: Any) -> Iterable[Any]:
 
 
 #: What columns beside features are called, of labels and of splits.
-_NO_FEATURES = {"label", "labels", "y", "target", "targets", "class", "split", "train_mask", "val_mask", "valid_mask", "test_mask"}
+_NO_FEATURES = {"label", "labels", "y", "target", "targets", "class", "split", "fold",
+                *(form.format(split) for split in ("train", "val", "valid", "validation", "test") for form in ("{}", "is_{}", "{}_mask"))}
 
 
-def remarks_on_features(features: Any, given: Any, labels: Any, table: NameTable | None) -> list[str]:
-    """What may be a slip in features: columns that are called as labels or splits are, beside ``labels``, and ids in the first column,
-    which say another order of the rows. ``given``: the option that :func:`features_of` has made of them. ``table``: the nodes' names."""
-    remarks = []
-    if labels is not None:
-        columns = _columns_in(columns_of(features) or features)
-        remarks += [f"features: the column {one!r} is one of the features, and is called as labels or splits are; leave it out if it is "
-                    "none" for one in columns if isinstance(one, str) and one.strip().lower() in _NO_FEATURES]
+def remarks_on_features(features: Any, given: Any, table: NameTable | None) -> list[str]:
+    """What may be a slip in features: columns that are called as labels or splits are, and ids in the first column, which say
+    another order of the rows. ``given``: the option that :func:`features_of` has made of them. ``table``: the nodes' names."""
+    columns = _columns_in(columns_of(features) or features)
+    remarks = [f"features: the column {one!r} is one of the features, and is called as labels or splits are; leave it out if it is "
+               "none" for one in columns if isinstance(one, str) and one.strip().lower() in _NO_FEATURES]
     if not isinstance(given, dict) or len(given["shape"]) != 2 or given["shape"][1] < 2:
         return remarks
     rows = "features" if isinstance(features, np.ndarray) else "numpy.asarray(features)"
@@ -386,6 +385,8 @@ def labels_of(labels: Any, classes: Any = None, table: NameTable | None = None) 
     categories = getattr(getattr(labels, "dtype", None), "categories", None)
     if names is None and hasattr(categories, "__iter__"):
         names = [str(one) for one in categories]  # pandas' order
+    if (place := next((i for i, one in enumerate(texts) if one == ""), None)) is not None:
+        raise UsageError(f"labels: element {place} is an empty text, which may be a class or none; give None for none", ["labels"])
     codes, names = class_codes(texts, names)
     return {"labels": input_of("labels", codes), "classes": len(names), "class_names": names}
 

@@ -49,6 +49,11 @@ def is_weight(name: Any) -> bool:
     return isinstance(name, str) and _plain(name).replace("_", "").replace(" ", "") in ("weight", "weights", "edgeweight", "edgeweights")
 
 
+def is_label(name: Any) -> bool:
+    """Whether a column is called as those of labels are."""
+    return _plain(name) in ("label", "labels", "class")
+
+
 def _plain(name: Any) -> str:
     return name.strip().lower() if isinstance(name, str) else ""
 

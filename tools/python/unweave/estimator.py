@@ -133,7 +133,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             self._places = "rows"
             train, valid, test = (_beside(one, X) for one in (train, valid, test))
         if len(self.classes_) < 2:
-            raise UsageError(f"y: {len(self.classes_)} class, and a classifier needs two at least", ["y"])
+            no_class = "; -1 stands for none with a graph: give texts if it is one" if np.any(labels < 0) else ""
+            raise UsageError(f"y: {len(self.classes_)} class, and a classifier needs two at least{no_class}", ["y"])
         if train is None:
             train = labels >= 0
         if (lost := missing_as_text(self.classes_.tolist())) is not None:
@@ -170,12 +171,19 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         """Numbers of classes, -1 for a row without one; sets classes_."""
         texts = texts_of(y, "y", missing=True)
         if texts is not None:
+            if "" in texts:
+                raise UsageError(f"y: element {texts.index('')} is an empty text, which may be a class or none; give None for none", ["y"])
             there = np.array([text is not None for text in texts])
             values = np.array([text or "" for text in texts], dtype=object)
         else:
             values = arrays.array_of(y, "y").reshape(-1)
             arrays.require_no_largest(values, "y", y)
             there = ~np.isnan(values) & (values != -1) if values.dtype.kind == "f" else values != -1 if values.dtype.kind == "i" else np.ones(len(values), bool)
+            if values.dtype.kind == "f" and (part := next((one for one in values[there] if not float(one).is_integer()), None)) is not None:
+                raise UsageError(f"y: Unknown label type: continuous, as {part}; a classifier learns classes: give whole numbers, or texts", ["y"])
+            if values.dtype.kind in "if" and np.any(values[there] < 0) and not np.all(there):
+                raise UsageError(f"y: -1 stands for no class with a graph, and {values[there].min():g} is one: the -1 may be one, too; give None or NaN for no class, and "
+                                 "classes from 0, or texts", ["y"])
         self.classes_, codes = np.unique(values[there], return_inverse=True)
         if self.classes_.dtype.kind == "f" and np.array_equal(self.classes_, self.classes_.astype(np.int64)):
             self.classes_ = self.classes_.astype(np.int64)  # a column with NaN is one of floats

@@ -82,6 +82,9 @@ class ForgetSet:
             raise UsageError(f"targets: an array of shape {array.shape} and type {array.dtype}, where {wanted} are wanted", ["targets"])
         if array.size and (int(array.min()) < 0 or int(array.max()) > _MOST_ID):
             raise UsageError("targets: ids lie between 0 and 2^63 - 1", ["targets"])
+        if self.kind != "edge" and array.size > 2 and int(array.max()) <= 1:
+            raise UsageError(f"targets: {array.size} numbers that are all 0 or 1 seem to be a mask, and are wanted as ids; numpy.flatnonzero(targets) has "
+                             "those of a mask", ["targets"])
         object.__setattr__(self, "targets", array.astype(np.int64, copy=False))
 
     def __eq__(self, other: object) -> bool:
@@ -202,9 +205,13 @@ def read_forget_set(file: Path, kind: str | None = None, *, unit: str | None = N
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: byte {error.start}: no UTF-8; forget sets are JSON or text") from error
-    if path.suffix.lower() == ".json" or text.lstrip().startswith("{"):
-        return _of_json(path, text, kind, unit)
-    return _of_text(path, text, kind, unit)
+    read = _of_json if path.suffix.lower() == ".json" or text.lstrip().startswith("{") else _of_text
+    try:
+        return read(path, text, kind, unit)
+    except UsageError as error:
+        if error.options != ["targets"]:
+            raise
+        raise DataError(f"{path}: {error}") from None
 
 
 def _of_text(path: pathlib.Path, text: str, kind: str | None, unit: str | None) -> ForgetSet:
@@ -255,7 +262,7 @@ def _id_of(value: Any) -> int | None:
 
 def _of_json(path: pathlib.Path, text: str, kind: str | None, unit: str | None) -> ForgetSet:
     try:
-        given = json.loads(text)
+        given = json.loads(text, object_pairs_hook=lambda pairs: _each_once(path, pairs))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}, column {error.colno}: no JSON: {error.msg}") from error
     except RecursionError as error:
@@ -294,6 +301,15 @@ def _of_json(path: pathlib.Path, text: str, kind: str | None, unit: str | None) 
     return ForgetSet(wanted, _targets_of(path, name, targets, wanted), unit=_unit_of(path, wanted, name, rest, unit), rest=rest, **about)
 
 
+def _each_once(path: pathlib.Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object of JSON. Throws DataError for one that stands there twice."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(name for i, (name, _) in enumerate(pairs) if name in dict(pairs[:i]))
+        raise DataError(f"{path}: {twice!r} stands there twice; leave one of them")
+    return members
+
+
 def _number(path: pathlib.Path, name: str, value: Any, kind: type) -> Any:
     if value is None:
         return None
@@ -310,9 +326,8 @@ def _targets_of(path: pathlib.Path, name: str, targets: Any, kind: str) -> np.nd
     if not isinstance(targets, list):
         raise DataError(f"{path}: {name}: {type(targets).__name__}, where a list is wanted")
     if kind == "edge" and len(targets) == 2 and all(isinstance(row, list) and len(row) != 2 for row in targets):
-        if len(targets[0]) != len(targets[1]):
-            raise DataError(f"{path}: {name}: {len(targets[0])} sources and {len(targets[1])} targets")
-        targets = [list(pair) for pair in zip(*targets)]  # an edge_index
+        raise DataError(f"{path}: {name}: two lists of {len(targets[0])} and {len(targets[1])} seem to be the sources and the targets of edges; of two "
+                        "edges they could be either, so write a pair for each edge, [[u, v], [u, v], ..]")
     out: list[Any] = []
     for number, target in enumerate(targets):
         if kind == "edge":

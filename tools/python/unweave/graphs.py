@@ -9,12 +9,12 @@ import numpy as np
 
 from . import _arrow
 from .arrays import array_of, columns_of, input_of, is_path, joined, little_endian
-from .columns import EndKinds, are_ends, ends_elsewhere, is_index, is_weight
+from .columns import EndKinds, are_ends, ends_elsewhere, is_index, is_label, is_weight
 from .errors import UsageError
 from .names import MISSING_AS_TEXT, NameTable, NodeNumbers, Numbers, nodes_called, texts_of
 from .row_order import require_one_order, require_unmoved
 
-__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "require_ends_first", "require_no_missing", "require_no_weights", "warn_of_third_column", "weights_of"]
+__all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "remarks_on_graph", "require_ends_first", "require_no_missing", "require_no_weights", "warn_of_third_column", "weights_of"]
 
 
 def _columns_of(table: Any) -> list[Any] | None:
@@ -58,6 +58,7 @@ def named_edges(edges: Any, name: str, weighted: bool = False) -> tuple[list[str
     """The ends of edges that are names: two columns of a table, a pair of lists, (m, 2) or (2, m), or tuples; None where they are
     numbers. ``weighted``: a table has weights, too."""
     require_ends_first(edges, name, weighted)
+    _require_no_tuple_of_two(edges, name)
     _require_pairs(edges, name)
     if is_path(edges) or hasattr(edges, "tocoo"):
         return None
@@ -116,6 +117,16 @@ def _require_pairs(edges: Any, name: str) -> None:
                      [name, *(["edge_weights"] if "edge_weights" in remedy else [])])
 
 
+def _require_no_tuple_of_two(edges: Any, name: str) -> None:
+    """A UsageError for a tuple of two tuples of two or three, which may be two edges, or the sources and the targets of as many."""
+    if not isinstance(edges, tuple) or len(edges) != 2 or not all(isinstance(one, tuple) and len(one) == len(edges[0]) for one in edges):
+        return
+    if len(edges[0]) not in (2, 3) or (len(edges[0]) == 2 and edges[0][1] == edges[1][0]):
+        return
+    raise UsageError(f"{name}: a tuple of two tuples may be two edges, or the sources and the targets of {len(edges[0])}; give list({name}) for edges, or "
+                     f"({name}[0], {name}[1]) as lists, tuple(map(list, {name})), for sources and targets", [name])
+
+
 def _require_no_square(array: np.ndarray, name: str, are_tuples: bool) -> None:
     """A UsageError for an array (2, 2) whose rows are other edges than its columns."""
     if array.shape == (2, 2) and not are_tuples and array[0, 1] != array[1, 0]:
@@ -145,12 +156,13 @@ def require_ends_first(table: Any, name: str, weighted: bool = False, columns: S
     if name == "graph":
         _require_no_matrix(table, weighted)
     weights = [one for one in columns if weighted and isinstance(one, str) and one.strip().lower() in ("weight", "weights", "w")][:1]
-    if len(columns) > 1 and any(is_weight(one) for one in columns[:2]):
-        called = next(one for one in columns[:2] if is_weight(one))
+    if len(columns) > 1 and any(is_weight(one) or is_label(one) for one in columns[:2]):
+        called = next(one for one in columns[:2] if is_weight(one) or is_label(one))
         order = [one for one in columns if one != called]
+        behind = [*order, called] if weighted and is_weight(called) else order
+        remedy = f"give {_choice(table, name, behind)}, or name the columns otherwise" if len(order) > 1 else "give a table with both ends, or name the columns otherwise"
         raise UsageError(f"{name}: a table whose first two columns, {columns[0]!r} and {columns[1]!r}, would be the ends of the edges, and "
-                         f"{called!r} is called as weights are; give {_choice(table, name, [*order, called] if weighted else order)}, or name "
-                         "the columns otherwise", [name])
+                         f"{called!r} is called as {'weights' if is_weight(called) else 'labels'} are; {remedy}", [name])
     if (ends := ends_elsewhere(columns)) is not None:
         raise UsageError(f"{name}: a table whose first two columns, {columns[0]!r} and {columns[1]!r}, would be the ends of the edges, and "
                          f"{ends[0]!r} and {ends[1]!r} seem to be; give {_choice(table, name, [*ends, *weights])}, or name the columns "
@@ -241,10 +253,13 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
                              "as both, or texts", ["edges"])
         numbers = None if numbers_are_names else numbers
     given = edges
+    _require_no_tuple_of_two(edges, "edges")
     edges, are_tuples = _as_pairs(given)
     if numbers is not None and (ends := named_edges(edges, "edges")) is not None:
         return np.stack([numbers(ends[0]), numbers(ends[1])], axis=1)
     array = array_of(edges, "edges")
+    if array.size == 0 and array.ndim <= 2:
+        return np.empty((0, 2), np.int64)  # of a day without edges
     if array.ndim != 2 or 2 not in array.shape or array.dtype.kind not in "iu":
         raise UsageError(f"edges: an array of shape {array.shape} and type {array.dtype}, where integers (m, 2) or (2, m) are wanted", ["edges"])
     _require_no_square(array, "edges", are_tuples)
@@ -283,6 +298,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     """
     name = "graph"
     require_ends_first(graph, name, weighted)
+    _require_no_tuple_of_two(graph, name)
     if isinstance(graph, tuple) and len(graph) == 2:
         require_one_order(source=graph[0], target=graph[1])
     _require_pairs(graph, name)
@@ -351,7 +367,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
         _check_ids(name, *ends)
         return {"edges": _pair_input(name, [nodes(ends[0])], [nodes(ends[1])]), "two_row_edges": True}
     are_tuples = isinstance(graph, list) and all(isinstance(edge, tuple) for edge in graph)  # each is an edge, also where there are two
-    array = array_of(graph, name)
+    array = np.empty((0, 2), np.int64) if isinstance(graph, list) and not graph else array_of(graph, name)
     _check_ids(name, array)
     if array.ndim != 2 or 2 not in array.shape or (are_tuples and array.shape[1] != 2):
         raise UsageError(f"graph: an array of shape {array.shape}, where (2, m) or (m, 2) is wanted, or tuples (u, v)")
@@ -411,11 +427,29 @@ def _first(container: Any, names: Iterable[str]) -> Any:
     return None
 
 
+def _require_one_kind(graph: Any) -> None:
+    """A UsageError for a graph of PyG whose edges or nodes are of several kinds."""
+    for name in ("edge_type", "node_type"):
+        kinds = getattr(graph, name, None)
+        if kinds is not None and len(kinds) and len(np.unique(array_of(kinds, name))) > 1:
+            raise UsageError(f"graph: its {name} says that there are several kinds, which no store tells apart; give the edge_index of those that "
+                             f"are meant, or set graph.{name} = None where they are all the same to you", ["graph"])
+
+
+def remarks_on_graph(graph: Any) -> list[str]:
+    """What of a graph of PyG is left out: features of edges."""
+    shape = tuple(getattr(getattr(graph, "edge_attr", None), "shape", ()))
+    if getattr(graph, "edge_index", None) is None or len(shape) < 2 or shape[1] < 2:
+        return []
+    return [f"graph: its edge_attr has {shape[1]} values an edge, features of edges, which no store has; they are left out"]
+
+
 def parts_of_graph(graph: Any) -> dict[str, Any]:
     """Graph, features, labels, splits and weights of an object that has them all: ``Data`` of PyG (edge_index, edge_weight, x, y, masks), or
     a graph of DGL (``ndata`` with feat, label and masks, ``edata`` with weight). Anything else is the graph alone."""
     masks = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
     if getattr(graph, "edge_index", None) is not None:
+        _require_one_kind(graph)
         edges = graph.edge_index
         if getattr(edges, "shape", (0,))[0] == 2:  # also where it has two edges
             edges = (edges[0], edges[1])

@@ -63,6 +63,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     :class:`unweave.RemarkWarning`, and stands in ``store.imported.remarks``.
     """
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
+    left_out = graphs.remarks_on_graph(graph)
     if graph is not None:
         own = graphs.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
         graph = own.pop("graph")
@@ -100,7 +101,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options["nodes"] = arrays.whole_number(parts["nodes"], "nodes")
     if parts["features"] is not None:
         options.update(arrays.features_of(parts["features"], table))
-    slips = arrays.remarks_on_features(parts["features"], options.get("features"), parts["labels"], table)
+    slips = [*left_out, *arrays.remarks_on_features(parts["features"], options.get("features"), table)]
     options.update(arrays.labels_of(parts["labels"], classes, table))
     for split in ("train", "valid", "test"):
         if parts[split] is not None:
