@@ -380,6 +380,31 @@ def part_tables(session):
     check(session.edges(session.imported("--edges", "semi.txt[0,1]")[0]) == between((0, 1), (1, 2)))
     store = follow(session, refused("DIMACS", "--edges", text("c.col", "c a remark\np edge 4 3\ne 1 2\ne 2 3\ne 4 1\n")), "names")
     check(session.edges(store) == between(("1", "2"), ("2", "3"), ("4", "1")))
+    # Names of columns that are numbers, lists of neighbours in Pajek, GML without labels, weights and kinds beside edges in an archive.
+    for table, what, columns in (("patient,1\nx,0\ny,1\nz,0\n", "--labels", "[1]"), ("id,2019,2020\n0,1,2\n1,3,4\n2,5,6\n", "--features", "[1:]"),
+                                 ("kind,1,2\na,0,1\nb,1,2\n", "--edges", "[1,2]")):
+        key, number = what[2:], text("numbers.csv", table) + columns
+        beside = [] if what == "--edges" else ["--edges", text("e3", "0 1\n1 2\n")]
+        nodes = {count: ["--nodes", count] if what == "--features" else [] for count in (3, 4)}
+        message = refused("may be data, or names of columns", *beside, what, number, *nodes[3])
+        check(f"--header {key}=no" in message, message)
+        check(session.nodes(session.imported(*beside, what, number, *nodes[3], "--header", f"{key}=yes")[0]) == 3)
+        check(session.nodes(session.imported(*beside, what, number, *nodes[4], "--header", f"{key}=no")[0]) == (3 if what == "--edges" else 4))
+    lists = refused("Pajek", "--edges", text("p.net", '*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Edgeslist\n1 2 3\n')).split("Python: ", 1)[1]
+    done = subprocess.run([sys.executable, "-c", lists], capture_output=True, text=True, cwd=folder)
+    check(done.returncode != 0 and "lists of neighbours" in done.stderr, done.stderr)
+    store = follow(session, refused("GML", "--edges", text("k.gml", "graph\n[\n node\n [\n  id 1\n ]\n node\n [\n  id 2\n ]\n edge\n [\n  source 2\n  target 1\n ]\n]\n")), "names")
+    check(session.edges(store) == between(("1", "2")))
+    np.savez(folder / "w.npz", edges=np.array([[0, 1], [1, 2], [2, 3]]), edge_weight=np.array([2, 3, 1]))
+    refused("have weights", "--edges", "w.npz[edges]")
+    session.imported("--edges", "w.npz[edges]", "--ignore-weights")
+    np.savez(folder / "t.npz", edge_index=np.array([[0, 1], [1, 2]]), edge_type=np.array([0, 1]))
+    refused("several kinds", "--edges", "t.npz")
+    message = refused("calls column 2 'label'", "--edges", text("il.csv", "id,label\n0,1\n1,2\n"))
+    session.imported("--edges", "il.csv", "--header", "edges=yes")
+    check("no id behind it is larger" in refused("may be an edge", "--edges", text("c.txt", "4 3\n0 1\n1 2\n2 4\n")))
+    refused("fields in quotes are read where columns are named", "--edges", text("qa.csv", '"src","dst"\n"0","1"\n'))
+    check(session.edges(session.imported("--edges", "qa.csv[src,dst]")[0]) == between((0, 1)))
     if importlib.util.find_spec("sklearn") is not None:
         line = refused("svmlight", *rest, "--features", text("x.svm", "1 1:0.5 3:2\n0 2:1\n" * 3)).split("Python: ", 1)[1]
         done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, cwd=folder)
@@ -387,10 +412,13 @@ def part_tables(session):
         session.imported(*rest, "--features", "features.npz")
     # Lines with names in another order than --ids; the remedy names the nodes by the lines.
     named = ["--edges", text("n.e", "ann bob\nbob cid\n"), "--ids", text("ids", "ann\nbob\ncid\n")]
-    for table, what, column in (("who,class\ncid,1\nann,0\nbob,1\n", "--labels", "[class]"), ("cid,0.5\nann,0\nbob,0.25\n", "--features", "[1:]"),
+    message = refused("may be data, or names of columns", *named, "--features", text("n.t", "cid,0.5\nann,0\nbob,0.25\n") + "[1:]")
+    check("--header features=no" in message and "--header features=yes" in message, message)
+    for table, what, column in (("who,class\ncid,1\nann,0\nbob,1\n", "--labels", "[class]"), ("# data\ncid,0.5\nann,0\nbob,0.25\n", "--features", "[1:]"),
                                 ("who,x,y\nbob,0.25,0.5\nann,0,0.5\ncid,0.5,0.5\n", "--features", "[x,y]")):
         message = refused("names of the nodes in another order", *named, what, text("n.t", table) + column)
         again = [word for word in shlex.split(message) if word.startswith("n.t[")][0]
+        check(column != "[1:]" or session.nodes(session.imported(*named[:2], "--ids", again)[0]) == 3)  # the remark is no name
         store = session.imported(*named[:2], "--ids", again, what, "n.t" + column)[0]
         all_files = f"all-{column.strip('[]')}"
         session.command("export", store, "--all", all_files)
@@ -427,7 +455,7 @@ def part_tables(session):
         refused("may be that of a decimal number", *three, "--labels", text("c.t", table) + "[1]")
     refused("may be that of a decimal number", *three, "--features", text("c.t", "Ann;1,5\nBob;2,5\nCid;3,5\n") + "[1]")
     for table in ("Ann 2,1.5\nBob 3,2.5\nCid 4,0.5\n", "12 High St 5,1\n7 Low St 2,2\n1 A,3\n", '"1;5",1\n"2;5",2\n"3;5",4\n', "a;b,1\nc;d,2\ne;f,4\n"):
-        session.imported(*three, "--features", text("c.t", table) + "[1]")
+        session.imported(*three, "--features", text("c.t", table) + "[1]", "--header", "features=no")
     # Parts whose numbers have no zeros before them, copies beside them, and one part in two forms.
     (folder / "parts").mkdir()
     for part in range(12):
@@ -691,8 +719,9 @@ def part_days(session):
         refused("the edges of", "--edges", "g.npz" + chosen)
         store = session.imported("--edges", "g.npz" + chosen, "--max-weight", "7")[0]
         check(json.loads(session.command("info", store, "--json").stdout)["weight_sum"] == 18, chosen)
-    message = refused("a third number", "--edges", text("wf.csv", "weight,a,b\n5,0,1\n6,1,2\n"))
-    check("wf.csv[1,2]" in message, message)
+    message = refused("calls column 1 'weight'", "--edges", text("wf.csv", "weight,a,b\n5,0,1\n6,1,2\n"))
+    check("'wf.csv[a,b]'" in message, message)
+    session.imported("--edges", "wf.csv[a,b]")
     # Weights that are called value, as in graphs of co-authors; edges as text.
     text("c.gml", 'graph [\n node [ id 0 label "GARCIA, J" ]\n node [ id 1 label "LEE, A" ]\n edge [ source 1 target 0 value 5 ]\n]\n')
     if importlib.util.find_spec("networkx") is not None:

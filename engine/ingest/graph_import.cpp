@@ -157,17 +157,21 @@ void GraphImport::remark_on_header(const ArcCounts& counts) const {
 
 /// Where nothing else tells the number of nodes, the largest id does.
 void GraphImport::settle_nodes(const ArcCounts& counts) {
-  if (nodes_.known()) return;
+  const auto remark_first_id = [&] {
+    if (counts.smallest_node == NodeId{1} && !options_.nodes && !options_.stated_nodes && names_ == nullptr &&
+        !edges_tell_nodes_)
+      report_.remark(
+          display_name(*options_.edges).string() +
+          ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
+          "is a node without edges (" +
+          option("nodes", "N") + " says that it is meant)");
+  };
+  if (nodes_.known()) return remark_first_id();
   const auto largest = counts.largest_node;
   if (!largest) throw_no_edge(*options_.edges);
   require_plain_id(*largest, counts.edges_read, *options_.edges, edge_options());
   nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
-  if (counts.smallest_node == NodeId{1})
-    report_.remark(
-        display_name(*options_.edges).string() +
-        ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
-        "is a node without edges (" +
-        option("nodes", "N") + " says that it is meant)");
+  remark_first_id();
   constexpr std::uint64_t kManyNodes = 1000, kMostWithout = 4;
   const std::uint64_t with_edges = std::min<std::uint64_t>(std::uint64_t{*largest} + 1, 2 * counts.edges_read);
   if (*largest >= kManyNodes && *largest / kMostWithout > with_edges)
@@ -278,7 +282,10 @@ void GraphImport::collect_names(NamedEdges& reader, ArcSorter& sorter, GraphKeep
 
 void GraphImport::collect_numbers(EdgeReader& reader, ArcSorter& sorter, GraphKeeper& keeper, const EdgePlace& begin) {
   if (const auto known = reader.count()) require_stated_edges(*known, ".npy header");
-  if (const auto declared = reader.declared_nodes()) nodes_.agree(*declared, *options_.edges, "declared size");
+  if (const auto declared = reader.declared_nodes()) {
+    nodes_.agree(*declared, *options_.edges, "declared size");
+    edges_tell_nodes_ = true;
+  }
   meter_.start("edges", reader.count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
   reader.go_on(begin);
   meter_.advance(begin.edges);

@@ -67,6 +67,7 @@ class GraphImport {
   ImportKeeper& keeper_;
   ImportReport& report_;
   const NodeNames* names_;               ///< or null
+  bool edges_tell_nodes_ = false;        ///< the file of edges says how many nodes there are
   std::optional<NameTable> name_table_;  ///< while edges are read, where the budget has room
   std::vector<NodeId> positions_;
   Reservation memory_of_positions_;

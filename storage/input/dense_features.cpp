@@ -117,7 +117,8 @@ class TextFeatures final : public FeatureReader {
           throw InputError(lines.name(), lines.place() + ", column " + std::to_string(row.size()),
                            quote_for_message(copy.take()) + " is not a number that fits float32",
                            "give numbers only; columns are chosen by their names or places, as in " +
-                               lines.name().string() + (line.find(';') == std::string_view::npos ? "[1:]" : "[0:]"));
+                               lines.name().string() +
+                               (line.find_first_of(";\"") == std::string_view::npos ? "[1:]" : "[0:]"));
         }
         if (!std::isfinite(value)) {
           throw_bad_value(lines.name(), lines.place() + ", column " + std::to_string(row.size()), value);

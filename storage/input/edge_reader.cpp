@@ -21,9 +21,10 @@ namespace {
       ": only arrays of edges (.npy) have their weights in a file beside them; text has them in a third column");
 }
 
-/// Whether the file is an archive in which edges are to be found; those of edge_index are looked for weights beside them.
+/// Whether the file is an archive in which edges are to be found, or an array of one of NumPy, beside which weights may lie.
 bool is_archive_of_edges(const InputFile& file) {
-  return !file.memory && (file.member.empty() || file.member == "edge_index") && is_zip(file.path);
+  return !file.memory && (file.member.empty() || (file.path.extension() == ".npz" && file.columns.empty())) &&
+         is_zip(file.path);
 }
 
 /// The reader of a file that is no text of pairs; none where it is one, whose bytes are then in `source`.

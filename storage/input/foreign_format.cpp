@@ -73,7 +73,8 @@ std::string with_networkx(const std::string& modules, const std::string& reading
 
 /// Nodes and links as programs write them: links by ids of nodes or by their places, which where both could be meant is an error.
 std::string with_links(const std::string& path, InputKind kind) {
-  if (kind != InputKind::kEdges) return "write it with numpy.save('" + array_name(kind) + "', ...)";
+  if (kind != InputKind::kEdges)
+    return "read it with Python's json, and write the array with numpy.save('" + array_name(kind) + "', ...)";
   return kConvert + std::string("import csv, json; G = json.load(open(") + path +
          ")); ids = [n.get('id', n.get('name')) for n in G['nodes']]; "
          "L = G.get('links', G.get('edges')); E = [(l['source'], l['target']) for l in L]; "
@@ -161,7 +162,10 @@ void refuse_foreign_text(const ByteSource& source, std::string_view text, const 
                path + ")[0])  # then " + option("features", "features.npz"));
   if (kind != InputKind::kEdges) return;
   if (begins(text, "*vertices") || begins(text, "*network"))
-    refuse(source, "a Pajek file", with_networkx("networkx", "networkx.read_pajek(" + path + ")", kind));
+    refuse(source, "a Pajek file",
+           with_networkx("networkx; assert not any(l.lower().startswith(('*edgeslist', '*arcslist')) for l in open(" +
+                             path + ")), 'lists of neighbours, which networkx does not read: write pairs under *Edges'",
+                         "networkx.read_pajek(" + path + ")", kind));
   if (is_dimacs(text))
     refuse(source, "a graph of DIMACS, whose nodes count from 1",
            kConvert + std::string("import csv; L = [l.split() for l in open(") + path +
@@ -241,8 +245,11 @@ void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind 
            with_networkx("networkx", std::string("networkx.read_") + (gexf ? "gexf(" : "graphml(") + path + ")", kind));
   }
   if (text.starts_with("{") || text.starts_with("["))
-    refuse(source, "JSON", "if it has nodes and links, " + with_links(path, kind));
-  if (is_gml(text)) refuse(source, "a GML file", with_networkx("networkx", "networkx.read_gml(" + path + ")", kind));
+    refuse(source, "JSON", (kind == InputKind::kEdges ? "if it has nodes and links, " : "") + with_links(path, kind));
+  // Nodes have labels, which are their names, or ids alone.
+  const std::string called = text.find("label") == std::string_view::npos ? ", label='id'" : "";
+  if (is_gml(text))
+    refuse(source, "a GML file", with_networkx("networkx", "networkx.read_gml(" + path + called + ")", kind));
 }
 
 }  // namespace unweave

@@ -76,6 +76,7 @@ class TextNames final : public NameReader {
 
   /// Any word may be a name: where nobody has said so, only such as columns of names have are asked about, and words above numbers.
   bool is_header(std::string_view line) {
+    if (line == "#") return true;  // what chosen columns make of a remark, behind which there is no header
     if (lines_.header() != Header::ask) return lines_.skips_header(line);
     if (!is_header_of_names(line) && line != "0" && (is_whole_number(line) || !stands_above_numbers())) return false;
     throw InputError(lines_.name(), lines_.place(),

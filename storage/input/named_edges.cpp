@@ -83,7 +83,7 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
     if (!std::exchange(headed_, true)) {
       if (is_header(line)) {
         header_ = line;
-        if (rule_.takes_values() && !are_chosen_) require_ends_first(line, lines_);
+        if (!are_chosen_) require_ends_first(line, lines_, rule_.takes_values());
         continue;
       }
     }

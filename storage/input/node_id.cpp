@@ -34,9 +34,11 @@ NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
   throw InputError(
       lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
       "ids are whole numbers from 0; " +
-          (is_table ? "columns of a table are named by their names or places, as in " + lines.name().string() +
-                          (text.empty() ? "[1,2]" : "[0,1]")
-                    : "names are known where an import was given a file that lists them, by " + option("ids")));
+          (text.starts_with('"') ? "fields in quotes are read where columns are named, as in " + lines.name().string() +
+                                       "[0,1], or [0] of one column"
+           : is_table ? "columns of a table are named by their names or places, as in " + lines.name().string() +
+                            (text.empty() ? "[1,2]" : "[0,1]")
+                      : "names are known where an import was given a file that lists them, by " + option("ids")));
 }
 
 }  // namespace unweave

@@ -64,7 +64,14 @@ StatedCount read_array_count(const fs::path& archive, const std::string& member)
   return {static_cast<std::uint64_t>(count[0]), {archive, member}, place};
 }
 
+[[noreturn]] void refuse_relations(const std::string& file) {
+  throw DataError(file +
+                  ": the edges are of several kinds, which no store tells apart; import the edges that are meant by " +
+                  option("edges") + ", or move this file away where they are all the same to you");
+}
+
 OgbFolder text_layout(const fs::path& raw) {
+  if (const fs::path kinds = raw / "edge_reltype.csv.gz"; is_file(kinds)) refuse_relations(kinds.string());
   OgbFolder found;
   found.edges = required_file(raw / "edge.csv.gz");
   found.features = required_file(raw / "node-feat.csv.gz", "fetch it again, or take a data set that has features");
@@ -83,7 +90,10 @@ OgbFolder array_layout(const fs::path& raw) {
   found.features = {data, "node_feat"};
   if (const auto labels = file_if_present(raw / "node-label.npz")) found.labels = InputFile{labels->path, "node_label"};
   for (const std::string& name : npz_members(data))
-    if (name == "edge_feat" || name == "edge_weight") found.edge_values = InputFile{data, name};
+    if (name.starts_with("edge_reltype"))
+      refuse_relations(display_name(InputFile{data, name}).string());
+    else if (name == "edge_feat" || name == "edge_weight")
+      found.edge_values = InputFile{data, name};
   found.num_nodes = read_array_count(data, "num_nodes_list");
   found.num_edges = read_array_count(data, "num_edges_list");
   return found;

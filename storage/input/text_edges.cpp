@@ -96,7 +96,7 @@ class TextEdges final : public EdgeReader {
         header_ = line;
         see_counts(line);
         if (TwoKinds::named_by(line)) kinds_.emplace(line);
-        if (rule_.takes_values() && !are_chosen_) require_ends_first(line, lines_);
+        if (!are_chosen_) require_ends_first(line, lines_, rule_.takes_values());
         continue;
       }
       std::uint32_t weight = 1;
@@ -197,7 +197,7 @@ class TextEdges final : public EdgeReader {
     if (first.u < largest || (counts_edges ? false : first.u == largest || first.v <= largest)) return;
     throw InputError(lines_.name(), lines_.place(),
                      quote_for_message(line) +
-                         " may be an edge, or the numbers of nodes and edges: no id behind it is as large as the first",
+                         " may be an edge, or the numbers of nodes and edges: no id behind it is larger than the first",
                      lines_.header_remedy("an edge", "no edge"));
   }
 
@@ -239,9 +239,9 @@ class TextEdges final : public EdgeReader {
       throw InputError(lines_.name(), lines_.place(), "attributes of an edge in " + quote_for_message(line),
                        rule_.takes_values()
                            ? "write them on one line, or without, by networkx.write_edgelist(G, path, data=False)"
-                           : "write them without, by networkx.write_edgelist(G, path, data=False), or take the edges "
-                             "without them by " +
-                                 option("ignore-weights"));
+                           : "write them without, by networkx.write_edgelist(G, path, data=False); where each line has "
+                             "an edge and its attributes, " +
+                                 option("ignore-weights") + " takes the edges alone");
     }
     if (may_have_commas_in_numbers(line))
       throw InputError(

@@ -69,6 +69,7 @@ class ChosenColumns final : public MadeBytes {
       const bool is_remark = first == '#' || (first == '%' && columns_.empty());  // KONECT begins its files so
       // A remark above the first line says that this is data, also of chosen columns.
       const bool says_data = first == '#' && columns_.empty() && !choice_.by_name();
+      says_data_ |= says_data;
       if (says_data)
         text = "#";
       else if (first == '\0' || is_remark || !add_line(line, text))
@@ -106,6 +107,7 @@ class ChosenColumns final : public MadeBytes {
       header_ = fields_;
       left_out_.begin(fields_.size(), columns_, !choice_.by_name());
       if (choice_.by_name()) return false;
+      if (!says_data_) require_no_names_of_columns(line);
     }
     left_out_.see(fields_);
     if (fields_.size() != header_.size())  // where lines list neighbours, say, the others would be lost
@@ -120,6 +122,28 @@ class ChosenColumns final : public MadeBytes {
       text += i == 0 && (field.starts_with('#') || field.starts_with('%')) ? in_quotes(field) : as_word(field);
     }
     return true;
+  }
+
+  /// A first line whose chosen fields are numbers, as names of columns such as 2019 are, and of which another field is a word.
+  void require_no_names_of_columns(std::string_view line) const {
+    if (lines_.header() != Header::ask) return;
+    const auto is_number = [](const std::string& field) {
+      double value = 0;
+      Fields one(field);
+      return one.number(value) == std::errc();
+    };
+    const auto is_word = [](const std::string& field) {
+      const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+      return !field.empty() && (is_letter(field[0]) || field[0] == '_');
+    };
+    if (!std::all_of(columns_.begin(), columns_.end(),
+                     [&](std::size_t column) { return is_number(fields_[column]); }) ||
+        std::none_of(fields_.begin(), fields_.end(), is_word))
+      return;
+    throw InputError(lines_.name(), lines_.place(),
+                     "the chosen columns of " + quote_for_message(line) +
+                         " may be data, or names of columns, as another word of the line may be",
+                     lines_.header_remedy("data", "names of columns"));
   }
 
   void add_field(std::string_view word) {
@@ -187,6 +211,7 @@ class ChosenColumns final : public MadeBytes {
   ColumnChoice choice_;
   LeftOutColumns left_out_;
   char separator_ = ' ';
+  bool says_data_ = false;                    ///< a remark stands above the first line
   std::vector<std::string> fields_, header_;  ///< the words of a line, and those of the first
   std::vector<std::size_t> columns_;          ///< those that are meant; empty before the first line
   std::uint64_t given_lines_ = 0;

@@ -62,19 +62,31 @@ std::string columns_of_ends(std::string_view header) {
   return has_weight && !others.empty() ? others + "]" : "[0,1]";
 }
 
-void require_ends_first(std::string_view header, const LineReader& lines) {
+void require_ends_first(std::string_view header, const LineReader& lines, bool weighted) {
   Fields fields(header);
   const std::string_view first = fields.take(), second = fields.take();
   if (is_end_name(first) && is_end_name(second)) return;
   if (const bool is_first = is_weight_name(first); is_first || is_weight_name(second)) {
     const std::string weight(is_first ? first : second), other(is_first ? second : first);
-    const std::string last = fields.at_end() ? "" : "," + std::string(fields.take());
+    const bool has_both = !fields.at_end();
+    const std::string last = has_both ? "," + std::string(fields.take()) : "";
     throw InputError(lines.name(), lines.place(),
                      "the header calls column " + std::string(is_first ? "1" : "2") + " " + quote_for_message(weight) +
                          ", and the first two columns are taken for the ends of an edge",
-                     "write the two ends first, and a weight behind them, or name the columns that are meant, as in '" +
-                         lines.name().string() + "[" + other + last + "," + weight + "]'");
+                     has_both ? "write the two ends first, and a weight behind them, or name the columns that are "
+                                "meant, as in '" +
+                                    lines.name().string() + "[" + other + last + (weighted ? "," + weight : "") + "]'"
+                              : "give a file with both ends of each edge, or take the header out if they are that");
   }
+  constexpr std::array<std::string_view, 5> kLabels{"label", "labels", "class", "classes", "category"};
+  if (lines.header() == Header::ask && fields.at_end() &&
+      std::find(kLabels.begin(), kLabels.end(), plain_name(second)) != kLabels.end())
+    throw InputError(lines.name(), lines.place(),
+                     "the header calls column 2 " + quote_for_message(second) +
+                         ", and the first two columns are taken for the ends of an edge",
+                     "give labels by " +
+                         option("labels", "'" + lines.name().string() + "[" + std::string(second) + "]'") +
+                         ", or say by " + option("header", "edges=yes") + " that they are edges");
   for (int column = 3; !fields.at_end(); ++column)
     if (const std::string_view word = fields.take(); is_end_name(word))
       throw InputError(

@@ -15,9 +15,9 @@ namespace unweave {
 /// "[0,1]". `header`: empty where there is none.
 [[nodiscard]] std::string columns_of_ends(std::string_view header);
 
-/// Where weights are ignored or read, a column that is taken for one may be an end: throws InputError where the header calls a later
-/// column an end of an edge, and not the first two; or one of the first two a weight.
-void require_ends_first(std::string_view header, const LineReader& lines);
+/// Throws InputError where the header calls a later column an end of an edge, and not the first two; one of the first two a weight; or
+/// the second of two a label. `weighted`: weights behind the ends are read, or ignored.
+void require_ends_first(std::string_view header, const LineReader& lines, bool weighted);
 
 /// `line`: the first behind the header. Throws InputError where it has one word more, as where R has written a table with the names of
 /// its rows.

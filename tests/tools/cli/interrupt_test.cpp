@@ -187,8 +187,7 @@ TEST_SUITE("unit") {
         {{"stream", store, "--requests", (dir / "requests").string()},
          "interrupted: request 1 of " + (dir / "requests").string() + " is acknowledged: the rest begins at line 2 " +
              "(`tail -n +2 " + (dir / "requests").string() +
-             "`); the line of the last batch was not printed, and receipts that are missing come with the next stream "
-             "that names their file"},
+             "`); the line of the last batch was not printed, or not to its end"},
         {{"repair", store},
          "interrupted: nothing that was whole was overwritten; run `unweave repair " + store + "` again to finish"},
         {{"export", store, "--all", (dir / "all").string()},

@@ -103,7 +103,12 @@ TEST_SUITE("unit") {
     CHECK(importer.import({"--edges", importer.file("f.txt", "0 2\n2 3\n")}).error.empty());
     CHECK(importer.import({"--edges", importer.file("g.txt", "0 0\n1 2\n")}).error.empty());
     const std::string labels = importer.file("l.txt", "# labels\n0\n1\n0\n1\n");
-    CHECK(importer.import({"--edges", edges, "--labels", labels}).error.empty());
+    // Where labels tell it, node 0 or the last one has no edge.
+    CHECK(has(importer.import({"--edges", edges, "--labels", labels}).error, "no edge has node 0"));
+    CHECK(importer.import({"--edges", edges, "--labels", labels, "--nodes", "4"}).error.empty());
+    const std::string declared =
+        importer.file("m.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 2\n2 3\n3 4\n");
+    CHECK_FALSE(has(importer.import({"--edges", declared}).error, "no edge has node 0"));
   }
 
   TEST_CASE("empty classes are printed, and remarked upon where class 0 is one of them that nobody declared") {
