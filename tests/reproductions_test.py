@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -522,6 +523,29 @@ def part_weights_on_a_boundary(program, folder):
     for model in ("exact", "other"):
         receipts_hold(model, len(body) + 6)
     run(program, "verify", store, "--rebuild")
+
+
+def part_remedies_of_models(program, folder):
+    """What verify and doctor advise for models on another propagation trained other models, without a word."""
+    store = make_store(program, folder, 8)
+    gives(program, "train", store, "--name", "mine", "--head", "softmax", "--lambda", "0.003", "--no-intercept", "--set", "grid=30")
+    gives(program, "train", store, "--solver", "newton", "--epsilon", "2", "--delta", "1e-6", "--lambda", "0.02")
+    gives(program, "propagate", store, "--hops", "1")
+
+    def advised():
+        done = subprocess.run([program, "doctor", store, "--json"], capture_output=True, text=True, timeout=120)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        return [line["remedy"].split("`")[1] for line in lines if line["name"] == "model" and "remedy" in line]
+
+    verify = subprocess.run([program, "verify", store], capture_output=True, text=True, timeout=120)
+    commands = advised()
+    check(len(commands) == 2 and all(f"`{command}`" in verify.stderr for command in commands), commands, verify.stderr)
+    for command in commands:
+        words = shlex.split(command)
+        check(words[0] == "unweave", command)
+        done = subprocess.run([program, *words[1:]], capture_output=True, text=True, timeout=120)
+        check(done.returncode == 0 and " -> " not in done.stderr.replace("0,0,1 -> 0,1", ""), command, done.stderr)
+    check(advised() == [], advised())
 
 
 def main():

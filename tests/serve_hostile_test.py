@@ -4,16 +4,21 @@
 #
 #   python3 tests/serve_hostile_test.py UNWEAVE [PART ...]
 import contextlib
+import fcntl
 import http.client
 import json
 import multiprocessing
 import os
 import pathlib
 import random
+import re
 import resource
 import selectors
+import signal
 import socket
+import struct
 import subprocess
+import termios
 import threading
 import time
 
@@ -633,6 +638,51 @@ def check_signals(program, folder):
     check({"P0", "P1", "P2"} <= listed, listed)
 
 
+def check_unread_output(program, folder):
+    """Whoever does not read what is printed holds up neither a service nor the end of a stream."""
+    store = make_store(program, folder)
+    service = subprocess.Popen([program, "serve", store, "--listen", f"unix:{folder / 'socket'}", "--json", "--every", "1ms", "--batch", "1"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    Program.started.append(service)
+    check(b"listening" in os.read(service.stdout.fileno(), 4096))
+    fcntl.fcntl(service.stdout, fcntl.F_SETPIPE_SZ, 4096)
+
+    def call(method, path, body=None):
+        made = http.client.HTTPConnection("localhost", timeout=60)
+        made.sock = socket.socket(socket.AF_UNIX)
+        made.sock.connect(str(folder / "socket"))
+        made.request(method, path, body, {"Content-Type": "text/x-unweave"} if body else {})
+        answer = made.getresponse()
+        return answer.status, answer.read()
+
+    for i in range(100):
+        check(call("POST", "/requests", f"edge {i} {i + 500}")[0] == 200)
+    wait_until(lambda: json.loads(call("GET", "/status")[1])["waiting"] == 0)
+    service.send_signal(signal.SIGTERM)
+    check(service.wait(timeout=10) == 0)
+    whole = service.stdout.read().rpartition("\n")[0].splitlines()  # what the pipe had room for
+    check(len(whole) > 0 and [json.loads(line)["batch"] for line in whole] == list(range(1, len(whole) + 1)), whole)
+    run(program, "verify", store)
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    stream = subprocess.Popen([program, "stream", store, "--requests", "-", "--batch", "1", "--json"], stdin=subprocess.PIPE, stdout=writer,
+                              stderr=subprocess.PIPE, text=True)
+    Program.started.append(stream)
+    stream.stdin.write("".join(f"edge {i} {i + 300}\n" for i in range(100)))
+    stream.stdin.close()
+    waits = struct.pack("i", 0)
+    wait_until(lambda: struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, waits))[0] > 3000)
+    time.sleep(0.2)
+    stream.send_signal(signal.SIGTERM)
+    check(stream.wait(timeout=10) == -signal.SIGTERM)
+    said = stream.stderr.read()
+    acknowledged = int(re.search(r"requests 1 to (\d+) of standard input are acknowledged", said)[1])
+    check("not printed, or not to its end" in said, said)
+    check(json.loads(run(program, "info", store, "--json"))["acknowledged"] == 100 + acknowledged, said)
+    os.close(reader)
+    os.close(writer)
+
+
 def check_end(program, folder):
     """SIGTERM while clients send nothing, half a head, half a body, take no answer, or come again and again."""
     store = make_store(program, folder)
@@ -734,6 +784,6 @@ def read_answer(made):
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)  # hundreds of clients
     run_parts({"callers": check_callers, "socket": check_socket_file, "strangers": check_strangers, "logins": check_logins,
-               "answers": check_untaken_answers, "bodies": check_bodies, "signals": check_signals, "names": check_model_names,
+               "answers": check_untaken_answers, "unread": check_unread_output, "bodies": check_bodies, "signals": check_signals, "names": check_model_names,
                "forms": check_forms, "receipts": check_receipts, "end": check_end, "many": check_many, "idle": check_idle,
                "memory": check_memory_and_time})

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -636,3 +637,26 @@ def test_a_call_from_within_a_call_is_refused_and_a_fork_cannot_write(store, tmp
             copy = shutil.copytree(store.path, tmp_path / "copy")
             unweave.Store(copy).stream("exact", receipts=tmp_path / "receipts")
     assert store.verify().ok and store.info().acknowledged == 1
+
+
+def test_arrays_of_edges_beside_a_writer_are_those_of_one_moment(tmp_path):
+    store = unweave.import_store(tmp_path / "s", np.stack([np.arange(3000), np.arange(1, 3001)]))
+    edges = store.edges()
+    states = {np.asarray(edges).tobytes(), np.asarray(edges[1500:]).tobytes()}
+    code = f"""
+import unweave, warnings
+warnings.simplefilter("ignore")
+store = unweave.Store({str(tmp_path / 's')!r})
+some = store.edges()[:1500]
+for _ in range(15):
+    with store.stream() as stream: stream.remove_edges(some)
+    with store.stream() as stream: stream.insert_edges(some)
+"""
+    writer = subprocess.Popen([sys.executable, "-c", code])
+    reads = 0
+    while writer.poll() is None or reads == 0:
+        read, weights = np.asarray(store.edges()), np.asarray(store.edge_weights())
+        assert read.tobytes() in states, (read.shape, read[-3:])
+        assert len(weights) in (1500, 3000) and np.all(weights == 1)
+        reads += 1
+    assert writer.returncode == 0
