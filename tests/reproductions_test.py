@@ -539,7 +539,7 @@ def part_remedies_of_models(program, folder):
 
     verify = subprocess.run([program, "verify", store], capture_output=True, text=True, timeout=120)
     commands = advised()
-    check(len(commands) == 2 and all(f"`{command}`" in verify.stderr for command in commands), commands, verify.stderr)
+    check(len(commands) == 2 and all(f"`{command}`" in verify.stdout + verify.stderr for command in commands), commands, verify)
     for command in commands:
         words = shlex.split(command)
         check(words[0] == "unweave", command)
