@@ -50,10 +50,10 @@ int main(int argc, char** argv) {
   unweave::Ranks::set_world(job.get());
   std::ostream silence(nullptr);
   const bool speaks = job == nullptr || job->first();
-  const int code = unweave::run_program(unweave::all_commands(), words,
-                                        {speaks ? std::cout : silence, std::cerr, speaks && isatty(STDERR_FILENO) != 0,
-                                         speaks && isatty(STDOUT_FILENO) != 0, "unweave",
-                                         speaks ? STDOUT_FILENO : -1, STDERR_FILENO});
+  const int code = unweave::run_program(
+      unweave::all_commands(), words,
+      {speaks ? std::cout : silence, std::cerr, speaks && isatty(STDERR_FILENO) != 0,
+       speaks && isatty(STDOUT_FILENO) != 0, "unweave", speaks ? STDOUT_FILENO : -1, STDERR_FILENO});
   unweave::Ranks::set_world(nullptr);
   return code;
 }

@@ -120,8 +120,8 @@ struct Moments {
 
 /// One line and nothing else, which calls nothing damaged.
 bool is_polite(const Finished& told) {
-  return told.code == 3 && told.error.starts_with("unweave: ") &&
-         told.error.find('\n') == told.error.size() - 1 && told.out.empty();
+  return told.code == 3 && told.error.starts_with("unweave: ") && told.error.find('\n') == told.error.size() - 1 &&
+         told.out.empty();
 }
 
 /// Returns how many were answered, and not refused.
