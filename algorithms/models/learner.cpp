@@ -18,6 +18,7 @@
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
+#include "storage/io/json_text.h"
 #include "storage/io/plain_text.h"
 
 namespace unweave {
