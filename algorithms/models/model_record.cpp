@@ -107,26 +107,6 @@ SolverState state_from_json(const Json& json, std::span<const std::vector<double
   return state;
 }
 
-/// A model of a program before model text 2: what solvers with noise in the objective and noisy SGD kept stood apart from
-/// `state`, in members and arrays of their own. It becomes the state that those solvers keep now.
-SolverState state_of_first_text(const Json& json, const ModelFile& file) {
-  constexpr const char* kAccounts[] = {"objective_noise", "accumulated", "accumulated_printed"};
-  const bool noisy_sgd = json.contains("langevin");
-  const std::size_t fixed = noisy_sgd ? 5 : 4;
-  if (file.arrays.size() < fixed) throw std::runtime_error("it has another number of arrays");
-  SolverState state = state_from_json(json.at("state"), std::span(file.arrays).subspan(fixed));
-  for (std::size_t i = 0; i < std::size(kAccounts); ++i)
-    if (!file.arrays[i + 1].empty()) state.arrays[kAccounts[i]] = file.arrays[i + 1];
-  if (!file.arrays[1].empty())
-    for (const char* const bound : {"spectral_bound", "spectral_fresh"})
-      state.numbers[bound] = real_number(json.at(bound));
-  if (!noisy_sgd) return state;
-  for (const auto& [name, value] : json.at("langevin").items())
-    state.numbers[name] = value.is_boolean() ? static_cast<double>(value.get<bool>()) : real_number(value);
-  state.arrays["slots"] = file.arrays[4];
-  return state;
-}
-
 Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_t columns) {
   if (columns == 0 || values.size() / columns != rows || values.size() % columns != 0)
     throw std::runtime_error("an array has a wrong length");
@@ -134,8 +114,8 @@ Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_
 }
 
 int form_of_text(const Json& json) {
-  const int text = json.value("text", 1);
-  if (text < 1 || text > kCanonicalText)
+  const int text = json.value("text", 0);
+  if (text != kModelText && text != kCanonicalText)
     throw std::runtime_error("its text is of a form that this program does not know");
   return text;
 }
@@ -264,8 +244,8 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
         model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
   model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1)
                                   : matrix_of(file.arrays[0], features, classes);
-  model.state = form_of_text(json) == 1 ? state_of_first_text(json, file)
-                                        : state_from_json(json.at("state"), std::span(file.arrays).subspan(1));
+  static_cast<void>(form_of_text(json));
+  model.state = state_from_json(json.at("state"), std::span(file.arrays).subspan(1));
 
   record.options.epsilon = real_number(options.at("epsilon"));
   record.options.delta = real_number(options.at("delta"));

@@ -91,9 +91,7 @@ class Run:
 
 
 def check_noisy_steps(v):
-    # Models of earlier programs keep their state in a member and an array of its own (FORMAT.md).
-    first_text = "langevin" in v.model
-    state, places = (v.model["langevin"], v.arrays[4]) if first_text else (v.numbers, v.named["slots"])
+    state, places = v.numbers, v.named["slots"]
     terms, given = v.terms, v.model["options"]["parameters"]
     slots = int(state["slots"])
     run = run_of(v, slots, v.model["solver"] == "langevin-full")

@@ -1,4 +1,4 @@
-// tests/algorithms/models/model_text_test.cpp - models of earlier programs, whose solvers' state stood apart, are read as they were.
+// tests/algorithms/models/model_text_test.cpp - what the file of a model holds, and which forms of its text are read.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -14,60 +14,9 @@ namespace {
 using testing::Json;
 using testing::TrainedStore;
 
-/// The file of a model as the first form of its text had it.
-ModelFile in_first_text(const ModelFile& file) {
-  Json json = Json::parse(file.text);
-  json.erase("text");
-  Json& state = json["state"];
-  const bool noisy_sgd = json["solver"] == "langevin", noise_in_objective = json["solver"] == "scalegun";
-  std::vector<std::vector<double>> accounts(3), own;
-  const auto names = state["arrays"].get<std::vector<std::string>>();
-  Json left = Json::array();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (noise_in_objective)
-      accounts.at(names[i] == "objective_noise" ? 0 : names[i] == "accumulated" ? 1 : 2) = file.arrays[i + 1];
-    else
-      own.push_back(file.arrays[i + 1]);
-    if (!noise_in_objective && !noisy_sgd) left.push_back(names[i]);
-  }
-  json["spectral_bound"] = noise_in_objective ? state["numbers"]["spectral_bound"] : Json(0.0);
-  json["spectral_fresh"] = noise_in_objective ? state["numbers"]["spectral_fresh"] : Json(0.0);
-  if (noisy_sgd) {
-    json["langevin"] = state["numbers"];
-    for (const char* const flag : {"adaptive_requests", "lazy_rows"})
-      json["langevin"][flag] = json["langevin"][flag] != 0.0;
-  }
-  if (noisy_sgd || noise_in_objective) state["numbers"] = Json::object();
-  state["arrays"] = left;
-  ModelFile old{json.dump(), {file.arrays[0]}};
-  old.arrays.insert(old.arrays.end(), accounts.begin(), accounts.end());
-  old.arrays.insert(old.arrays.end(), own.begin(), own.end());
-  return old;
-}
-
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("a model in the first form of the text is the same model, and goes on as it would") {
-    for (const char* const solver : {"newton", "langevin", "scalegun", "rewind", "newton-step"}) {
-      CAPTURE(solver);
-      const TrainedStore world(5);
-      world.train(solver);
-      const ModelRecord now = load_model(world.store, solver);
-      const ModelFile old = in_first_text(read_model_file(world.model(solver)));
-      CHECK(old.arrays.size() >= 4);
-      write_model_file(world.model(solver), old);
-      const ModelRecord then = load_model(world.store, solver);
-      CHECK(then.model.published == now.model.published);
-      CHECK(then.model.state.numbers == now.model.state.numbers);
-      CHECK(then.model.state.arrays == now.model.state.arrays);
-      CHECK(testing::text_of(world.verify()) == "");
-      world.stream({world.edge_of_training_node()}, {solver});
-      CHECK(Json::parse(read_model_file(world.model(solver)).text).at("text") == 2);
-      CHECK(testing::text_of(world.verify()) == "");
-    }
-  }
-
   TEST_CASE("the file of a canonical model holds nothing of its history, which a crash between the two files keeps") {
     const TrainedStore world(5);
     world.train("exact");
