@@ -402,6 +402,13 @@ def part_tables(session):
     refused("several kinds", "--edges", "t.npz")
     message = refused("calls column 2 'label'", "--edges", text("il.csv", "id,label\n0,1\n1,2\n"))
     session.imported("--edges", "il.csv", "--header", "edges=yes")
+    for words, said in (("0,1\n1,\n", "an id is missing"), ("0 1\t5\n1 2\t6\n", "blanks and another separator"), ("0.0,1.0\n", "without .0")):
+        for chosen in "", "[0,1]":
+            if chosen == "" and "\t" in words:
+                continue
+            table = text("ends.csv", words) + chosen
+            message = refused(said if chosen or "." in words or words[2] == "1" else "", "--edges", table, "--header", "edges=no")
+            check("[0,1]" not in message or chosen == "", message)
     check("no id behind it is larger" in refused("may be an edge", "--edges", text("c.txt", "4 3\n0 1\n1 2\n2 4\n")))
     refused("fields in quotes are read where columns are named", "--edges", text("qa.csv", '"src","dst"\n"0","1"\n'))
     check(session.edges(session.imported("--edges", "qa.csv[src,dst]")[0]) == between((0, 1)))

@@ -6,11 +6,13 @@
 # Each part is one attack, short and whole. The tests of the files concerned go through its kind: links_test.cpp, serve_hostile_test.py,
 # serve_text_test.py, service_memory_test.py, corruption_test.cpp and others.
 import argparse
+import http.client
 import io
 import json
 import os
 import pathlib
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
@@ -546,6 +548,51 @@ def part_remedies_of_models(program, folder):
         done = subprocess.run([program, *words[1:]], capture_output=True, text=True, timeout=120)
         check(done.returncode == 0 and " -> " not in done.stderr.replace("0,0,1 -> 0,1", ""), command, done.stderr)
     check(advised() == [], advised())
+
+
+def part_marks_beyond_a_feed(program, folder):
+    """A reader's mark from before a feed was begun anew let its entries go before the reader had them, and purges through."""
+    store, feed = make_store(program, folder, 8), folder / "feed"
+    for node in 5, 6, 7:
+        gives(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node %d\n" % node)
+    (feed / "readers" / "index").write_text("4\n")
+    gives(program, "purge", store)
+    for path in list(feed.iterdir()):
+        if path.is_file():
+            path.unlink()
+    said = fails(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node 9\n")
+    check("readers/index" in said and "remove this file" in said, said)
+    (feed / "readers" / "index").unlink()
+    gives(program, "stream", store, "--requests", "-", "--changes", feed, stdin=b"node 9\n")
+    (feed / "readers" / "late").write_text("99\n")
+    check("a mark beyond the feed" in fails(program, "purge", store))
+
+
+def part_terminals_that_nobody_reads(program, folder):
+    """A terminal says that it takes bytes where one fits, and a service waited in its write for the others."""
+    store = make_store(program, folder, 8)
+    master, terminal = os.openpty()
+    service = subprocess.Popen([program, "serve", store, "--listen", f"unix:{folder / 'socket'}", "--every", "1ms", "--batch", "1", "--json"],
+                               stdout=terminal, stderr=terminal)
+    try:
+        wait_until((folder / "socket").exists)
+
+        def call(method, path, body=None):
+            made = http.client.HTTPConnection("localhost", timeout=60)
+            made.sock = socket.socket(socket.AF_UNIX)
+            made.sock.connect(str(folder / "socket"))
+            made.request(method, path, body, {"Content-Type": "text/x-unweave"} if body else {})
+            return made.getresponse().read()
+
+        for i in range(100):
+            call("POST", "/requests", f"edge {i} {i + 100}")
+        wait_until(lambda: json.loads(call("GET", "/status"))["waiting"] == 0)
+        service.terminate()
+        check(service.wait(timeout=20) == 0)
+    finally:
+        service.kill()
+        os.close(master)
+        os.close(terminal)
 
 
 def main():

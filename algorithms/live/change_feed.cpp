@@ -134,6 +134,12 @@ ChangeFeed::ChangeFeed(const LiveStore& store, const fs::path& folder) : store_(
     // What a crash kept from its line; all others are a user's own.
     if (is_begun_file(one.name()) || (entry && *entry > entry_)) drop_entry(one.path);
   }
+  for (const Entry& one : list_folder(folder_ / kReaders))
+    if (const std::optional<std::uint64_t> taken = taken_by(one.path); taken && *taken > entry_)
+      throw DataError(
+          one.path.string() + ": its reader has taken entry " + std::to_string(*taken) +
+          ", and the feed ends at entry " + std::to_string(entry_) +
+          ": the feed was begun anew, or is an older copy; remove this file, and let the reader begin anew");
   register_feed(store.path(), folder_);
   if (entry_ == 0 || bytes_of(folder_ / kState) != state()) add_all_rows();
 }

@@ -99,12 +99,18 @@ std::vector<std::string> lagging_feeds(const fs::path& store, std::uint64_t sequ
                      ", and the store at " + std::to_string(sequence) + "; bring it there by " +
                      operation("stream " + shell_word(store.string()) + ' ' + option("requests", "/dev/null") + ' ' +
                                option("changes", shell_word(feed))));
-    for (const auto& [reader, taken] : end->readers)
+    for (const auto& [reader, taken] : end->readers) {
+      if (taken > end->entry && lags.size() <= kMostFeeds)
+        lags.push_back(std::string(feed)
+                           .append(is_reader_name(reader) ? ": the reader " + reader : ": a reader")
+                           .append(" has a mark beyond the feed, which was begun anew or is an older copy; remove its "
+                                   "file, and let it begin anew"));
       if (taken < end->entry && lags.size() <= kMostFeeds)
         lags.push_back(std::string(feed)
                            .append(is_reader_name(reader) ? ": the reader " + reader : ": a reader")
                            .append(" has yet to take ")
                            .append(entries_text(taken + 1, end->entry)));
+    }
   }
   return lags;
 }

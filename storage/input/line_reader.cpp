@@ -76,7 +76,7 @@ bool numbers_columns(std::string_view line) {
     std::uint64_t number = 0;
     if (fields.number(number) != std::errc() || number != expected) return false;
   }
-  return expected == 1 || line.find(',') != std::string_view::npos;
+  return !fields.after_comma() && (expected == 1 || line.find(',') != std::string_view::npos);
 }
 
 }  // namespace

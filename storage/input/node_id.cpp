@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "storage/input/quoted_word.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -21,6 +22,7 @@ void throw_bad_id(const std::filesystem::path& file, std::string_view place, std
 
 NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
   Fields start = fields;
+  const bool is_missing = fields.after_comma();  // behind the last comma of the line
   std::uint64_t id = 0;
   const std::errc error = fields.number(id);
   if (error == std::errc() && id < limit) return static_cast<NodeId>(id);
@@ -30,6 +32,18 @@ NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit) {
   if (error != std::errc::invalid_argument || negative_error != std::errc::invalid_argument) {
     throw_bad_id(lines.name(), lines.place(), text, limit);
   }
+  const std::string_view inside = is_quoted(text) ? text.substr(1, text.size() - 2) : std::string_view();
+  if (is_quoted(text) && inside.find_first_not_of("0123456789") != std::string_view::npos)
+    throw InputError(
+        lines.name(), lines.place(), quote_for_message(inside) + " is not a node id",
+        inside.find(' ') == std::string_view::npos
+            ? "ids are whole numbers from 0"
+            : "blanks and another separator part this line; write one kind of separator, as tr ' ' '\\t' does");
+  if (is_missing || text == "\"\"")
+    throw InputError(lines.name(), lines.place(), "an id is missing", "leave the line out, or write the id");
+  if (text.ends_with(".0") && text.substr(0, text.size() - 2).find_first_not_of("0123456789") == std::string_view::npos)
+    throw InputError(lines.name(), lines.place(), quote_for_message(text) + " is not a node id",
+                     "ids are whole numbers from 0; write them without .0, as pandas does behind .astype('Int64')");
   const bool is_table = text.empty() || text.find(';') != std::string_view::npos;
   throw InputError(
       lines.name(), lines.place(), quote_for_message(text) + " is not a node id",

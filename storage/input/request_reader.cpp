@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -252,6 +253,11 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
       return false;
     }
     const NodeWord node = meanings.node(word);
+    if (node.id == std::numeric_limits<std::uint64_t>::max() && word.starts_with(kIdWord) && fields.at_end()) {
+      fault = std::string(what) + " is missing before " + quote_for_message(word) +
+              "; a name that begins so stands in quotes";
+      return false;
+    }
     id = node.id;
     by_name = node.by_name;
     return true;

@@ -10,7 +10,7 @@ Figures figures_of(const BuildReport& report) {
   figures.count("nodes", "nodes", report.nodes);
   figures.count("edges", "edges", report.edges);
   figures.json["arcs"] = 2 * (report.max_weight > 1 ? report.weight_sum : report.edges);
-  figures.json["max_weight"] = nullptr;
+  figures.json["max_weight"] = figures.json["weight_sum"] = nullptr;
   if (report.max_weight > 1) {
     figures.count("max_weight", "largest weight, as declared", report.max_weight);
     figures.count("weight_sum", "sum of the weights", report.weight_sum);

@@ -1,86 +1,107 @@
-// tools/cli/steady_output.cpp - asks a descriptor whether it takes bytes before it writes them.
+// tools/cli/steady_output.cpp - a thread that writes, and may wait, for all others.
 #include "tools/cli/steady_output.h"
 
-#include <limits.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace unweave {
 namespace {
 
 constexpr std::size_t kMostKept = std::size_t{1} << 20;
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 16;
+constexpr std::chrono::milliseconds kLast{500};
+
+/// Takes everything and keeps nothing.
+class NoBuffer final : public std::streambuf {
+  std::streamsize xsputn(const char* /*bytes*/, std::streamsize count) override { return count; }
+  int_type overflow(int_type character) override { return traits_type::not_eof(character); }
+};
 
 }  // namespace
 
-SteadyOutput::SteadyOutput(std::ostream& stream, int descriptor) : stream_(stream), buffer_(descriptor) {
+struct SteadyOutput::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string kept;  ///< not taken yet; what is being written stands at its beginning
+  std::uint64_t left_out = 0;
+  bool failed = false, ended = false;
+
+  /// Until the end, or a write that fails. A write that nobody takes never returns.
+  void write_all(int descriptor) {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return ended || !kept.empty(); });
+      if (kept.empty()) return;
+      const std::string piece = kept.substr(0, kMostAtOnce);
+      lock.unlock();
+      const ssize_t taken = ::write(descriptor, piece.data(), piece.size());
+      const int error = taken < 0 ? errno : 0;
+      lock.lock();
+      if (taken > 0) kept.erase(0, static_cast<std::size_t>(taken));
+      if (error != 0 && error != EINTR && error != EAGAIN) {
+        failed = true;
+        kept.clear();
+      }
+      changed.notify_all();
+      if (failed) return;
+    }
+  }
+};
+
+SteadyOutput::SteadyOutput(std::ostream& stream, int descriptor)
+    : stream_(stream), state_(std::make_shared<State>()), buffer_(state_) {
   if (descriptor < 0) return;
   stream_.flush();
+  std::thread([state = state_, descriptor] { state->write_all(descriptor); }).detach();
   before_ = stream_.rdbuf(&buffer_);
 }
 
 SteadyOutput::~SteadyOutput() {
   if (before_ == nullptr) return;
+  bool all_taken = false;
+  {
+    std::unique_lock lock(state_->mutex);
+    state_->ended = true;
+    state_->changed.notify_all();
+    all_taken = state_->changed.wait_for(lock, kLast, [&] { return state_->kept.empty(); });
+  }
+  static NoBuffer nothing;
   const bool failed = !stream_;
-  buffer_.write_kept(500);
-  stream_.rdbuf(before_);  // which clears what has failed
+  stream_.rdbuf(all_taken ? before_ : &nothing);  // which clears what has failed
   if (failed) stream_.setstate(std::ios::badbit);
 }
 
-void SteadyOutput::Buffer::write_kept(int milliseconds) {
-  const std::scoped_lock lock(mutex_);
-  write_kept_locked(milliseconds);
-}
-
-void SteadyOutput::Buffer::write_kept_locked(int milliseconds) {
-  using Time = std::chrono::steady_clock;
-  const Time::time_point end = Time::now() + std::chrono::milliseconds(milliseconds);
-  std::size_t at = 0;
-  while (at < kept_.size() && !failed_) {
-    pollfd one{descriptor_, POLLOUT, 0};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Time::now()).count();
-    const int ready = ::poll(&one, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, milliseconds)));
-    if (ready == 0) break;
-    if (ready < 0) {
-      if (errno == EINTR) continue;
-      failed_ = true;
-      break;
-    }
-    // A pipe that is ready has room for so many bytes.
-    const ssize_t taken = ::write(descriptor_, kept_.data() + at, std::min<std::size_t>(kept_.size() - at, PIPE_BUF));
-    if (taken >= 0)
-      at += static_cast<std::size_t>(taken);
-    else if (errno != EINTR && errno != EAGAIN)
-      failed_ = true;
-  }
-  kept_.erase(0, at);
-}
-
-std::uint64_t SteadyOutput::Buffer::left_out() {
-  const std::scoped_lock lock(mutex_);
-  return kept_.empty() ? std::exchange(left_out_, 0) : 0;
+std::uint64_t SteadyOutput::left_out() {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->kept.empty() ? std::exchange(state_->left_out, 0) : 0;
 }
 
 std::streamsize SteadyOutput::Buffer::xsputn(const char* bytes, std::streamsize count) {
-  const std::scoped_lock lock(mutex_);
-  for (std::string_view rest(bytes, static_cast<std::size_t>(count)); !rest.empty();) {
+  const std::scoped_lock lock(state_->mutex);
+  std::string& kept = state_->kept;
+  for (std::string_view rest(bytes, static_cast<std::size_t>(count)); !rest.empty() && !state_->failed;) {
     const std::size_t end = rest.find('\n');
     const std::string_view part = rest.substr(0, end == std::string_view::npos ? end : end + 1);
     rest.remove_prefix(part.size());
-    const bool begins = kept_.empty() || kept_.back() == '\n';
-    if (begins && !leaves_out_ && kept_.size() >= kMostKept) {
+    const bool begins = kept.empty() || kept.back() == '\n';
+    if (begins && !leaves_out_ && kept.size() >= kMostKept) {
       leaves_out_ = true;
-      ++left_out_;
+      ++state_->left_out;
     }
-    if (!leaves_out_) kept_ += part;
+    if (!leaves_out_) kept += part;
     if (part.back() == '\n') leaves_out_ = false;
   }
-  return failed_ ? 0 : count;
+  state_->changed.notify_all();
+  return state_->failed ? 0 : count;
 }
 
 SteadyOutput::Buffer::int_type SteadyOutput::Buffer::overflow(int_type character) {
@@ -89,9 +110,8 @@ SteadyOutput::Buffer::int_type SteadyOutput::Buffer::overflow(int_type character
 }
 
 int SteadyOutput::Buffer::sync() {
-  const std::scoped_lock lock(mutex_);
-  write_kept_locked(0);
-  return failed_ ? -1 : 0;
+  const std::scoped_lock lock(state_->mutex);
+  return state_->failed ? -1 : 0;
 }
 
 }  // namespace unweave

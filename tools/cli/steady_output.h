@@ -2,38 +2,32 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <ostream>
 #include <streambuf>
-#include <string>
 
 namespace unweave {
 
-/// While one lives, what is written to `stream` goes to the descriptor `descriptor` as far as that takes it without waiting; a
-/// terminal after Ctrl-S or a pipe that nobody reads holds nothing up. What it does not take is kept, 1 MiB at most, and written
-/// when it does; lines beyond that are left out and counted. A write that fails is an error of the stream like any other.
-/// Any thread may write and flush.
+/// While one lives, what is written to `stream` goes to the descriptor `descriptor` on a thread of its own: a terminal after Ctrl-S or a
+/// pipe that nobody reads holds nothing else up. What was not taken yet is kept, 1 MiB at most; lines beyond that are left out and
+/// counted. A write that fails is an error of the stream like any other. Any thread may write.
 class SteadyOutput {
  public:
   /// `descriptor`: -1 for a stream that has none, which is left as it is.
   SteadyOutput(std::ostream& stream, int descriptor);
-  /// What is kept is written, but for what takes longer than half a second.
+  /// Waits half a second at most until all is taken. Where it is not, the stream takes what is written to it later and drops it.
   ~SteadyOutput();
   SteadyOutput(const SteadyOutput&) = delete;
   SteadyOutput& operator=(const SteadyOutput&) = delete;
 
-  /// Writes what is kept, as far as it is taken now.
-  void flush() { buffer_.write_kept(0); }
   /// Lines that were left out since the last call, once nothing is kept any more; else 0.
-  [[nodiscard]] std::uint64_t left_out() { return buffer_.left_out(); }
+  [[nodiscard]] std::uint64_t left_out();
 
  private:
+  struct State;
   class Buffer final : public std::streambuf {
    public:
-    explicit Buffer(int descriptor) : descriptor_(descriptor) {}
-    /// Waits so many milliseconds at most until the descriptor takes more.
-    void write_kept(int milliseconds);
-    [[nodiscard]] std::uint64_t left_out();
+    explicit Buffer(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
    protected:
     std::streamsize xsputn(const char* bytes, std::streamsize count) override;
@@ -41,18 +35,14 @@ class SteadyOutput {
     int sync() override;
 
    private:
-    void write_kept_locked(int milliseconds);
-
-    const int descriptor_;
-    std::mutex mutex_;
-    std::string kept_;
-    std::uint64_t left_out_ = 0;
+    const std::shared_ptr<State> state_;
     bool leaves_out_ = false;  ///< the rest of the present line
-    bool failed_ = false;
   };
 
   std::ostream& stream_;
   std::streambuf* before_ = nullptr;
+  std::shared_ptr<State>
+      state_;  ///< shared with the thread, which may outlive this object in a write that nobody takes
   Buffer buffer_;
 };
 

@@ -267,9 +267,10 @@ class ServedNames {
 
 void serve(const CommandLine& line) {
   HttpOptions options = http_options(line);
-  // Nobody has to read what a service prints: whoever does not, holds up neither batches nor the end.
-  SteadyOutput out(line.out(), line.out_descriptor()), error(line.error(), line.error_descriptor());
   const EndSignals signals;  // before any thread is made
+  // Nobody has to read what a service prints: whoever does not, holds up neither batches nor the end.
+  SteadyOutput out(line.out(), line.out_descriptor());
+  const SteadyOutput error(line.error(), line.error_descriptor());
   std::optional<EndSignals::EndAtOnce> starting(std::in_place, signals);
   Resources resources({line.common().memory_bytes});
   // First, so that store and models divide what is left, at each start the same.
@@ -328,8 +329,6 @@ void serve(const CommandLine& line) {
   if (line.has("for")) end = Time::now() + read_duration("for", line.get<std::string>("for"));
   std::thread server([&] { service.run(); });
   while (!ends && !signals.wait() && !(end && Time::now() >= *end)) {
-    out.flush();
-    error.flush();
     if (const std::uint64_t lines = out.left_out(); lines > 0)
       line.note("standard output was not read: " + counted(lines, "line") + " of batches " +
                 (lines == 1 ? "was" : "were") + " not printed");

@@ -105,7 +105,7 @@ py::dict dict_of(const BuildReport& report) {
   out["nodes"] = report.nodes;
   out["edges"] = report.edges;
   out["arcs"] = 2 * (report.max_weight > 1 ? report.weight_sum : report.edges);
-  out["max_weight"] = py::none();
+  for (const char* const field : {"max_weight", "weight_sum"}) out[field] = py::none();
   if (report.max_weight > 1) {
     out["max_weight"] = report.max_weight;
     out["weight_sum"] = report.weight_sum;

@@ -280,3 +280,14 @@ def test_rows_of_the_fit_stay_known_when_edges_are_forgotten_and_the_reason_is_t
     with pytest.raises(unweave.UsageError, match="rows of the fit are not those of the store any more"):
         model.predict(sample.x)
     assert len(model.predict(np.arange(10))) == 10
+
+
+@pytest.mark.parametrize("solver", ["newton", "retrain"])
+def test_a_purge_trains_a_model_anew_whose_certificate_rested_on_what_is_erased(solver):
+    random = np.random.default_rng(0)
+    rows, classes = random.normal(size=(60, 5)), random.integers(0, 3, 60)
+    model = unweave.ForgettingClassifier(solver=solver, scale=8.0).fit(rows, classes)
+    outcome = model.forget(nodes=[3], purge=True)
+    assert outcome.applied == 1 and outcome.certified == model.report_.certified and model.forgotten_.tolist() == [3]
+    assert model.coef_.shape == (3, 5) and len(model.predict(rows[:2])) == 2
+    assert model.forget(nodes=[4]).applied == 1

@@ -87,8 +87,8 @@ def test_tables_that_are_adjacency_matrices(pandas, tmp_path):
                 unweave.import_store(tmp_path / "bad", table, ignore_weights=True)
             matrix = advised(caught, r"give (.+?)(?: and ids=.*)? for a matrix", graph=table, scipy=scipy)
             ids = advised(caught, r"ids=(\[.*?columns\])", graph=table) if "ids=" in str(caught.value) else None
-            positions = "positions" if 'ids_are="positions"' in str(caught.value) else None
-            store = unweave.import_store(tmp_path / f"s{number}.{form}", matrix, ids=ids, ids_are=positions, max_weight=9)
+            are = "names" if 'ids_are="names"' in str(caught.value) else None
+            store = unweave.import_store(tmp_path / f"s{number}.{form}", matrix, ids=ids, ids_are=are, max_weight=9)
             names = [*map(str, range(len(graph)))] if ids is None else ids
             found = {frozenset((names[u], names[v])): int(w) for (u, v), w in zip(store.edges(), store.edge_weights())}
             assert found == {frozenset(map(str, (u, v))): w for u, v, w in graph.edges(data="weight", default=1)}
@@ -170,10 +170,15 @@ def test_graphs_of_networkx_are_given_by_their_matrix(tmp_path):
         matrix = re.search(r"give (networkx\.to_scipy_sparse_array\(.*?\)\))", str(caught.value))[1]
         ids = re.search(r"ids=(\[.*?\])", str(caught.value))
         names = eval(ids[1], {"G": graph}) if ids else None  # noqa: S307  what the error advises
-        positions = "positions" if 'ids_are="positions"' in str(caught.value) else None
-        store = unweave.import_store(tmp_path / f"s{number}", eval(matrix, {"networkx": networkx, "G": graph}), ids=names, ids_are=positions)  # noqa: S307
+        are = "names" if 'ids_are="names"' in str(caught.value) else None
+        store = unweave.import_store(tmp_path / f"s{number}", eval(matrix, {"networkx": networkx, "G": graph}), ids=names, ids_are=are)  # noqa: S307
         found = {frozenset(names[end] if names else str(end) for end in edge) for edge in store.edges().tolist()}
         assert found == {frozenset(map(str, edge)) for edge in edges} and bool(ids) == named
+        with store.stream() as stream:  # requests speak of the nodes as the graph calls them
+            u, v = edges[1]
+            stream.remove_edges([(str(u), str(v))] if named else [(u, v)])
+        left = {frozenset(names[end] if names else str(end) for end in edge) for edge in store.edges().tolist()}
+        assert left == {frozenset(map(str, edges[0]))}
 
 
 @pytest.mark.parametrize("columns", [["customer", "weight", "friend"], ["Edge_Weight", "a", "b"]])

@@ -227,7 +227,20 @@ def test_rows_of_a_fit_are_no_labels_of_pandas(pandas):
     model = unweave.ForgettingClassifier().fit(some, pandas.Series([0, 1] * 4)[some.index])
     with pytest.raises(unweave.UsageError, match=r"X\.index\.get_indexer\(nodes\)"):
         model.forget(nodes=some.index[[2]])
-    assert model.forget(nodes=some.index.get_indexer(some.index[[2]])).applied == 1 and model.forgotten_.tolist() == [2]
+    for given in ([int(some.index[2])], np.array([int(some.index[2])]), pandas.Series([int(some.index[2])])):  # also as a list
+        with pytest.raises(unweave.UsageError, match="may be its labels") as caught:
+            model.forget(nodes=given)
+        rows = advised(caught, r"give (unweave.*?) for labels", nodes=given, X=some, unweave=unweave)
+        assert rows.tolist() == [2]
+    assert model.forget(nodes=rows).applied == 1 and model.forgotten_.tolist() == [2]
+    assert model.forget(nodes=advised(caught, r"fit, or (.*) for rows", nodes=[1], unweave=unweave)).applied == 1
+    with pytest.raises(unweave.UsageError, match="index has the rows of X in another order"):
+        unweave.ForgettingClassifier().fit(some, pandas.Series([0, 1] * 4)[some.index].sort_index())
+    numbers = pandas.DataFrame(np.random.default_rng(0).integers(0, 6, size=(8, 3)))
+    whole = unweave.ForgettingClassifier().fit(numbers, [0, 1] * 4)
+    with pytest.raises(unweave.UsageError, match="may be one row, or the numbers of rows"):
+        whole.predict([2, 1, 4])
+    assert len(whole.predict([[2, 1, 4]])) == 1 and len(whole.predict(unweave.NodeNumbers([2, 1, 4]))) == 3
 
 
 def test_rows_of_a_fit_are_no_labels_of_its_classes_either(pandas):
@@ -242,7 +255,7 @@ def test_rows_of_a_fit_are_no_labels_of_its_classes_either(pandas):
     for given in (some.index[:2], pandas.Series(some.index[:2])):
         with pytest.raises(unweave.UsageError, match=r"y\.index\.get_indexer\(nodes\)"):
             model.forget(nodes=given)
-    assert model.forget(nodes=[0]).applied == 1
+    assert model.forget(nodes=unweave.NodeNumbers([0])).applied == 1
     plain = unweave.ForgettingClassifier().fit(some.to_numpy(), y[some.index].to_numpy())
     for name in ("nodes", "features"):
         with pytest.raises(unweave.UsageError, match=rf"X\.index\.get_indexer\({name}\).*{name}\.to_numpy\(\)"):

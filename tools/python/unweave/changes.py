@@ -89,7 +89,11 @@ class Changes:
 
     def __iter__(self) -> Iterator[Change]:
         lines = [json.loads(line) for line in read_file(self.folder / "changes.jsonl").splitlines()]
-        waiting = [line for line in lines if line["entry"] > self.taken]
+        taken, end = self.taken, lines[-1]["entry"] if lines else 0
+        if taken > end:
+            raise DataError(f"{self._file}: this reader has taken entry {taken}, and the feed ends at entry {end}: it was begun anew, or is an older copy; "
+                            "remove this file, and begin anew")
+        waiting = [line for line in lines if line["entry"] > taken]
         # Nothing before the last complete entry matters.
         complete = [i for i, line in enumerate(waiting) if line["complete"]]
         for line in waiting[complete[-1] if complete else 0:]:

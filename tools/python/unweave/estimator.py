@@ -126,6 +126,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             self._places = "graph"
         else:
             tables = {name: value for name, value in (("X", X), ("y", y)) if hasattr(value, "iloc")}
+            row_order.require_one_order(X=X, y=y)
             self._index_of = next((name for name, value in tables.items() if value.index.tolist() != list(range(len(value)))), None)
             self._saw_index = bool(tables)
             rows, labels = checked_rows_and_classes(self, X, y)
@@ -157,7 +158,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         hops, weights, scheme = (self.hops, self.weights, self.scheme) if graph is not None else (0, None, None)
         chosen = weights if isinstance(weights, str) else None  # "auto": from the levels, once they are there
         store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
-        self.report_: Record = store.train(self.solver, head=self.head, lambda_=self.lambda_, epsilon=self.epsilon, delta=self.delta, weights=chosen)
+        self.report_: Record = self._train(store, chosen)
         self.store_: Store = store
         self._folder = folder
         self.n_features_in_ = 1 if self._places == "nodes" else int(store.info().features)
@@ -166,6 +167,10 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         self._rows = _digest(rows) if self._places == "graph" else None
         self._take_weights()
         return self
+
+    def _train(self, store: Store, weights: str | None = None) -> Record:
+        """The model by the estimator's options. ``weights``: "auto", where those of the levels are to be chosen."""
+        return store.train(self.solver, head=self.head, lambda_=self.lambda_, epsilon=self.epsilon, delta=self.delta, weights=weights)
 
     def _with_missing(self, y: Any) -> np.ndarray:
         """Numbers of classes, -1 for a row without one; sets classes_."""
@@ -238,6 +243,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         nodes = X
         if X is not None and self._places == "nodes":
             nodes = _column(X)
+        elif self._places == "rows" and X is not None and not isinstance(X, NodeNumbers) and _may_be_a_row(X, self.n_features_in_):
+            raise UsageError(f"X: {self.n_features_in_} integers may be one row, or the numbers of rows of the fit; give [X] for a row, or "
+                             "unweave.NodeNumbers(X) for rows of the fit", ["X"])
         elif X is not None and not _are_nodes(X):
             rows = checked_rows(self, X, reset=False)
             if self._places == "rows":
@@ -338,19 +346,22 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         self._has_forgotten = True
         if purge:
             store.purge()
+            if all(one.name != self.solver for one in store.info().models):  # its certificate rested on what is erased
+                self.report_ = self._train(store, self.weights if isinstance(self.weights, str) and self._places != "rows" else None)
+                outcome = Record({**outcome, **{name: self.report_[name] for name in ("certified", "claim")}})
         self._take_weights()
         return outcome
 
     def _require_no_labels(self, nodes: Any, name: str) -> None:
-        """A UsageError for what pandas gives, where it may be labels of the rows of the fit, and is read as numbers of rows."""
+        """A UsageError for what may be labels of the rows of the fit, and is read as numbers of rows."""
         is_index = hasattr(nodes, "get_indexer")
-        if not (is_index or hasattr(nodes, "iloc")) or getattr(nodes, "dtype", None) == bool:
+        if nodes is None or isinstance(nodes, NodeNumbers) or getattr(nodes, "dtype", None) == bool or np.asarray(nodes).dtype.kind == "b":
             return
         of = getattr(self, "_index_of", None)
         if of is not None:
             raise UsageError(f"{name}: the rows of the fit had an index other than 0, 1, 2, .., so that these may be its labels, or "
-                             f"numbers of rows; give {of}.index.get_indexer({name}) for labels of the {of} of the fit, or "
-                             f"{name}.to_numpy() for rows", [name])
+                             f"numbers of rows; give unweave.NodeNumbers({of}.index.get_indexer({name})) for labels of the {of} of the fit, or "
+                             f"unweave.NodeNumbers({name}) for rows", [name])
         if is_index and not getattr(self, "_saw_index", True) and not row_order.is_default(nodes):
             raise UsageError(f"{name}: an index of pandas, and the fit saw arrays, which have none, so that these may be labels, or "
                              f"numbers of rows; give X.index.get_indexer({name}) for labels, where X is the table that the arrays are of, "
@@ -416,6 +427,12 @@ def _column(X: Any) -> Any:
     if isinstance(X, np.ndarray) and X.ndim != 1:
         raise UsageError(f"X: an array of shape {X.shape}, where a column of nodes is wanted: the estimator has features, the rows of all nodes", ["X", "features"])
     return X
+
+
+def _may_be_a_row(X: Any, features: int) -> bool:
+    """Whether as many integers as a row has may be one, and numbers of rows as well."""
+    array = None if isinstance(X, (str, bytes)) or hasattr(X, "tocsr") else np.asarray(X)
+    return array is not None and array.ndim == 1 and array.dtype.kind in "iu" and array.size == features
 
 
 def _are_nodes(X: Any) -> bool:

@@ -170,7 +170,7 @@ def require_ends_first(table: Any, name: str, weighted: bool = False, columns: S
     ends_are_first = len(columns) > 1 and are_ends(columns[0], columns[1])
     if len(columns) > 3:
         which = "are the ends of the edges" if not ends_are_first else "has the weights" if weighted else "of the others is meant"
-        pairs = [columns[:2]] if ends_are_first else [columns[:2], columns[1:3]]
+        pairs = [columns[:2]] if ends_are_first else [pair for pair in (columns[:2], columns[1:3]) if not set(pair) & set(weights)]
         choices = ", or ".join(_choice(table, name, [*pair, *weights]) for pair in pairs) + ("" if ends_are_first else ", or others")
         behind = ", and the weights behind them" if weighted and not weights else ""
         listed = _listed(columns[:6]) + (", .." if len(columns) > 6 else "")
@@ -199,7 +199,7 @@ def _require_no_matrix(graph: Any, weighted: bool) -> None:
     if labels != numbers and all(isinstance(one, int) for one in labels) and sorted(labels) == numbers:
         matrix = matrix.replace("graph", "graph.loc[sorted(graph), sorted(graph)]")
     elif labels != numbers:
-        names = " and ids=[str(node) for node in graph.columns]" + _positions_in(labels)
+        names = " and ids=[str(node) for node in graph.columns]" + _names_among(labels)
     count = 3 if weighted and len(labels) > 2 else 2
     called = _listed(["source", "target", "weight"][:count])
     raise UsageError(f"graph: a table whose {len(labels)} rows are called as its columns are may be an adjacency matrix, or a list of "
@@ -207,9 +207,9 @@ def _require_no_matrix(graph: Any, weighted: bool) -> None:
                      ["graph"])
 
 
-def _positions_in(names: Iterable[Any]) -> str:
-    """What an import has to be told beside names of which one may be a number of another node."""
-    return ' and ids_are="positions"' if any(str(name).isdecimal() for name in names) else ""
+def _names_among(names: Iterable[Any]) -> str:
+    """What an import has to be told beside names of which one may be a number of another node: requests speak of nodes by their names."""
+    return ' and ids_are="names"' if any(str(name).isdecimal() for name in names) else ""
 
 
 def _as_pairs(edges: Any) -> tuple[Any, bool]:
@@ -357,7 +357,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
         return options | third()
     if type(graph).__module__.partition(".")[0] == "networkx":
         are_places = all(isinstance(node, int) for node in graph) and sorted(graph) == list(range(len(graph)))
-        given = "nodelist=sorted(G))" if are_places else f"nodelist=list(G)), with ids=[str(node) for node in G]{_positions_in(graph)}"
+        given = "nodelist=sorted(G))" if are_places else f"nodelist=list(G)), with ids=[str(node) for node in G]{_names_among(graph)}"
         raise UsageError(f"graph: a graph of networkx, whose nodes may be anything; give networkx.to_scipy_sparse_array(G, {given}: it keeps weights and "
                          "nodes without edges" + ("" if are_places else ", and row i of features is then that of the i-th of list(G)"), ["graph"])
     if hasattr(graph, "edges") and callable(graph.edges):
