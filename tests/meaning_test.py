@@ -380,6 +380,18 @@ def part_tables(session):
     check(session.edges(session.imported("--edges", "semi.txt[0,1]")[0]) == between((0, 1), (1, 2)))
     store = follow(session, refused("DIMACS", "--edges", text("c.col", "c a remark\np edge 4 3\ne 1 2\ne 2 3\ne 4 1\n")), "names")
     check(session.edges(store) == between(("1", "2"), ("2", "3"), ("4", "1")))
+    # The index of a frame, to which pandas gives no name: of a part, in another order, as the column of ids.
+    e8 = text("e8.csv", "source,target\n0,1\n1,2\n2,4\n4,5\n5,6\n")
+    refused("its numbers are not those of the lines", "--edges", e8, "--labels", text("kept.csv", ",cls\n0,0\n1,0\n2,1\n4,2\n5,2\n6,0\n7,1\n") + "[cls]")
+    shuffled = text("shuffled.csv", ",cls\n6,0\n2,1\n1,0\n7,1\n3,1\n0,0\n5,2\n4,2\n")
+    message = refused("0 (without a name)", "--edges", e8, "--labels", shuffled + "[cls]")
+    check(f"--ids '{shuffled}[0]' with --header ids=yes and --ids-are names" in message, message)
+    store = session.imported("--edges", e8, "--labels", shuffled + "[cls]", "--ids", shuffled + "[0]", "--header", "ids=yes", "--ids-are", "names")[0]
+    check(session.edges(store) == between(("0", "1"), ("1", "2"), ("2", "4"), ("4", "5"), ("5", "6")))
+    store = session.imported("--edges", e8, "--nodes", "8", "--labels", text("y8", "0\n0\n1\n1\n2\n2\n0\n1\n"), "--split", "train=" + text("tr.csv", ",cls\n4,2\n1,0\n2,1\n") + "[0]")[0]
+    session.command("export", store, "--train", "t.npy")
+    check(np.load(folder / "t.npy").tolist() == [1, 2, 4])
+    refused("seem to be classes", "--edges", e8, "--nodes", "20", "--labels", text("y20", "0\n1\n" * 10), "--split", "train=" + text("cls.txt", "2\n1\n0\n" * 4))
     # Names of columns that are numbers, lists of neighbours in Pajek, GML without labels, weights and kinds beside edges in an archive.
     for table, what, columns in (("patient,1\nx,0\ny,1\nz,0\n", "--labels", "[1]"), ("id,2019,2020\n0,1,2\n1,3,4\n2,5,6\n", "--features", "[1:]"),
                                  ("kind,1,2\na,0,1\nb,1,2\n", "--edges", "[1,2]")):

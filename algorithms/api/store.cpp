@@ -344,8 +344,15 @@ RequestWords request_words(const Reader& reader) {
   return words_of(Internals::store(reader), id_reader(reader));
 }
 
-std::vector<NodeId> read_nodes(const Reader& reader, const std::string& file) {
-  return read_node_ids(named_input(file), reader.nodes(), id_reader(reader), reader.names().ids_are());
+NodeList read_nodes(const Reader& reader, const std::string& file) {
+  NodeList list;
+  MemoryBudget& budget = Internals::store(reader).budget();
+  list.nodes = read_node_ids(named_input(file), reader.nodes(), id_reader(reader), reader.names().ids_are(),
+                             [&](std::uint64_t bytes) {
+                               list.memory.release();
+                               list.memory = budget.reserve(bytes, file + ": a list of nodes");
+                             });
+  return list;
 }
 
 namespace {

@@ -132,6 +132,12 @@ void LabelImport::read_splits() {
                            " nodes, some more than once, seem to be a code for each node, such as 0 for " + split.name,
                        "give the ids of the nodes by numpy.flatnonzero(codes == 0), or the booleans codes == 0");
     split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
+    constexpr std::size_t kFewIds = 8, kTimes = 4;
+    if (given >= kFewIds && split.ids.size() * kTimes <= given)
+      throw InputError(display_name(*split.file), "whole file",
+                       std::to_string(given) + " ids, of which " + std::to_string(split.ids.size()) +
+                           " are different, seem to be classes of nodes",
+                       "give the ids of the nodes, each once");
     for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
   }
   for (Split& split : splits_)

@@ -290,7 +290,30 @@ MaskShape mask_shape(const NpyReader& array, std::optional<std::uint64_t> nodes)
 }
 
 /// The nodes for which a mask says true.
-std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> nodes) {
+/// Ids in their order, for which there is room.
+class IdList {
+ public:
+  explicit IdList(const MakeRoom& make_room) : make_room_(make_room) {}
+  void push_back(NodeId id) {
+    if (ids_.size() == ids_.capacity()) grow();
+    ids_.push_back(id);
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return ids_.size(); }
+  [[nodiscard]] std::vector<NodeId> take() { return std::move(ids_); }
+
+ private:
+  void grow() {
+    constexpr std::size_t kFirst = 1024;
+    const std::size_t capacity = std::max(kFirst, 2 * ids_.capacity());
+    if (make_room_) make_room_((capacity + ids_.capacity()) * sizeof(NodeId));  // both are there while it grows
+    ids_.reserve(capacity);
+  }
+
+  const MakeRoom& make_room_;
+  std::vector<NodeId> ids_;
+};
+
+std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> nodes, const MakeRoom& make_room) {
   const MaskShape shape = mask_shape(array, nodes);
   if (nodes && shape.nodes != *nodes) throw_mask_of_others(array.name(), ".npy header", shape.nodes, *nodes);
   if (shape.nodes > kAllNodes)
@@ -306,7 +329,7 @@ std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> node
   const bool is_run = shape.rows != array.header().fortran_order;
   const std::uint64_t first = is_run ? mask * shape.nodes : 0, apart = is_run ? 1 : shape.masks;
   array.skip(first);
-  std::vector<NodeId> ids;
+  IdList ids(make_room);
   std::vector<std::int64_t> chunk(kChunk);
   for (std::uint64_t at = 0; at < shape.nodes * apart;) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, shape.nodes * apart - at));
@@ -315,13 +338,14 @@ std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> node
       if (chunk[i] != 0 && (is_run || at % apart == mask)) ids.push_back(static_cast<NodeId>(at / apart));
   }
   array.skip(array.remaining());
-  return ids;
+  return ids.take();
 }
 
-std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const ReadId& read_name) {
+std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const ReadId& read_name,
+                                 const MakeRoom& make_room) {
   array.require_integers("node ids");
   require_column(array, "node ids");
-  std::vector<NodeId> ids;
+  IdList ids(make_room);
   std::vector<std::int64_t> chunk(kChunk);
   bool seems_mask = true;
   while (const std::size_t count = array.read(chunk)) {
@@ -339,7 +363,7 @@ std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const Rea
   }
   if (seems_mask && ids.size() > 2)
     throw_seems_mask(array.name(), ".npy header", ids.size(), "save a mask as booleans: mask.astype(bool)");
-  return ids;
+  return ids.take();
 }
 
 /// Whether a line is a node without a name, as programs write it: # and its number, and nothing else.
@@ -352,8 +376,8 @@ bool is_number_word(std::string_view line) {
 /// One id a line, or a mask of words.
 class TextIds {
  public:
-  TextIds(LineReader lines, std::optional<std::uint64_t> nodes, const ReadId& read_id)
-      : lines_(std::move(lines)), nodes_(nodes), limit_(id_limit(nodes)), read_id_(read_id) {}
+  TextIds(LineReader lines, std::optional<std::uint64_t> nodes, const ReadId& read_id, const MakeRoom& make_room)
+      : lines_(std::move(lines)), nodes_(nodes), limit_(id_limit(nodes)), read_id_(read_id), ids_(make_room) {}
 
   std::vector<NodeId> read() {
     std::string_view line;
@@ -370,7 +394,7 @@ class TextIds {
     if (is_mask_) lines_.require_order_of_nodes();
     if (seems_mask_ && ids_.size() > 2)
       throw_seems_mask(lines_.name(), "whole file", ids_.size(), "write a mask as True and False, and each node once");
-    return std::move(ids_);
+    return ids_.take();
   }
 
  private:
@@ -393,10 +417,12 @@ class TextIds {
                      is_only ? std::string("write one node id a line, not all on one")
                              : "give the ids of these nodes alone, one a line, or name the column that has them by its "
                                "place, counted from 0, as in " +
-                                   file + '[' + std::to_string(columns - 1) + ']');
+                                   file + "[0] or " + file + '[' + std::to_string(columns - 1) + ']');
   }
 
   bool skips_header(std::string_view line, std::string_view word) {
+    // The index of a frame, to which pandas gives no name.
+    if (word == "\"\"" && lines_.header() == Header::ask) return lines_.skips_named_header(line);
     if (!read_id_ || lines_.header() != Header::ask) return !mask_word(line) && lines_.skips_header(line);
     if (word.empty()) return line.find_first_of(",\t") == std::string_view::npos && lines_.skips_named_header(line);
     if (mask_word(word)) return false;
@@ -444,7 +470,7 @@ class TextIds {
   std::optional<std::uint64_t> nodes_;
   std::uint64_t limit_;
   const ReadId& read_id_;
-  std::vector<NodeId> ids_;
+  IdList ids_;
   std::uint64_t number_ = 0;  ///< lines so far
   bool is_first_ = true, is_mask_ = false, seems_mask_ = true;
 };
@@ -470,19 +496,19 @@ std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<st
 }
 
 std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes, const ReadId& read_id,
-                                  std::optional<IdsAre> ids_are) {
+                                  std::optional<IdsAre> ids_are, const MakeRoom& make_room) {
   ByteSource source(file);
   if (is_npy(file, source)) {
     NpyReader array(std::move(source), true);
-    if (array.header().kind == 'b') return read_mask(std::move(array), num_nodes);
+    if (array.header().kind == 'b') return read_mask(std::move(array), num_nodes, make_room);
     if (!array.columns().empty())
       throw InputError(array.name(), ".npy header", "a column of node ids is asked for",
                        "only one of several masks, arrays of booleans, is chosen so");
     return read_npy_ids(std::move(array), id_limit(num_nodes),
-                        ids_are == IdsAre::names && !file.memory ? read_id : ReadId());
+                        ids_are == IdsAre::names && !file.memory ? read_id : ReadId(), make_room);
   }
   refuse_foreign_format(source, file, InputKind::kNodeIds);
-  return TextIds(LineReader(std::move(source)), num_nodes, read_id).read();
+  return TextIds(LineReader(std::move(source)), num_nodes, read_id, make_room).read();
 }
 
 }  // namespace unweave

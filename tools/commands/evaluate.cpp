@@ -85,11 +85,12 @@ void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cell
     cells.push_back(accuracy_text(value));
 }
 
-EvaluateOptions evaluate_options(const CommandLine& line, const Reader& reader_of_nodes) {
+/// `nodes`: what is listed by --nodes, whose memory stays with the caller.
+EvaluateOptions evaluate_options(const CommandLine& line, NodeList& nodes) {
   EvaluateOptions options;
   options.retrain = line.get<bool>("retrain");
   options.by_class = line.get<bool>("by-class");
-  if (line.has("nodes")) options.nodes = read_nodes(reader_of_nodes, line.get<std::string>("nodes"));
+  if (line.has("nodes")) options.nodes = std::move(nodes.nodes);
   options.attack_rows = static_cast<std::size_t>(line.get<Count>("attack-rows").value);
   options.seed = line.common().seed.value_or(options.seed);
   return options;
@@ -206,7 +207,9 @@ void run_evaluate(CommandLine& line) {
   const Reader store(line.positional(0), resources);
   std::optional<Reader> before;
   if (line.has("before")) before.emplace(line.get<std::string>("before"), resources);
-  const EvaluateOptions options = evaluate_options(line, before ? *before : store);
+  NodeList nodes;
+  if (line.has("nodes")) nodes = read_nodes(before ? *before : store, line.get<std::string>("nodes"));
+  const EvaluateOptions options = evaluate_options(line, nodes);
   Evaluator evaluator(store, before ? &*before : nullptr, options);
   Printer printer(line, store, options);
   for (const StoredModel& model : models) {

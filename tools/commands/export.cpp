@@ -237,8 +237,12 @@ void run_export(CommandLine& line) {
     alone.emplace(line.positional(0), resources);
   const Reader& reader = opened ? opened->reader : *alone;
   check_node_numbers(line, reader.names(), {"ids", "edges", "train"});
+  NodeList list;
   std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_nodes(reader, line.get<std::string>("nodes"));
+  if (line.has("nodes")) {
+    list = read_nodes(reader, line.get<std::string>("nodes"));
+    nodes = std::move(list.nodes);
+  }
   if (opened) {
     // The weights, and beside them the line that says what is claimed of them: both may be given away.
     export_model(opened->model, npy_target(line, "model"));

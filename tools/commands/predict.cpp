@@ -144,8 +144,10 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, co
 
 /// Nodes of the store: how many.
 std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
-  std::optional<std::vector<NodeId>> nodes;
-  if (line.has("nodes")) nodes = read_nodes(reader, line.get<std::string>("nodes"));
+  NodeList list;
+  if (line.has("nodes")) list = read_nodes(reader, line.get<std::string>("nodes"));
+  const std::optional<std::vector<NodeId>> nodes =
+      line.has("nodes") ? std::optional(std::move(list.nodes)) : std::nullopt;
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
   std::optional<Predictions> predictions;
   score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {

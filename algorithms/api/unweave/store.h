@@ -233,8 +233,14 @@ struct OpenedModel {
 /// What words of requests mean: nodes and classes by their names, where they have some. The store outlives it.
 [[nodiscard]] RequestWords request_words(const Reader& reader);
 [[nodiscard]] RequestWords request_words(const Writer& writer);
-/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. Throws InputError, DataError.
-[[nodiscard]] std::vector<NodeId> read_nodes(const Reader& reader, const std::string& file);
+/// A list of nodes, with repeats, and the memory that it takes of the budget.
+struct NodeList {
+  std::vector<NodeId> nodes;
+  Reservation memory;
+};
+/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. Throws InputError, DataError,
+/// ResourceError.
+[[nodiscard]] NodeList read_nodes(const Reader& reader, const std::string& file);
 
 }  // namespace v0
 }  // namespace unweave

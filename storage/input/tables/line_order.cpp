@@ -40,8 +40,23 @@ void drop_repeated(std::vector<Placed>& sorted) {
   sorted = std::move(alone);
 }
 
+/// `column`: by its name, or its place. What pandas has not named, its index, has a header all the same.
 std::string option_for_names(const std::filesystem::path& file, const std::string& column) {
-  return option("ids", "'" + file.string() + "[" + column + "]'");
+  constexpr std::string_view kUnnamed = "\"\"";
+  const bool is_unnamed = column.ends_with(kUnnamed);
+  const std::string place = is_unnamed ? column.substr(0, column.size() - kUnnamed.size()) : column;
+  return option("ids", "'" + file.string() + "[" + place + "]'") +
+         (is_unnamed ? " with " + option("header", "ids=yes") : "");
+}
+
+/// A column as option_for_names() takes it, for people.
+std::string shown(const std::string& column) {
+  return column.ends_with("\"\"") ? column.substr(0, column.size() - 2) + " (without a name)" : column;
+}
+
+/// Whether a column may have the numbers of nodes: by its name, or as the index of a frame, to which pandas gives none.
+bool may_number_nodes(std::string_view name) {
+  return is_header_of_names(name) || name.empty() || name.starts_with("Unnamed: ") || name == "level_0";
 }
 
 /// A column of each table which have the same words in another order, where no two have them in the same one; else null.
@@ -156,7 +171,7 @@ void LineOrders::add(Table table) {
     const Column names{"", *names_};
     if (const Column* const column = moved_columns(table.columns, std::span(&names, 1)).first; column != nullptr)
       throw InputError(
-          table.file, "column " + column->name,
+          table.file, "column " + shown(column->name),
           "it has the names of the nodes in another order than " + option("ids") +
               ", and line i is taken for that of node i, whatever its name",
           "sort the lines, or take this column for the names: " + option_for_names(table.file, column->name));
@@ -164,8 +179,8 @@ void LineOrders::add(Table table) {
   for (const Table& other : tables_) {
     if (other.file == table.file) continue;
     if (const auto [column, others] = moved_columns(table.columns, other.columns); column != nullptr)
-      throw InputError(table.file, "column " + column->name,
-                       "it has what column " + others->name + " of " + other.file.string() +
+      throw InputError(table.file, "column " + shown(column->name),
+                       "it has what column " + shown(others->name) + " of " + other.file.string() +
                            " has, in another order, and line i of both is taken for that of node i",
                        "sort the lines of both alike, or name the nodes by one of them, as " +
                            option_for_names(other.file, others->name) +
@@ -194,7 +209,11 @@ void LeftOutColumns::see(std::span<const std::string> fields) {
 
 void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<const std::string> header,
                                    bool by_name) const {
-  const auto name_of = [&](std::size_t place) { return by_name ? as_word(header[place]) : std::to_string(place); };
+  const auto name_of = [&](std::size_t place) {
+    return by_name && header[place].empty() ? std::to_string(place) + as_word("")
+           : by_name                        ? as_word(header[place])
+                                            : std::to_string(place);
+  };
   const bool counts = !orders_ || !orders_->has_names();  // else a number is no place
   LineOrders::Table table{file, {}};
   bool confirmed = !counts;  // by a column that has the numbers of the lines
@@ -202,15 +221,15 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
     const std::string name = name_of(column.place);
     if (counts && column.numbers.differ_in_order())
       throw InputError(
-          file, "column " + name,
+          file, "column " + shown(name),
           "it numbers the lines, in another order than they stand in, and line i is taken for that of node i",
           "sort the lines by it, or " +
               (lines_ == LinesAre::names
                    ? "say that numbers are names, too: " + option("ids-are", "names")
                    : "name the nodes by it: " + option_for_names(file, name) + " and " + option("ids-are", "names")));
-    if (counts && is_header_of_names(header[column.place]) && column.numbers.count_from_one())
+    if (counts && may_number_nodes(header[column.place]) && column.numbers.count_from_one())
       throw InputError(
-          file, "column " + name,
+          file, "column " + shown(name),
           "it counts the lines from 1, and nodes count from 0: its 1 is node 0 here, and node 1 in a file of edges",
           "subtract 1 where the other files count from 1, too, or name the nodes by it: " +
               option_for_names(file, name) + " and " + option("ids-are", "names") +
@@ -221,9 +240,10 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
   for (const Column& column : columns_) {
     if (confirmed) break;
     const std::string name = name_of(column.place);
-    if (is_header_of_names(header[column.place]) && column.numbers.contradict_order())
+    if (may_number_nodes(header[column.place]) && column.numbers.contradict_order())
       throw InputError(
-          file, "column " + name, "its numbers are not those of the lines, and line i is taken for that of node i",
+          file, "column " + shown(name),
+          "its numbers are not those of the lines, and line i is taken for that of node i",
           "give a line for each node, in their order, or name the nodes by it: " + option_for_names(file, name) +
               " and " + option("ids-are", "names") + ", or call the column otherwise if it numbers something else");
   }

@@ -263,3 +263,27 @@ def test_rows_of_a_fit_are_no_labels_of_its_classes_either(pandas):
     assert plain.forget(nodes=pandas.RangeIndex(1)).applied == plain.forget(nodes=np.array([3])).applied == 1
     usual = make_pipeline(StandardScaler(), unweave.ForgettingClassifier()).fit(X, y)[-1]
     assert usual.forget(nodes=X.index[[2]]).applied == 1
+
+
+def test_classes_of_nodes_in_another_order_than_the_nodes(pandas):
+    pytest.importorskip("sklearn")
+    y = pandas.Series(np.arange(20) % 2).sample(14, random_state=1)
+    edges = np.stack([np.arange(19), np.arange(1, 20)])
+    for X in (y.index, y.index.to_series(), pandas.DataFrame({"node": y.index}, index=y.index)):
+        with pytest.raises(unweave.UsageError, match="in another order") as caught:
+            unweave.ForgettingClassifier(graph=edges, features=np.eye(20)).fit(X, y.sort_index())
+        right = advised(caught, r"give (y\.loc\[.*?\])", X=X, y=y.sort_index())
+        unweave.ForgettingClassifier(graph=edges, features=np.eye(20)).fit(X, right)
+        unweave.ForgettingClassifier(graph=edges, features=np.eye(20)).fit(X, y)
+
+
+def test_remedies_of_columns_are_those_of_python(tmp_path):
+    (tmp_path / "l.csv").write_text("id,cls\n2,0\n0,1\n1,1\n")
+    (tmp_path / "e.csv").write_text("0,1\n1,2\n")
+    with pytest.raises(unweave.DataError, match="numbers the lines, in another order") as caught:
+        unweave.import_store(tmp_path / "s", tmp_path / "e.csv", labels=f"{tmp_path}/l.csv[cls]", header={"edges": "no"})
+    ids = re.search(r"ids=('.*?') and ids_are='names'", str(caught.value))[1]
+    assert eval(ids) == f"{tmp_path}/l.csv[id]"  # noqa: S307  what the error advises
+    rows = np.c_[np.arange(700000, 700008)[::-1] * 3 % 1000 + 700000, np.linspace(0, 1, 32).reshape(8, 4)]
+    with pytest.warns(unweave.RemarkWarning, match=r"leave it out by features\[:, 1:\]"):
+        unweave.import_store(tmp_path / "t", [(0, 1), (1, 2)], rows)

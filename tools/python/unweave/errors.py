@@ -57,7 +57,8 @@ class MissingRowsWarning(UserWarning):
 # The library marks the options and operations that its messages name (storage/io/message.h); bindings/reports.cpp hands over these marks.
 _OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x01-\x05]*))?\x03")
 _OPERATION = re.compile("\x04([^\x04\x05]*)\x05")
-_ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False", "restart": "restart=True"}
+_ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False", "restart": "restart=True",
+              "ignore-weights": "ignore_weights=True"}
 _METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
 _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
 
@@ -78,6 +79,8 @@ def _option(match: re.Match[str]) -> str:
     if key == "set":
         name, _, number = value.partition("=")
         return f"parameters={{{name!r}: {number if re.fullmatch('[0-9.e+-]+', number) else repr(number) if number else '...'}}}"
+    if len(value) > 1 and value[0] == value[-1] == "'":  # as a shell quotes it
+        value = value[1:-1].replace("'\\''", "'")
     return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+|[A-Z]', value) else repr(value)}"  # W stands for a number
 
 
@@ -104,4 +107,7 @@ def _operation(match: re.Match[str]) -> str:
 
 def text_of(message: str) -> str:
     """A message of the library, plain, with arguments and calls of this package in the places of options and commands."""
-    return "\n".join(printable(line) for line in _OPTION.sub(_option, _OPERATION.sub(_operation, message)).split("\n"))
+    plain = _OPTION.sub(_option, _OPERATION.sub(_operation, message))
+    # Columns of an array that has no file are those behind its rows.
+    plain = re.sub(r"(?<![\w./'-])features\[([\d:,]+)\]", lambda one: f"features[:, {one[1] if ',' not in one[1] else f'numpy.r_[{one[1]}]'}]", plain)
+    return "\n".join(printable(line) for line in plain.split("\n"))

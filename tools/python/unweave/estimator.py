@@ -206,6 +206,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             raise UsageError(f"ids: {len(ids)} names of {rows.shape[0]} nodes; a search of scikit-learn cuts what fit() gets to the samples of a "
                              "fold, and leaves ids whole where they are given as ForgettingClassifier(ids=...)", ["ids", "features"])
         row_order.require_order(self.features, "features", table)
+        _require_one_order(X, y)
         nodes = arrays.node_ids(_column(X), "X", None if table is None else lambda words: table(words, "X"), ids_are == "names")
         assert nodes is not None
         if len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < rows.shape[0]:
@@ -427,6 +428,19 @@ def _column(X: Any) -> Any:
     if isinstance(X, np.ndarray) and X.ndim != 1:
         raise UsageError(f"X: an array of shape {X.shape}, where a column of nodes is wanted: the estimator has features, the rows of all nodes", ["X", "features"])
     return X
+
+
+def _require_one_order(X: Any, y: Any) -> None:
+    """A UsageError for classes whose index has the nodes of X, or the rows of X, in another order."""
+    if not hasattr(y, "iloc") or getattr(y.index, "nlevels", 1) != 1:
+        return
+    row_order.require_one_order(X=X, y=y)
+    nodes = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    nodes = nodes.reshape(-1) if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
+    index = y.index.to_numpy()
+    if nodes.shape == index.shape and y.index.is_unique and set(nodes.tolist()) == set(index.tolist()) and nodes.tolist() != index.tolist():
+        raise UsageError("y: its index has the nodes of X in another order, and row i of both belongs together here; give y.loc[X], or y.to_numpy() where the "
+                         "rows are right", ["y"])
 
 
 def _may_be_a_row(X: Any, features: int) -> bool:
