@@ -6,6 +6,7 @@
 # Each part is one attack, short and whole. The tests of the files concerned go through its kind: links_test.cpp, serve_hostile_test.py,
 # serve_text_test.py, service_memory_test.py, corruption_test.cpp and others.
 import argparse
+import gzip
 import http.client
 import io
 import json
@@ -593,6 +594,26 @@ def part_terminals_that_nobody_reads(program, folder):
         service.kill()
         os.close(master)
         os.close(terminal)
+
+
+def part_long_lists(program, folder):
+    """Labels, splits, lists of nodes and requests of an audit took memory by their length, whatever --memory said."""
+    store = make_store(program, folder, 8)
+    gives(program, "train", store, "--solver", "newton")
+    for name, line in ("labels", b"0\n"), ("masks", b"True\n"), ("ids", b"123\n"), ("requests", b"node 7\n"):
+        with gzip.open(folder / (name + ".gz"), "wb", 1) as file:
+            for _ in range(40):
+                file.write(line * 500_000)
+    run(program, "export", store, "--edges", folder / "e.npy", "--labels", folder / "y.npy")
+    into, edges = folder / "into", ["--edges", folder / "e.npy", "--memory", "32M"]
+    for words in (["import", into, *edges, "--labels", folder / "labels.gz"], ["import", into, *edges, "--labels", folder / "labels.gz", "--nodes", 256],
+                  ["import", into, *edges, "--labels", folder / "y.npy", "--split", f"train={folder / 'masks.gz'}"],
+                  ["import", into, *edges, "--labels", folder / "y.npy", "--split", f"train={folder / 'ids.gz'}"],
+                  *([command, store, "--nodes", folder / "ids.gz", "--memory", "32M"] for command in ("predict", "evaluate")),
+                  ["audit", store, "--solver", "newton", "--requests", folder / "requests.gz", "--memory", "32M"]):
+        done, peak = peak_of(program, *map(str, words))
+        check(done.returncode in (2, 3) and done.stderr.count("\n") == 1, words, done.returncode, done.stderr)
+        check(peak <= 96 * 2**20, words, peak)
 
 
 def main():

@@ -55,7 +55,6 @@ void LabelImport::read() {
   if (!options_.labels) return;
   labels_ = read_labels();
   nodes_.agree(labels_.size(), *options_.labels, "rows");
-  memory_of_labels_ = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels");
   if (!options_.classes)
     manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
   remark_on_classes();
@@ -69,11 +68,25 @@ std::vector<std::int32_t> LabelImport::read_labels() {
   if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
   meter_.start("labels", nodes_.known().value_or(0), "labels");
   std::vector<std::int32_t> labels;
+  const auto make_room = [&](std::uint64_t count, std::uint64_t beside) {
+    memory_of_labels_.release();
+    memory_of_labels_ = budget_.reserve((count + beside) * sizeof(std::int32_t), "labels");
+    labels.reserve(count);
+  };
+  // One more than there are nodes may be a header; others are counted, to be told.
+  const std::uint64_t most = nodes_.known() ? *nodes_.known() + 1 : std::numeric_limits<std::uint64_t>::max();
+  if (nodes_.known()) make_room(most, 0);
   std::vector<std::int32_t> chunk(kReadLabels);
+  std::uint64_t rows = 0;
   while (const std::size_t count = reader->read(chunk)) {
-    labels.insert(labels.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, most - labels.size()));
+    if (labels.size() + taken > labels.capacity())
+      make_room(std::max<std::uint64_t>(labels.size() + taken, 2 * labels.capacity()), labels.capacity());
+    labels.insert(labels.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(taken));
+    rows += count;
     meter_.advance(count);
   }
+  if (rows > labels.size()) nodes_.agree(rows, *options_.labels, "rows");
   if (reader->first_may_be_header()) drop_header(labels);
   return labels;
 }
@@ -123,7 +136,10 @@ void LabelImport::add_replay_class() {
 void LabelImport::read_splits() {
   for (Split& split : splits_) {
     if (!split.file) continue;
-    split.ids = read_node_ids(*split.file, labels_.size(), read_id_, options_.ids_are);
+    split.ids = read_node_ids(*split.file, labels_.size(), read_id_, options_.ids_are, [&](std::uint64_t bytes) {
+      split.memory.release();
+      split.memory = budget_.reserve(bytes, display_name(*split.file).string() + ": a list of nodes");
+    });
     const std::size_t given = split.ids.size();
     std::sort(split.ids.begin(), split.ids.end());
     if (given >= labels_.size() && std::adjacent_find(split.ids.begin(), split.ids.end()) != split.ids.end())

@@ -36,7 +36,8 @@ class LabelImport {
     const char* name;
     const std::optional<InputFile>& file;
     std::optional<FileEntry>& entry;
-    std::vector<NodeId> ids;
+    std::vector<NodeId> ids{};
+    Reservation memory{};  ///< what `ids` takes of the budget
   };
 
   [[nodiscard]] std::vector<std::int32_t> read_labels();
@@ -58,9 +59,9 @@ class LabelImport {
   std::vector<std::int32_t> labels_;
   std::vector<std::string> class_names_;  ///< one a class; empty where they have numbers alone
   Reservation memory_of_labels_;
-  Split splits_[3] = {{"train", options_.train, builder_.manifest().train, {}},
-                      {"valid", options_.valid, builder_.manifest().valid, {}},
-                      {"test", options_.test, builder_.manifest().test, {}}};
+  Split splits_[3] = {{"train", options_.train, builder_.manifest().train},
+                      {"valid", options_.valid, builder_.manifest().valid},
+                      {"test", options_.test, builder_.manifest().test}};
   std::uint64_t unlabelled_split_ids_ = 0;
 };
 

@@ -50,13 +50,14 @@ enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
                                                        EmptyLine empty_line = EmptyLine::kMistake,
                                                        const std::vector<std::string>& class_names = {});
 
+/// Is called with the bytes that a list will take, before it grows; throws where there is no room.
+using MakeRoom = std::function<void(std::uint64_t bytes)>;
+
 /// Reads a list of node ids (a split) in the file's order, repeats included: `.npy` of integers, [k] or [k, 1]; a mask,
 /// `.npy` of booleans, [N] or [N, 1], or one column or row of several masks that file.columns names, [N, S] or [S, N]; else text, one
 /// id a line, `#` comments, empty lines and a header line skipped, or a mask of the words True and False, one a node.
 /// `read_id`: what the words of a text mean, where nodes have names; `ids_are`: what numbers in an array mean there, positions where
-/// nobody has said so. `make_room` is called with the bytes that the list will take, before it grows: a list with repeats has no
-/// other bound. Throws as open_edges() does, for a name that no node has, and for zeros and ones, which seem to be a mask.
-using MakeRoom = std::function<void(std::uint64_t bytes)>;
+/// nobody has said so. `make_room`: a list with repeats has no other bound. Throws as open_edges() does, for a name that no node has, and for zeros and ones, which seem to be a mask.
 [[nodiscard]] std::vector<NodeId> read_node_ids(const InputFile& file,
                                                 std::optional<std::uint64_t> num_nodes = std::nullopt,
                                                 const ReadId& read_id = {},

@@ -1,6 +1,7 @@
 // tools/cli/steady_output.cpp - a thread that writes, and may wait, for all others.
 #include "tools/cli/steady_output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,8 @@ struct SteadyOutput::State {
       if (kept.empty()) return;
       const std::string piece = kept.substr(0, kMostAtOnce);
       lock.unlock();
+      pollfd one{descriptor, POLLOUT, 0};  // a descriptor of others may be one whose writes do not wait
+      static_cast<void>(::poll(&one, 1, -1));
       const ssize_t taken = ::write(descriptor, piece.data(), piece.size());
       const int error = taken < 0 ? errno : 0;
       lock.lock();

@@ -17,14 +17,23 @@
 namespace unweave {
 namespace {
 
-AttackOptions attack_options(const CommandLine& line, Resources& resources) {
+/// `room`: what the requests of --requests take of the budget.
+AttackOptions attack_options(const CommandLine& line, Resources& resources, Reservation& room) {
   AttackOptions options;
   options.canary = line.get<std::string>("canary");
   if (line.has("requests")) {
     options.requests.emplace();
     const Reader store(line.positional(0), resources);
     RequestReader reader(line.get<std::string>("requests"), request_words(store));
-    for (Request request; reader.next(request);) options.requests->push_back(request);
+    std::uint64_t text = 0;
+    for (Request request; reader.next(request); options.requests->push_back(request)) {
+      text += text_bytes({&request, 1});
+      const std::uint64_t bytes =
+          3 * (options.requests->size() + 1) * sizeof(Request) + text;  // old and new while it grows
+      if (bytes <= room.bytes()) continue;
+      room.release();
+      room = resources.memory().reserve(2 * bytes, "requests of the audit");
+    }
   }
   options.trials = line.get<Count>("trials").value;
   options.rows = line.get<Count>("rows").value;
@@ -99,7 +108,8 @@ void run_audit(CommandLine& line) {
 
   StepProgress progress(line.error(), line.shows_progress());
   Resources resources({line.common().memory_bytes}, &progress);
-  AttackOptions options = attack_options(line, resources);
+  Reservation room;
+  AttackOptions options = attack_options(line, resources, room);
   const std::vector<Attack> attacks = plan_attacks(line.positional(0), model_selection(line), options, resources);
   const double miss = (1 - line.get<Real>("confidence").value) / static_cast<double>(attacks.size());
   options.confidence = 1 - miss;

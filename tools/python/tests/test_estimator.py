@@ -291,3 +291,18 @@ def test_a_purge_trains_a_model_anew_whose_certificate_rested_on_what_is_erased(
     assert outcome.applied == 1 and outcome.certified == model.report_.certified and model.forgotten_.tolist() == [3]
     assert model.coef_.shape == (3, 5) and len(model.predict(rows[:2])) == 2
     assert model.forget(nodes=[4]).applied == 1
+
+
+@pytest.mark.parametrize("solver", ["exact", "newton"])
+def test_what_is_forgotten_is_followed_where_warnings_are_errors(solver):
+    random = np.random.default_rng(0)
+    rows, classes = random.normal(size=(60, 5)), random.integers(0, 2, 60)
+    model = unweave.ForgettingClassifier(solver=solver, scale=8.0).fit(rows, classes, graph=[(i, i + 1) for i in range(59)])
+    before = model.coef_.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(Warning, match="1 of 2 things to forget were not there"):
+            model.forget(nodes=[3], edges=[(7, 9)], purge=True)
+    assert model.forgotten_.tolist() == [3] and not np.array_equal(model.coef_, before)
+    assert model.store_.info().acknowledged == 0 and model._has_forgotten  # it was purged, too
+    assert model.forget(nodes=[5]).applied == 1

@@ -337,20 +337,28 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         requests += [("node", word(node)) for node in ([] if gone is None else gone)]
         with store.stream(self.solver) as stream:
             outcome = stream.send(requests)
+        # From here on it is durable: what is told waits until all of it has followed, also where warnings are errors.
+        self._has_forgotten = True
         if gone is not None:
             self.forgotten_ = np.union1d(self.forgotten_, np.asarray(gone))
         if gone is not None or without is not None:
             self._rows = None  # the rows of the fit are not those of the store any more
+        told: list[Any] = []
+        try:
+            if purge:
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    store.purge()
+                    if all(one.name != self.solver for one in store.info().models):  # its certificate rested on what is erased
+                        self.report_ = self._train(store, self.weights if isinstance(self.weights, str) and self._places != "rows" else None)
+                        outcome = Record({**outcome, **{name: self.report_[name] for name in ("certified", "claim")}})
+        finally:
+            self._take_weights()
         if outcome.rejected:
             warnings.warn(f"{outcome.rejected} of {outcome.requests} things to forget were not there and changed nothing; the record that is returned has "
                           "their statuses", RemarkWarning, stacklevel=2)
-        self._has_forgotten = True
-        if purge:
-            store.purge()
-            if all(one.name != self.solver for one in store.info().models):  # its certificate rested on what is erased
-                self.report_ = self._train(store, self.weights if isinstance(self.weights, str) and self._places != "rows" else None)
-                outcome = Record({**outcome, **{name: self.report_[name] for name in ("certified", "claim")}})
-        self._take_weights()
+        for one in told:
+            warnings.warn(one.message, one.category, stacklevel=2)
         return outcome
 
     def _require_no_labels(self, nodes: Any, name: str) -> None:
