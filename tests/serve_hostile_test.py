@@ -645,7 +645,7 @@ def check_unread_output(program, folder):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     Program.started.append(service)
     check(b"listening" in os.read(service.stdout.fileno(), 4096))
-    fcntl.fcntl(service.stdout, fcntl.F_SETPIPE_SZ, 4096)
+    fcntl.fcntl(service.stdout, fcntl.F_SETPIPE_SZ, 16384)
 
     def call(method, path, body=None):
         made = http.client.HTTPConnection("localhost", timeout=60)
@@ -655,7 +655,7 @@ def check_unread_output(program, folder):
         answer = made.getresponse()
         return answer.status, answer.read()
 
-    for i in range(100):
+    for i in range(200):
         check(call("POST", "/requests", f"edge {i} {i + 500}")[0] == 200)
     wait_until(lambda: json.loads(call("GET", "/status")[1])["waiting"] == 0)
     service.send_signal(signal.SIGTERM)
@@ -678,7 +678,7 @@ def check_unread_output(program, folder):
     said = stream.stderr.read()
     acknowledged = int(re.search(r"requests 1 to (\d+) of standard input are acknowledged", said)[1])
     check("not printed, or not to its end" in said, said)
-    check(json.loads(run(program, "info", store, "--json"))["acknowledged"] == 100 + acknowledged, said)
+    check(json.loads(run(program, "info", store, "--json"))["acknowledged"] == 200 + acknowledged, said)
     os.close(reader)
     os.close(writer)
 
