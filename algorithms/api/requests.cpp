@@ -251,23 +251,19 @@ std::uint64_t visit(const fs::path& path, const Asked& asked, const VisitLog& vi
 void visit_requests(const fs::path& named, const std::optional<std::string>& id, Resources& resources,
                     const std::function<void(const RequestRecord&)>& use) {
   const fs::path path = resolved(named);
-  bool has_told = false;
-  for (int attempt = 1;; ++attempt) {
-    const StoreWatch watch(path);
-    try {
-      const LiveStore store(path, Access::read, resources.memory(), release_ledger());
-      static_cast<void>(visit(
-          path, {id}, [&](const auto& each) { store.visit_requests(each); },
-          [&](const RequestRecord& record) {
-            has_told = true;
-            use(record);
-          }));
-      return;
-    } catch (const DataError&) {
-      if (!watch.was_written()) throw;
-      if (has_told || attempt == StoreWatch::kAttempts) watch.refuse();
-    }
-  }
+  bool has_told_none = true;
+  const auto tell = [&](const RequestRecord& record) {
+    has_told_none = false;
+    use(record);
+  };
+  read_unwritten(
+      path,
+      [&] {
+        const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+        static_cast<void>(visit(
+            path, {id}, [&](const auto& each) { store.visit_requests(each); }, tell));
+      },
+      has_told_none);
 }
 
 void visit_logged_requests(const fs::path& named, const std::optional<std::string>& id,

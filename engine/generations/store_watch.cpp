@@ -26,9 +26,9 @@ bool StoreWatch::was_written() const {
 }
 
 void StoreWatch::refuse() const {
-  throw ResourceError(store_.string() + ": it was written " + std::to_string(kAttempts) +
-                      " times while it was read; nothing can be said of it: give the command again when no stream and "
-                      "no purge is at work, or read a copy");
+  throw ResourceError(store_.string() +
+                      ": it was written while it was read, and nothing can be said of it: give the command again when "
+                      "no stream and no purge is at work, or read a copy");
 }
 
 }  // namespace unweave

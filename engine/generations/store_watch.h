@@ -25,16 +25,16 @@ class StoreWatch {
 };
 
 /// What `work` returns. Where it finds damage, and the store was written meanwhile, it begins again, up to StoreWatch::kAttempts
-/// times; then throws ResourceError.
+/// times, and as long as `may_repeat` is true, which it is not once something was told; then throws ResourceError.
 template <class Work>
-auto read_unwritten(const std::filesystem::path& store, const Work& work) {
+auto read_unwritten(const std::filesystem::path& store, const Work& work, const bool& may_repeat = true) {
   for (int attempt = 1;; ++attempt) {
     const StoreWatch watch(store);
     try {
       return work();
     } catch (const DataError&) {
       if (!watch.was_written()) throw;
-      if (attempt == StoreWatch::kAttempts) watch.refuse();
+      if (!may_repeat || attempt == StoreWatch::kAttempts) watch.refuse();
     }
   }
 }

@@ -253,7 +253,9 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
       return false;
     }
     const NodeWord node = meanings.node(word);
-    if (node.id == std::numeric_limits<std::uint64_t>::max() && word.starts_with(kIdWord) && fields.at_end()) {
+    const bool is_nobody =
+        node.id == std::numeric_limits<std::uint64_t>::max();  // what ReadId gives for an unknown name
+    if (is_nobody && word.starts_with(kIdWord) && fields.at_end()) {
       fault = std::string(what) + " is missing before " + quote_for_message(word) +
               "; a name that begins so stands in quotes";
       return false;
