@@ -9,9 +9,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/level0.h"
-#include "algorithms/propagation/propagation_plan.h"
-#include "algorithms/propagation/row_builder.h"
-#include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/propagation.h"
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
@@ -77,6 +75,42 @@ PropagationSeconds PropagationForecaster::seconds(const PropagationPlan& plan) c
   return predict_propagation(whole, machine);
 }
 
+namespace {
+
+/// What the sums of a whole propagation are made of, and what is there of them.
+struct WholeRun {
+  const Propagation& whole;
+  const PropagationParts& parts;
+  /// Nobody goes on with what a process of one tile leaves when it is killed, unless others have begun with tiles.
+  [[nodiscard]] const TileFolder* folder() const {
+    const bool cuts = whole.plan().state.tiles.tiles > 1 && whole.job().form.joins_tiles();
+    return parts.tiles != nullptr && (cuts || parts.assemble || has_entry(parts.tiles->path())) ? parts.tiles : nullptr;
+  }
+};
+
+/// Files that ranks have joined; their tiles know the norms of the features.
+SweepResult joined(const WholeRun& run) {
+  const PropagationJob& job = run.whole.job();
+  const std::vector<FinishedTile> tiles = run.parts.tiles->tiles(job.form.tiles());
+  take_norms(job, *run.parts.tiles, tiles);
+  SweepResult result;
+  result.files = *run.parts.joined;
+  result.count_tiles(tiles, job.sweep.columns);
+  for (const std::uint64_t rows : job.form.tiles().rows) result.rows += rows;
+  return result;
+}
+
+void add_result(const SweepResult& result, PropagateReport& report) {
+  report.rows = result.rows;
+  report.tiles = result.tiles;
+  report.tile_width = result.tile_width;
+  report.sweep_seconds = result.seconds;
+  report.fill_seconds += result.fill_seconds;
+  report.sync_seconds = result.drain_seconds;
+}
+
+}  // namespace
+
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
                                      PropagateReport& report, ColumnNorms* norms, const PropagationForecaster* forecast,
@@ -94,47 +128,30 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
       lists.graph());
   report.cone_seconds = seconds_since(start);
   if (forecast != nullptr) report.predicted = forecast->seconds(plan);
-  SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
-  job.last_lists = lists.source();
-  const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
-  const bool once = plan.state.memory_bytes() + read_bytes > system_memory();
-  job.fill = level0_fill(contents, spec, norms, once);
-  job.fill_waits = fill_waits(contents, once);
-  const std::uint64_t rows_in_all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
-  std::uint64_t done = 0;
-  if (progress)
-    job.progress = [&](std::uint64_t rows, std::uint64_t tiles) { progress({done += rows, rows_in_all * tiles}); };
-  const TileFolder* folder = spec.levels > 0 ? parts.tiles : nullptr;
-  const bool cuts = plan.state.tiles.tiles > 1;
-  if (folder != nullptr && !parts.how.assemble && !cuts && !has_entry(folder->path()) &&
-      !(spec.kept.has_sums() && plan.state.state_bytes >= parts.how.least_kept_bytes))
-    folder = nullptr;
+  if (spec.levels == 0) {
+    SweepResult kept = keep_features(store, contents, spec, plan.state, budget);
+    files[0].rows = std::move(kept.files[0]);
+    add_result(kept, report);
+    return files;
+  }
+  Propagation whole(store, contents, spec, std::move(plan), budget, {.norms = norms, .last_lists = lists.source()});
+  if (progress) whole.watch([&](std::uint64_t done, std::uint64_t total) { progress({done, total}); });
+  const WholeRun run{whole, parts};
+  const TileFolder* const folder = run.folder();
   const bool goes_on = folder != nullptr && has_entry(folder->path());  // not all is summed here
   std::optional<PreparedTiles> prepared;
-  std::optional<TemporaryTiles> own;
-  if (folder != nullptr)
-    prepared.emplace(*folder);
-  else if (cuts && !spec.kept.has_sums())
-    folder = &own.emplace(store, contents.num_nodes()).folder();
-  const TileUse use = parts.how.assemble ? TileUse::join : TileUse::sum;
+  if (folder != nullptr) prepared.emplace(*folder);
   SweepResult result = naming_store(store, [&] {
-    return spec.kept.has_sums()
-               ? build_state(store, contents, job, plan.state, budget, folder, use, norms)
-               : build_rows(store, contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), plan.state,
-                            budget, files, folder, use, norms);
+    if (parts.joined != nullptr) return joined(run);
+    return run_whole(whole.job(), folder, parts.assemble ? TileUse::join : TileUse::sum);
   });
-  if (norms != nullptr && !result.has_norms) measure_columns(contents, *norms);
-  for (std::uint32_t l = 1; spec.kept.has_sums() && l <= spec.levels; ++l)
-    files[l].partitions = std::move(result.partitions[l - 1]);
-  report.rows = result.rows;
-  report.tiles = result.tiles;
-  report.tile_width = result.tile_width;
-  report.sweep_seconds = result.seconds;
-  report.fill_seconds += result.fill_seconds;
-  report.sync_seconds = result.drain_seconds;
+  const LevelForm& form = whole.job().form;
+  const std::vector<std::uint32_t> levels = form.tiles().levels;
+  for (std::size_t i = 0; i < levels.size(); ++i) files[levels[i]].*form.member() = std::move(result.files[i]);
+  add_result(result, report);
   if (result.seconds > 0 && !goes_on)
-    report.arc_features_per_second =
-        static_cast<double>(contents.graph().num_terms()) * job.columns * spec.levels / result.seconds;
+    report.arc_features_per_second = static_cast<double>(contents.graph().num_terms()) * contents.features().columns() *
+                                     spec.levels / result.seconds;
   return files;
 }
 
@@ -152,6 +169,23 @@ std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, c
   return files;
 }
 
+PropagateReport publish(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+                        const MachineProfile* machine, const PropagationParts& parts) {
+  store.begin_propagation();
+  std::optional<PropagationForecaster> forecast;
+  if (machine != nullptr && spec.levels > 0)
+    forecast.emplace(
+        PropagationForecaster{survey_store(store.path(), store.manifest(), store.contents(), spec), *machine});
+  PropagateReport report;
+  std::vector<LevelFiles> files = build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
+                                                     forecast ? &*forecast : nullptr, parts);
+  const Clock::time_point start = Clock::now();
+  store.commit_propagation(spec, std::move(files));
+  report.sync_seconds += seconds_since(start);
+  report.targets = store.embedding().cone().rows(spec.levels);
+  return report;
+}
+
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
                           const MachineProfile* machine, const PropagateHow& how) {
   check_propagation_spec(store, spec);
@@ -161,19 +195,7 @@ PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& 
   else
     require_no_other_tiles(store, tiles);
   if (how.assemble) require_tile_folder(store, spec, tiles);
-  store.begin_propagation();
-  std::optional<PropagationForecaster> forecast;
-  if (machine != nullptr && spec.levels > 0)
-    forecast.emplace(
-        PropagationForecaster{survey_store(store.path(), store.manifest(), store.contents(), spec), *machine});
-  PropagateReport report;
-  std::vector<LevelFiles> files = build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
-                                                     forecast ? &*forecast : nullptr, {&tiles, how});
-  const Clock::time_point start = Clock::now();
-  store.commit_propagation(spec, std::move(files));
-  report.sync_seconds += seconds_since(start);
-  report.targets = store.embedding().cone().rows(spec.levels);
-  return report;
+  return publish(store, std::move(spec), budget, progress, machine, {&tiles, how.assemble});
 }
 
 }  // namespace unweave

@@ -55,14 +55,14 @@ struct PropagateHow {
   bool assemble = false;  ///< all tiles are there, and nothing is summed
   /// In a job of several ranks: each takes some partitions of the rows, and not some columns (rank_propagation.h).
   bool by_rows = false;
-  /// Partitions are kept from so many bytes of sums on, where all columns pass in one tile: below, a propagation takes moments.
-  std::uint64_t least_kept_bytes = std::uint64_t{256} << 20;
 };
 
-/// Where parts of a propagation are kept, and how; `tiles` null: nowhere.
+/// Where the parts of a propagation are kept that somebody may go on with, and what of it is there.
 struct PropagationParts {
-  const TileFolder* tiles = nullptr;
-  PropagateHow how{};
+  const TileFolder* tiles = nullptr;  ///< null: nowhere
+  bool assemble = false;              ///< all tiles are there, and nothing is summed
+  /// Files that ranks have joined of the tiles already, which are all there.
+  const std::vector<std::vector<FileEntry>>* joined = nullptr;
 };
 
 /// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes their files, not yet
@@ -89,6 +89,10 @@ struct PropagationParts {
 /// ResourceError (memory, disk), DataError.
 PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
                           const MachineProfile* machine = nullptr, const PropagateHow& how = {});
+
+/// propagate() of a specification that was checked, with these parts and options.
+PropagateReport publish(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+                        const MachineProfile* machine, const PropagationParts& parts);
 
 /// Throws UsageError, DataError where the store's contents cannot be propagated so.
 void check_propagation_spec(const LiveStore& store, const PropagationSpec& spec);

@@ -7,9 +7,9 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/plan.h"
 #include "algorithms/propagation/row_share.h"
-#include "algorithms/propagation/sweep_job.h"
+#include "algorithms/propagation/sum_form.h"
 #include "engine/graph/span_share.h"
 #include "engine/sweep/gather.h"
 #include "storage/formats/store_layout.h"
@@ -57,14 +57,15 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
   require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
   job.barrier();  // rank 0 has dropped what is not to be gone on with
   if (cut == RankCut::columns) {
-    PropagationPlan whole = plan_propagation(contents, spec, budget);
-    SweepJob sweep = sweep_job(contents, spec, std::move(whole.wanted));
+    const PropagationPlan whole = plan_propagation(contents, spec, budget);
+    SweepSpec sweep = sweep_of(contents, spec, whole.wanted);
+    const std::uint32_t columns = contents.features().columns();
+    plan.disk_bytes = shared_bytes(*form_of(contents, spec, sweep), spec, columns, ranks, whole.state);
     std::size_t widest = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank)
-      widest = std::max(widest, job_columns(sweep.columns, rank, ranks, spec.scale_bits).count);
-    plan.disk_bytes = shared_bytes(tile_form(contents, spec, sweep), spec, sweep.columns, ranks, whole.state);
-    sweep.columns = static_cast<std::uint32_t>(widest);
-    const StatePlan state = plan_state(contents, sweep, budget.available());
+      widest = std::max(widest, job_columns(columns, rank, ranks, spec.scale_bits).count);
+    sweep.columns.count = widest;
+    const StatePlan state = SumForm(contents, sweep).plan(budget.available()).require();
     plan.tiles = state.tiles.tiles;
     plan.tile_columns = state.tiles.width;
     plan.memory_bytes = state.memory_bytes();
@@ -72,20 +73,21 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
     job.barrier();  // when all have found the folder
     job.barrier();  // when all have looked whether the disk has the room
     job.barrier();  // when all have their tiles
+    if (spec.kept.has_sums()) job.count_gather(levels * num_spans(nodes) * kNameBytes / ranks);  // names of files
     job.barrier();  // when all are joined
     plan.calls = job.calls();
     return plan;
   }
   const RowShare share(nodes, job, budget);
-  SweepJob sweep = sweep_job(contents, spec, {});
+  SweepSpec sweep = sweep_of(contents, spec);
   sweep.share = &share;
-  const StatePlan state = plan_state(contents, sweep, budget.available());
+  const StatePlan state = SumForm(contents, sweep).plan(budget.available()).require();
   plan.tiles = state.tiles.tiles;
   plan.tile_columns = state.tiles.width;
   plan.memory_bytes = state.memory_bytes();
   plan.graph_bytes = plan.tiles * levels * contents.graph().file_bytes() / ranks;
   plan.disk_bytes = state.disk_bytes * nodes / share.own().size();
-  count_rows(share, spec, sweep.columns, state.tiles, job);
+  count_rows(share, spec, contents.features().columns(), state.tiles, job);
   plan.calls = job.calls();
   return plan;
 }

@@ -8,10 +8,9 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/tile_jobs.h"
-#include "algorithms/propagation/level0.h"
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/propagation.h"
 #include "algorithms/propagation/row_share.h"
-#include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/sum_form.h"
 #include "engine/ranks/entry_words.h"
 #include "engine/resources/clock.h"
 #include "storage/formats/sealed_file.h"
@@ -38,38 +37,45 @@ void read_lines(const std::string& text, std::vector<std::vector<FileEntry>>& le
   for (FileEntry entry; read_entry(lines >> level >> span, entry);) levels.at(level).at(span) = entry;
 }
 
+/// What every rank has made of its spans, durable, by the first one: the others have their own files alone.
+void gather_files(RankShare spans, LevelEntries& files, Ranks& job) {
+  for (const std::string& one : gather_texts(lines_of(files, spans), job)) read_lines(one, files);
+}
+
 /// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the norms of all.
 SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                      const PropagateMeter& progress, ColumnNorms& norms, Ranks& job) {
   const Contents& contents = store.contents();
   const RowShare share(contents.num_nodes(), job, budget);
-  SweepJob sweep = sweep_job(contents, spec, {});
+  SweepSpec sweep = sweep_of(contents, spec);
   sweep.share = &share;
-  sweep.most_columns = share.least(plan_state(contents, sweep, budget.available()).tiles.width);
-  const StatePlan plan = plan_state(contents, sweep, budget.available());
-  const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
-  const bool once = plan.memory_bytes() + read_bytes > system_memory();
-  sweep.fill = level0_fill(contents, spec, &norms, once);
-  sweep.fill_waits = fill_waits(contents, once);
-  const std::uint64_t rows = share.own().size() * std::uint64_t{spec.levels};
-  std::uint64_t done = 0;
-  if (progress)
-    sweep.progress = [&](std::uint64_t more, std::uint64_t tiles) { progress({done += more, rows * tiles}); };
-  SweepResult result = naming_store(store.path(), [&] {
-    return build_state(store.path(), contents, sweep, plan, budget, nullptr, TileUse::sum, &norms);
-  });
+  sweep.most_columns = share.least(SumForm(contents, sweep).plan(budget.available()).require().tiles.width);
+  PropagationPlan plan;
+  plan.state = SumForm(contents, sweep).plan(budget.available()).require();
+  Propagation whole(store.path(), contents, spec, std::move(plan), budget,
+                    {.norms = &norms, .share = &share, .most_columns = sweep.most_columns});
+  if (progress) whole.watch([&](std::uint64_t done, std::uint64_t total) { progress({done, total}); });
+  SweepResult result = naming_store(store.path(), [&] { return run_whole(whole.job()); });
   const RankShare spans = share.own_spans();
-  for (const std::vector<FileEntry>& level : result.partitions)
+  for (const std::vector<FileEntry>& level : result.files)
     sync_files(store.path(), std::span(level).subspan(spans.begin, spans.end - spans.begin));
-  const std::vector<std::string> files = gather_texts(lines_of(result.partitions, spans), job);
-  const TileColumns all{0, sweep.columns};
-  const std::vector<std::vector<std::byte>> sums = job.gather(norms.bytes(all));
+  gather_files(spans, result.files, job);
+  const std::vector<std::vector<std::byte>> sums = job.gather(norms.bytes(sweep.columns));
   if (!job.first()) return result;
   norms.clear();
-  for (const std::vector<std::byte>& one : sums) norms.add(all, one);
-  for (const std::string& one : files) read_lines(one, result.partitions);
+  for (const std::vector<std::byte>& one : sums) norms.add(sweep.columns, one);
   result.rows = std::uint64_t{contents.num_nodes()} * spec.levels;
   return result;
+}
+
+/// The part of every rank by columns: tiles, and the files of some spans of sums. At rank 0 the report names those of all.
+TileReport sum_columns(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+                       const PropagateMeter& progress, Ranks& job) {
+  TileReport report = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job);
+  if (spec.kept.has_sums())
+    gather_files(share_of(num_spans(store.contents().num_nodes()), job.rank(), job.size()), report.joined, job);
+  job.barrier();  // from here on rank 0 removes tiles
+  return report;
 }
 
 PropagateReport publish_rows(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
@@ -79,7 +85,7 @@ PropagateReport publish_rows(LiveStore& store, PropagationSpec spec, MemoryBudge
   const SweepResult result = sum_rows(store, spec, budget, progress, norms, job);
   PropagateReport report;
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
-  for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = result.partitions[l - 1];
+  for (std::uint32_t l = 1; l <= spec.levels; ++l) files[l].partitions = result.files[l - 1];
   norms.finish(spec);
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
@@ -126,7 +132,7 @@ void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryB
   require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
   job.barrier();  // rank 0 drops what is not to be gone on with
   if (cut == RankCut::columns) {
-    static_cast<void>(propagate_tiles(store, spec, {job.rank(), job.size()}, budget, {}, &job));
+    static_cast<void>(sum_columns(store, spec, budget, {}, job));
     return;
   }
   ColumnNorms norms(store.contents().features().columns());
@@ -145,8 +151,10 @@ PropagateReport propagate_over_ranks(LiveStore& store, const PropagationSpec& sp
   if (cut == RankCut::rows) {
     report = publish_rows(store, spec, budget, progress, job);
   } else {
-    const TileReport tiles = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job);
-    report = propagate(store, spec, budget, {}, nullptr, {.assemble = true});
+    const TileReport tiles = sum_columns(store, spec, budget, progress, job);
+    const TileFolder folder = tile_folder(store, spec);
+    require_tile_folder(store, spec, folder);
+    report = publish(store, spec, budget, {}, nullptr, {&folder, true, spec.kept.has_sums() ? &tiles.joined : nullptr});
     report.sweep_seconds += tiles.sweep_seconds;
     report.fill_seconds += tiles.fill_seconds;
     report.cone_seconds += tiles.cone_seconds;

@@ -17,9 +17,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/propagation/level0.h"
-#include "algorithms/propagation/propagation_plan.h"
-#include "algorithms/propagation/row_builder.h"
-#include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/propagation.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
@@ -198,28 +196,22 @@ std::uint64_t tile_bytes(const fs::path& store) {
   return bytes;
 }
 
-std::vector<KeptPart> check_tiles(const fs::path& store, NodeId nodes) {
-  std::vector<KeptPart> parts;
-  const auto add = [&](const fs::path& path, const auto& check) {
-    KeptPart part{path, {}};
-    try {
-      check();
-    } catch (const DataError& error) {
-      if (!has_entry(path)) return;  // joined meanwhile
-      part.damage = error.message();
+std::vector<CheckedTile> check_tiles(const fs::path& store, NodeId nodes) {
+  std::vector<CheckedTile> tiles;
+  for (const fs::path& folder : folders_of(store))
+    for (const Entry& entry : list_folder(folder)) {
+      if (!parse_tile_name(entry.name())) continue;
+      CheckedTile tile{entry.path, {}};
+      try {
+        TileFile(entry.path, nodes).verify();
+      } catch (const DataError& error) {
+        if (!has_entry(entry.path)) continue;  // joined meanwhile
+        tile.damage = error.message();
+      }
+      tiles.push_back(std::move(tile));
     }
-    parts.push_back(std::move(part));
-  };
-  for (const fs::path& folder : folders_of(store)) {
-    for (const Entry& entry : list_folder(folder))
-      if (parse_tile_name(entry.name())) add(entry.path, [&] { TileFile(entry.path, nodes).verify(); });
-    for (const Entry& entry : list_folder(folder / "state"))
-      if (entry.path.extension() == ".sums")
-        add(entry.path,
-            [&] { SealedFile(folder, sealed_entry(folder, "state/" + entry.name()), "state").check_all(); });
-  }
-  std::sort(parts.begin(), parts.end(), [](const KeptPart& a, const KeptPart& b) { return a.path < b.path; });
-  return parts;
+  std::sort(tiles.begin(), tiles.end(), [](const CheckedTile& a, const CheckedTile& b) { return a.path < b.path; });
+  return tiles;
 }
 
 TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs, std::uint32_t scale_bits) {
@@ -231,31 +223,121 @@ TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_
   return {begin(index), begin(index + 1) - begin(index)};
 }
 
-TileForm tile_form(const Contents& contents, const PropagationSpec& spec, const SweepJob& job) {
-  return spec.kept.has_sums() ? sums_form(contents, job) : rows_form(contents, spec);
-}
-
-std::uint64_t shared_bytes(const TileForm& form, const PropagationSpec& spec, std::uint32_t columns,
+std::uint64_t shared_bytes(const LevelForm& form, const PropagationSpec& spec, std::uint32_t columns,
                            std::uint64_t ranks, const StatePlan& plan) {
-  std::uint64_t bytes = spec.kept.has_sums() ? plan.state_bytes : plan.disk_bytes;
+  const TileForm tiles = form.tiles();
+  std::uint64_t bytes = form.joined_bytes(plan);
   for (std::uint64_t rank = 0; rank < ranks; ++rank)
-    for (std::size_t i = 0; i < form.levels.size(); ++i)
-      bytes += form.shape(i, job_columns(columns, rank, ranks, spec.scale_bits)).file_bytes();
+    bytes += tiles.file_bytes(job_columns(columns, rank, ranks, spec.scale_bits));
   return bytes;
 }
 
-TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
-                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks) {
-  check_propagation_spec(store, spec);
-  if (spec.levels == 0) throw UsageError(option("tile") + ": without hops there is nothing to sum");
-  const Contents& contents = store.contents();
-  const std::uint32_t columns = contents.features().columns();
+namespace {
+
+void check_choice(const TileChoice& choice, std::uint32_t columns) {
   if (choice.jobs == 0 || choice.jobs > columns)
     throw UsageError(option(choice.index ? "tile" : "tiles") + ": there are " + std::to_string(columns) +
                      " columns, and so 1 to " + std::to_string(columns) + " jobs, not " + std::to_string(choice.jobs));
   if (choice.index && *choice.index >= choice.jobs)
     throw UsageError(option("tile") + ": jobs of " + std::to_string(choice.jobs) + " have numbers 0 to " +
                      std::to_string(choice.jobs - 1));
+}
+
+std::string fewer_rows() {
+  return "keep fewer rows (" + option("rows", "labelled") + ")";
+}
+
+/// The jobs of one call.
+class TileJobs {
+ public:
+  TileJobs(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice, const Propagation& whole,
+           const TileFolder& folder, const FolderWatch& watch)
+      : store_(store),
+        spec_(spec),
+        choice_(choice),
+        whole_(whole),
+        folder_(folder),
+        watch_(watch),
+        form_(whole.job().form.tiles()) {}
+
+  /// Throws DataError where the store has other contents by now, or somebody has removed the folder.
+  void require_folder() const {
+    if (watch_.is_there() && contents_word(read_manifest(store_.path()), store_.sequence()) ==
+                                 contents_word(store_.manifest(), store_.sequence()))
+      return;
+    drop_tree(folder_.path());
+    throw DataError(store_.path().string() +
+                    ": its contents have changed since this command began, or its tiles were removed; what was summed "
+                    "is dropped: run the jobs again");
+  }
+
+  /// All ranks call it before any of them has begun.
+  void require_shared_room(Ranks& ranks) const {
+    ranks.barrier();  // one that finds no room removes the folder, which the others are still to look for
+    const std::uint64_t bytes = shared_bytes(whole_.job().form, spec_, columns(), ranks.size(), whole_.plan().state),
+                        there = tile_bytes(store_.path());
+    require_disk_room(store_.path(), bytes - std::min(there, bytes),
+                      "the tiles of all ranks and what is joined of them", fewer_rows());
+    ranks.barrier();  // what one rank writes would be counted twice by another one that has not looked yet
+  }
+
+  /// Does a job, unless it is done or somebody is at it.
+  void run(std::uint64_t index, TileReport& report) const {
+    const TileColumns range = job_columns(columns(), index, choice_.jobs, spec_.scale_bits);
+    const JobLock lock(
+        folder_.path() /
+        (tile_name(0, static_cast<std::uint32_t>(range.first), static_cast<std::uint32_t>(range.count)) + ".lock"));
+    if (missing_columns(folder_.tiles(form_), range).empty()) {
+      ++report.there;
+      return;
+    }
+    // Who asks for one job gets it done: whoever is at it may be on a machine that is no more.
+    if (lock.is_busy() && !choice_.index) {
+      ++report.busy;
+      return;
+    }
+    require_disk_room(store_.path(), form_.file_bytes(range), "the tiles", fewer_rows());
+    const SweepResult result = naming_store(store_.path(), [&] { return run_part(whole_.job(), folder_, range); });
+    require_folder();
+    ++report.done;
+    report.columns.push_back(range);
+    report.tiles += result.tiles;
+    report.sweep_seconds += result.seconds;
+    report.fill_seconds += result.fill_seconds;
+  }
+
+  /// What is there when the jobs of this call are done.
+  void finish(TileReport& report, Ranks* ranks) const {
+    report.rows = std::accumulate(form_.rows.begin(), form_.rows.end(), std::uint64_t{0});
+    if (ranks != nullptr) ranks->barrier();
+    report.missing = missing_columns(folder_.tiles(form_), {0, columns()});
+    if (ranks == nullptr || !whole_.job().form.joins_tiles()) return;
+    const RankShare spans = share_of(num_spans(store_.contents().num_nodes()), ranks->rank(), ranks->size());
+    report.joined = join_spans(whole_.job(), folder_, spans);
+    for (const std::vector<FileEntry>& level : report.joined)
+      sync_files(store_.path(), std::span(level).subspan(spans.begin, spans.end - spans.begin));
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t columns() const { return store_.contents().features().columns(); }
+
+  const LiveStore& store_;
+  const PropagationSpec& spec_;
+  const TileChoice& choice_;
+  const Propagation& whole_;
+  const TileFolder& folder_;
+  const FolderWatch& watch_;
+  TileForm form_;
+};
+
+}  // namespace
+
+TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
+                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks) {
+  check_propagation_spec(store, spec);
+  if (spec.levels == 0) throw UsageError(option("tile") + ": without hops there is nothing to sum");
+  const Contents& contents = store.contents();
+  check_choice(choice, contents.features().columns());
   const TileFolder folder = tile_folder(store, spec);
   require_no_other_tiles(store, folder);
   const PreparedTiles prepared(folder);
@@ -264,76 +346,20 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   const Clock::time_point start = Clock::now();
   PropagationPlan plan = plan_propagation(contents, spec, budget);
   report.cone_seconds = seconds_since(start);
-  SweepJob job = sweep_job(contents, spec, std::move(plan.wanted));
-  const RowMask* const targets = job.wanted.empty() ? nullptr : &job.wanted.back();
-  const TileForm form = tile_form(contents, spec, job);
-  ColumnNorms norms(columns);
-  const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();
-  const bool once = plan.state.memory_bytes() + read_bytes > system_memory();
-  job.fill = level0_fill(contents, spec, &norms, once);
-  job.fill_waits = fill_waits(contents, once);
-  const std::uint64_t all_rows = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
-  std::uint64_t done = 0;
+  ColumnNorms norms(contents.features().columns());
+  Propagation whole(store.path(), contents, spec, std::move(plan), budget, {.norms = &norms});
+  if (progress)
+    whole.watch(
+        [&](std::uint64_t done, std::uint64_t total) {
+          progress({done, total});
+        },
+        choice.index ? 1 : choice.jobs);
+  const TileJobs jobs(store, spec, choice, whole, folder, watch);
+  jobs.require_folder();
+  if (ranks != nullptr) jobs.require_shared_room(*ranks);
   const std::uint64_t first = choice.index.value_or(0), last = choice.index ? first + 1 : choice.jobs;
-  const auto require_folder = [&] {
-    if (watch.is_there() && contents_word(read_manifest(store.path()), store.sequence()) ==
-                                contents_word(store.manifest(), store.sequence()))
-      return;
-    drop_tree(folder.path());
-    throw DataError(store.path().string() +
-                    ": its contents have changed since this command began, or its tiles were removed; what was summed "
-                    "is dropped: run the jobs again");
-  };
-  require_folder();
-  if (ranks != nullptr) {
-    ranks->barrier();  // one that finds no room removes the folder, which the others are still to look for
-    const std::uint64_t bytes = shared_bytes(form, spec, columns, ranks->size(), plan.state),
-                        there = tile_bytes(store.path());
-    require_disk_room(store.path(), bytes - std::min(there, bytes), "the tiles of all ranks and what is joined of them",
-                      "keep fewer rows (" + option("rows", "labelled") + ")");
-    ranks->barrier();  // what one rank writes would be counted twice by another one that has not looked yet
-  }
-  for (std::uint64_t index = first; index < last; ++index) {
-    const TileColumns range = job_columns(columns, index, choice.jobs, spec.scale_bits);
-    const JobLock lock(
-        folder.path() /
-        (tile_name(0, static_cast<std::uint32_t>(range.first), static_cast<std::uint32_t>(range.count)) + ".lock"));
-    if (missing_columns(folder.tiles(form), range).empty()) {
-      ++report.there;
-      continue;
-    }
-    // Who asks for one job gets it done: whoever is at it may be on a machine that is no more.
-    if (lock.is_busy() && !choice.index) {
-      ++report.busy;
-      continue;
-    }
-    if (progress)
-      job.progress = [&](std::uint64_t rows, std::uint64_t tiles) {
-        progress({done += rows, all_rows * tiles * (choice.index ? 1 : choice.jobs)});
-      };
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < form.levels.size(); ++i) bytes += form.shape(i, range).file_bytes();
-    require_disk_room(store.path(), bytes, "the tiles", "keep fewer rows (" + option("rows", "labelled") + ")");
-    const SweepResult result = naming_store(store.path(), [&] {
-      return spec.kept.has_sums()
-                 ? sum_tiles(folder, contents, job, {0, job.fill, true}, range, plan.state, budget, &norms)
-                 : row_tiles(folder, contents, spec, job, targets, range, plan.state, budget, &norms);
-    });
-    require_folder();
-    ++report.done;
-    report.columns.push_back(range);
-    report.tiles += result.tiles;
-    report.sweep_seconds += result.seconds;
-    report.fill_seconds += result.fill_seconds;
-  }
-  report.rows = std::accumulate(form.rows.begin(), form.rows.end(), std::uint64_t{0});
-  if (ranks != nullptr) ranks->barrier();
-  report.missing = missing_columns(folder.tiles(form), {0, columns});
-  if (ranks != nullptr) {
-    const RankShare spans = share_of(num_spans(contents.num_nodes()), ranks->rank(), ranks->size());
-    if (spec.kept.has_sums() && spans.begin < spans.end) join_spans(folder, contents, job, plan.state, spans, budget);
-    ranks->barrier();  // from here on rank 0 removes tiles
-  }
+  for (std::uint64_t index = first; index < last; ++index) jobs.run(index, report);
+  jobs.finish(report, ranks);
   return report;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/live/propagate.h"
-#include "algorithms/propagation/sweep_job.h"
+#include "algorithms/propagation/level_form.h"
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
@@ -39,13 +39,13 @@ void remove_stale_tiles(const std::filesystem::path& store, const std::string& c
 /// Bytes of all that is kept of propagations that are not finished.
 [[nodiscard]] std::uint64_t tile_bytes(const std::filesystem::path& store);
 
-/// A tile file, or a partition that was joined of some.
-struct KeptPart {
+/// A tile file.
+struct CheckedTile {
   std::filesystem::path path;
   std::string damage;  ///< what is wrong with it; empty: nothing
 };
-/// All parts that are kept of a store with so many nodes, by name, after every byte of them was read.
-[[nodiscard]] std::vector<KeptPart> check_tiles(const std::filesystem::path& store, NodeId nodes);
+/// All tiles of a store with so many nodes, by name, after every byte of them was read.
+[[nodiscard]] std::vector<CheckedTile> check_tiles(const std::filesystem::path& store, NodeId nodes);
 
 /// Which jobs one call does: that of `index`, or, without one, one after another of those that nobody has done or is at.
 struct TileChoice {
@@ -62,24 +62,23 @@ struct TileReport {
   std::vector<TileColumns> columns;  ///< those of the jobs that this call has done
   std::vector<TileColumns> missing;  ///< columns that no tile has yet
   double sweep_seconds = 0, fill_seconds = 0, cone_seconds = 0;
+  LevelEntries joined;  ///< files that this rank has made of its share of the spans; none where there are no ranks
 };
 
 /// The columns of one of `jobs` jobs, which are all about as wide; where there are enough of them, whole cache lines.
 [[nodiscard]] TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs,
                                       std::uint32_t scale_bits);
 
-/// The form of the tiles of a propagation, whose job is `job`.
-[[nodiscard]] TileForm tile_form(const Contents& contents, const PropagationSpec& spec, const SweepJob& job);
 /// Bytes that the tiles of all ranks take, one each, with what is joined of them: tiles stay until everything is
 /// joined. `plan`: that of all columns.
-[[nodiscard]] std::uint64_t shared_bytes(const TileForm& form, const PropagationSpec& spec, std::uint32_t columns,
+[[nodiscard]] std::uint64_t shared_bytes(const LevelForm& form, const PropagationSpec& spec, std::uint32_t columns,
                                          std::uint64_t ranks, const StatePlan& plan);
 
 /// Sums columns of a store that is open for reading, and writes their tiles, durable. Any number of processes may do so at a
 /// time, also for the same columns, and each may be killed and begun again. Throws UsageError (options; more jobs than
 /// columns; parts of other options), ResourceError (memory, disk), DataError; also where the contents change meanwhile.
-/// With `ranks`, all of which call it, each for a job of its own, every rank joins a share of the partitions of sums when all
-/// jobs are done: what is left to do then is to publish them.
+/// With `ranks`, all of which call it, each for a job of its own, every rank makes the files of a share of the spans of sums
+/// when all jobs are done, durable: what is left to do then is to publish them.
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
                            MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks = nullptr);
 

@@ -60,7 +60,7 @@ inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< feature
 /// for many rows at a time.
 [[nodiscard]] TileFill level0_fill(const Contents& contents, const PropagationSpec& spec, ColumnNorms* norms = nullptr,
                                    bool once = false);
-/// Whether calls of such a fill wait for the disk: see PropagationOptions.
+/// Whether calls of such a fill wait for the disk: see LevelSource.
 [[nodiscard]] bool fill_waits(const Contents& contents, bool once);
 
 }  // namespace unweave

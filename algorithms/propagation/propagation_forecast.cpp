@@ -118,87 +118,123 @@ double row_seconds(const MachineProfile& machine, double rows, double row_bytes,
   return seconds + (1 - before) * machine.fetch_seconds(tile, row_bytes);
 }
 
+namespace {
+
+/// Adds up the seconds of a propagation, step by step as it runs.
+class Prediction {
+ public:
+  Prediction(const PropagationWork& work, const MachineProfile& machine)
+      : work_(work), machine_(machine), disk_(work, machine), graph_(work.graph_resident) {
+    // Beside counts of readers, `cone_bytes` are lists: of the targets, copied in a pass over the graph.
+    const double counts = (static_cast<double>(levels_) - 1) * 4 * work.nodes;
+    has_lists_ = !work.all_rows && levels_ > 0 && work.cone_bytes > 1.01 * counts + 1e4;
+  }
+
+  PropagationSeconds seconds() {
+    find_rows();
+    if (levels_ == 0) {
+      double features = work_.features_resident;
+      seconds_.fill = std::max(disk_.pass(work_.feature_bytes, features), (norms() + mapped()) / threads_);
+      return seconds_;
+    }
+    disk_.take(work_.tile_bytes);
+    // The part that was touched for a try may have been free for a shorter time than the rest: half of it is the try, and
+    // half what the machine took once.
+    seconds_.fill += work_.tile_bytes * (work_.commit_byte_seconds + machine_.commit_byte_seconds) / 2 +
+                     std::max(0.0, work_.tile_bytes - work_.large_pages) * kCompactByte;
+    for (double tile = 0; tile < work_.tiles; ++tile) {
+      fill_tile(tile == 0);
+      for (std::size_t level = 0; level < levels_; ++level) sum_level(level);
+    }
+    write();
+    return seconds_;
+  }
+
+ private:
+  [[nodiscard]] double share() const noexcept { return 1 / work_.tiles; }
+  [[nodiscard]] double norms() const noexcept { return work_.nodes * work_.columns * kNormValue; }
+  [[nodiscard]] double mapped() const noexcept { return work_.feature_bytes * kMappedByte; }
+
+  /// The rows that labelled ones read.
+  void find_rows() {
+    if (has_lists_)
+      seconds_.cone += std::max(disk_.pass(work_.graph_bytes, graph_),
+                                work_.arcs.back() * (2 * work_.decode_seconds + kReaderArc) / threads_);
+    for (std::size_t level = has_lists_ ? 2 : 1; !work_.all_rows && level < levels_; ++level)
+      seconds_.cone +=
+          std::max(disk_.pass(work_.graph_bytes, graph_), work_.terms * (work_.decode_seconds + kReaderArc) / threads_);
+  }
+
+  void fill_tile(bool is_first) {
+    double columns = work_.features_resident;  // each tile reads others
+    double read = disk_.pass(work_.feature_bytes * share(), columns, is_first ? work_.graph_bytes : 0);
+    double filled = work_.nodes * work_.columns * share() * kLevel0Value + (norms() + mapped()) * share();
+    if (is_first) {
+      read += disk_.pass(work_.graph_bytes, graph_, work_.feature_bytes * share());
+      filled += work_.terms * (work_.decode_seconds + kWeighArc) + work_.graph_bytes * kMappedByte;
+    }
+    seconds_.fill += std::max(read, filled / threads_);
+  }
+
+  void sum_level(std::size_t level) {
+    const double rows_below = level == 0 ? work_.nodes : work_.rows[level - 1];
+    // Such lists have just been written and stay in memory.
+    const bool from_lists = level + 1 == levels_ && has_lists_;
+    const double others = work_.nodes > 0 ? 1 - work_.rows[level] / work_.nodes : 0;
+    double decoded = work_.terms;
+    if (from_lists)
+      decoded = work_.arcs[level];
+    else if (!work_.all_rows)
+      decoded *= 1 - std::pow(std::max(0.0, others), kBlockNodes);  // blocks without a row are left out
+    const double row_bytes = work_.tile_columns * work_.value_bytes;
+    const double sums = decoded * work_.decode_seconds +
+                        work_.arcs[level] * row_seconds(machine_, rows_below, row_bytes, work_.near) +
+                        work_.rows[level] * work_.columns * share() * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
+    seconds_.sums += sums / threads_;
+    const double pass = from_lists ? 0 : disk_.pass(work_.graph_bytes, graph_);
+    passes_ += pass;
+    seconds_.sweep += std::max(pass, sums / threads_);
+  }
+
+  void write() {
+    const double write_rate = machine_.disk.write_bytes_per_second;
+    // Nothing is summed while a tile waits for sums that have just passed by the page cache.
+    const double refills_read = machine_.is_memory ? 0 : work_.refill_bytes / machine_.disk.read_bytes_per_second;
+    const double refills_put = work_.refill_bytes * kAssembledByte / threads_;
+    seconds_.sweep += std::max(refills_read, refills_put);
+    const double written = work_.spooled_bytes > 0 ? work_.spooled_bytes : work_.state_bytes;
+    const double waits = written / write_rate;
+    // What the buffers hold at the end is written after the last sum.
+    const double left = std::min(written, work_.write_buffer_bytes) / write_rate;
+    seconds_.sweep = std::max(seconds_.sweep, waits - left);
+    seconds_.waits_for_disk = std::max(passes_ + refills_read, waits - left) > seconds_.sums + refills_put;
+    seconds_.write = std::min(left, waits);
+    if (work_.spooled_bytes > 0) {
+      seconds_.write += std::min(work_.state_bytes, work_.write_buffer_bytes) / write_rate;
+      double spool = 0;
+      seconds_.sweep += disk_.pass(work_.spooled_bytes, spool, work_.spooled_bytes);
+      const double rows = std::accumulate(work_.rows.begin(), work_.rows.end(), 0.0);
+      seconds_.sweep += std::max(work_.state_bytes / write_rate,
+                                 rows * work_.columns * sizeof(std::int32_t) * kAssembledByte / threads_);
+    }
+    seconds_.write += work_.cone_bytes / write_rate + 2 * machine_.disk.sync_seconds + work_.files * kSyncedFile;
+  }
+
+  const PropagationWork& work_;
+  const MachineProfile& machine_;
+  Disk disk_;
+  double graph_;  ///< the share of the graph that the page cache has by now
+  double threads_ = std::max(1.0, work_.threads);
+  std::size_t levels_ = work_.rows.size();
+  bool has_lists_ = false;
+  double passes_ = 0;  ///< seconds that the disk needs for what the sweep reads
+  PropagationSeconds seconds_;
+};
+
+}  // namespace
+
 PropagationSeconds predict_propagation(const PropagationWork& work, const MachineProfile& machine) {
-  PropagationSeconds seconds;
-  const double threads = std::max(1.0, work.threads);
-  const std::size_t levels = work.rows.size();
-  const double write_rate = machine.disk.write_bytes_per_second;
-  Disk disk(work, machine);
-  double graph = work.graph_resident, features = work.features_resident;
-
-  // Beside counts of readers, `cone_bytes` are lists: of the targets, copied in a pass over the graph.
-  const bool has_lists =
-      !work.all_rows && levels > 0 && work.cone_bytes > 1.01 * (static_cast<double>(levels) - 1) * 4 * work.nodes + 1e4;
-  if (has_lists)
-    seconds.cone += std::max(disk.pass(work.graph_bytes, graph),
-                             work.arcs.back() * (2 * work.decode_seconds + kReaderArc) / threads);
-  for (std::size_t level = has_lists ? 2 : 1; !work.all_rows && level < levels; ++level)
-    seconds.cone +=
-        std::max(disk.pass(work.graph_bytes, graph), work.terms * (work.decode_seconds + kReaderArc) / threads);
-  const double norms = work.nodes * work.columns * kNormValue;
-  const double mapped = work.feature_bytes * kMappedByte;
-  if (levels == 0) {
-    seconds.fill = std::max(disk.pass(work.feature_bytes, features), (norms + mapped) / threads);
-    return seconds;
-  }
-
-  disk.take(work.tile_bytes);
-  // The part that was touched for a try may have been free for a shorter time than the rest: half of it is the try, and
-  // half what the machine took once.
-  seconds.fill += work.tile_bytes * (work.commit_byte_seconds + machine.commit_byte_seconds) / 2 +
-                  std::max(0.0, work.tile_bytes - work.large_pages) * kCompactByte;
-  const double row_bytes = work.tile_columns * work.value_bytes;
-  const double all_rows = std::accumulate(work.rows.begin(), work.rows.end(), 0.0);
-  double passes = 0;  // seconds that the disk needs for what the sweep reads
-  for (double tile = 0; tile < work.tiles; ++tile) {
-    const double share = 1 / work.tiles;
-    double columns = features;  // each tile reads others
-    double read = disk.pass(work.feature_bytes * share, columns, tile == 0 ? work.graph_bytes : 0);
-    double filled = work.nodes * work.columns * share * kLevel0Value + (norms + mapped) * share;
-    if (tile == 0) {
-      read += disk.pass(work.graph_bytes, graph, work.feature_bytes * share);
-      filled += work.terms * (work.decode_seconds + kWeighArc) + work.graph_bytes * kMappedByte;
-    }
-    seconds.fill += std::max(read, filled / threads);
-    for (std::size_t level = 0; level < levels; ++level) {
-      const double rows_below = level == 0 ? work.nodes : work.rows[level - 1];
-      // Such lists have just been written and stay in memory.
-      const bool from_lists = level + 1 == levels && has_lists;
-      const double others = work.nodes > 0 ? 1 - work.rows[level] / work.nodes : 0;
-      double decoded = work.terms;
-      if (from_lists)
-        decoded = work.arcs[level];
-      else if (!work.all_rows)
-        decoded *= 1 - std::pow(std::max(0.0, others), kBlockNodes);  // blocks without a row are left out
-      const double sums = decoded * work.decode_seconds +
-                          work.arcs[level] * row_seconds(machine, rows_below, row_bytes, work.near) +
-                          work.rows[level] * work.columns * share * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
-      seconds.sums += sums / threads;
-      const double pass = from_lists ? 0 : disk.pass(work.graph_bytes, graph);
-      passes += pass;
-      seconds.sweep += std::max(pass, sums / threads);
-    }
-  }
-  // Nothing is summed while a tile waits for sums that have just passed by the page cache.
-  const double refills_read = machine.is_memory ? 0 : work.refill_bytes / machine.disk.read_bytes_per_second;
-  const double refills_put = work.refill_bytes * kAssembledByte / threads;
-  seconds.sweep += std::max(refills_read, refills_put);
-  const double written = work.spooled_bytes > 0 ? work.spooled_bytes : work.state_bytes;
-  const double waits = written / write_rate;
-  // What the buffers hold at the end is written after the last sum.
-  const double left = std::min(written, work.write_buffer_bytes) / write_rate;
-  seconds.sweep = std::max(seconds.sweep, waits - left);
-  seconds.waits_for_disk = std::max(passes + refills_read, waits - left) > seconds.sums + refills_put;
-  seconds.write = std::min(left, waits);
-  if (work.spooled_bytes > 0) {
-    seconds.write += std::min(work.state_bytes, work.write_buffer_bytes) / write_rate;
-    double spool = 0;
-    seconds.sweep += disk.pass(work.spooled_bytes, spool, work.spooled_bytes);
-    seconds.sweep += std::max(work.state_bytes / write_rate,
-                              all_rows * work.columns * sizeof(std::int32_t) * kAssembledByte / threads);
-  }
-  seconds.write += work.cone_bytes / write_rate + 2 * machine.disk.sync_seconds + work.files * kSyncedFile;
-  return seconds;
+  return Prediction(work, machine).seconds();
 }
 
 PropagationWork survey_store(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,

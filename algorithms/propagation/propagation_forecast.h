@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/plan.h"
 #include "engine/graph/contents.h"
 #include "engine/resources/machine_profile.h"
 #include "storage/formats/manifest.h"

@@ -27,19 +27,17 @@ constexpr std::size_t kNarrowRows = 64;  // rows of level 0 turned into 16 bits 
 constexpr std::size_t kNarrowValues = std::size_t{1} << 18;
 
 /// Columns in a cache line.
-std::size_t tile_step(const PropagationOptions& options) {
-  return kCacheLine / value_bytes(options.scale_bits);
+std::size_t tile_step(const SweepSpec& spec) {
+  return kCacheLine / value_bytes(spec.scale_bits);
 }
 
-std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const PropagationOptions& options) {
-  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * value_bytes(options.scale_bits);
+std::uint64_t tile_bytes(NodeId nodes, std::size_t width, const SweepSpec& spec) {
+  return (static_cast<std::uint64_t>(nodes) * width + kTilePadding) * value_bytes(spec.scale_bits);
 }
 
 /// Rows of the tile that levels 1, 3, .. leave to the next: no level above the first wants more.
-NodeId next_rows(const BlockSource& source, const PropagationOptions& options) {
-  if (options.hops == 1) return 0;
-  if (options.share != nullptr) return static_cast<NodeId>(options.share->own().size());
-  return options.wanted.empty() ? source.num_nodes : options.wanted.front().size();
+NodeId next_rows(const BlockSource& source, const SweepSpec& spec) {
+  return spec.levels == 1 ? 0 : static_cast<NodeId>(spec.rows(0, source.num_nodes));
 }
 
 /// Threads that wait for a disk: more than there are processors keep it busy.
@@ -60,30 +58,29 @@ std::uint64_t refill_worker_bytes(std::size_t width) {
 }
 
 /// The plan of tiles of `width` columns with so many workers.
-TilePlan tiles_of(const BlockSource& source, const PropagationOptions& options, std::size_t width,
+TilePlan tiles_of(const BlockSource& source, const SweepSpec& spec, TileBuffers buffers, std::size_t width,
                   std::size_t workers) {
-  TilePlan plan{width, (options.features + width - 1) / width, options.refills && options.hops > 1, 0,
+  TilePlan plan{width, (spec.columns.count + width - 1) / width, buffers == TileBuffers::one && spec.levels > 1, 0,
                 workers * sweep_worker_bytes(source, width)};
-  plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, options));
-  if (options.hops > 1 && !plan.refills)
-    plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, options), width, options));
+  plan.tile_bytes = HugeBuffer::charge(tile_bytes(source.num_nodes, width, spec));
+  if (spec.levels > 1 && !plan.refills)
+    plan.tile_bytes += HugeBuffer::charge(tile_bytes(next_rows(source, spec), width, spec));
   if (plan.refills) plan.worker_bytes = std::max(plan.worker_bytes, refill_worker_bytes(width));
-  plan.worker_bytes += SumCheck::bytes(source.num_nodes, options.first_column + options.features,
-                                       static_cast<std::uint32_t>(options.hops), options.wanted,
-                                       options.share != nullptr ? options.share->own().size() : source.num_nodes);
-  if (!options.wanted.empty()) plan.tile_bytes += (options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
+  plan.worker_bytes +=
+      SumCheck::bytes(source.num_nodes, spec.columns.first + spec.columns.count, spec.levels, spec.wanted,
+                      spec.share != nullptr ? spec.share->own().size() : source.num_nodes);
+  if (!spec.wanted.empty()) plan.tile_bytes += (spec.wanted.size() - 1) * RowRanks::bytes(source.num_nodes);
   return plan;
 }
 
 /// The widest tile that fits; 0 when none does.
-std::size_t widest_tile(const BlockSource& source, const PropagationOptions& options, std::uint64_t available,
+std::size_t widest_tile(const BlockSource& source, const SweepSpec& spec, TileBuffers buffers, std::uint64_t available,
                         std::size_t workers) {
   const auto fits = [&](std::size_t width) {
-    return tiles_of(source, options, width, workers).memory_bytes() <= available;
+    return tiles_of(source, spec, buffers, width, workers).memory_bytes() <= available;
   };
-  const std::size_t step = tile_step(options);
-  const std::size_t most =
-      options.most_columns == 0 ? options.features : std::min(options.features, options.most_columns);
+  const std::size_t step = tile_step(spec), columns = spec.columns.count;
+  const std::size_t most = spec.most_columns == 0 ? columns : std::min(columns, spec.most_columns);
   if (fits(most)) return most;
   for (std::size_t width = (most - 1) / step * step; width > 0; width -= step) {
     if (fits(width)) return width;
@@ -94,38 +91,66 @@ std::size_t widest_tile(const BlockSource& source, const PropagationOptions& opt
   return 0;
 }
 
-void check_options(const BlockSource& source, const PropagationOptions& options) {
-  if (options.hops < 0) throw UsageError("the number of hops must not be negative");
-  if (!options.wanted.empty() && options.wanted.size() != static_cast<std::size_t>(options.hops)) {
+void check_spec(const BlockSource& source, const SweepSpec& spec, const TilePlan& plan) {
+  if (!spec.wanted.empty() && spec.wanted.size() != spec.levels)
     throw UsageError("one mask of wanted rows is needed for every level");
-  }
-  if (options.share != nullptr && !options.wanted.empty())
+  if (spec.share != nullptr && !spec.wanted.empty())
     throw UsageError("ranks share the rows of all nodes, and not those of some");
-  if (options.refills && (options.share != nullptr || !options.wanted.empty()))
+  if (plan.refills && (spec.share != nullptr || !spec.wanted.empty()))
     throw UsageError("a tile is filled anew with rows of all nodes, and not with those of some");
-  for (const RowMask& mask : options.wanted) {
+  for (const RowMask& mask : spec.wanted) {
     if (mask.rows() != source.num_nodes) throw UsageError("a mask of wanted rows must have one bit a node");
   }
 }
 
 }  // namespace
 
-TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options, std::uint64_t available) {
-  if (options.features == 0) return {};
+TileFill LevelSink::refill(std::uint32_t /*level*/, TileColumns /*columns*/) {
+  throw UsageError("nobody fills tiles anew");
+}
+
+const RowMask* SweepSpec::mask(std::size_t index) const noexcept {
+  if (share != nullptr) return &share->mask();
+  return wanted.empty() ? nullptr : &wanted[index];
+}
+
+std::uint64_t SweepSpec::rows(std::size_t index, NodeId nodes) const noexcept {
+  if (share != nullptr) return share->own().size();
+  return wanted.empty() ? nodes : wanted[index].size();
+}
+
+SweepSpec SweepSpec::rest(TileColumns some, std::size_t skip) const noexcept {
+  SweepSpec left = *this;
+  left.columns = some;
+  left.first_level += static_cast<std::uint32_t>(skip);
+  left.levels -= static_cast<std::uint32_t>(skip);
+  if (!wanted.empty()) left.wanted = wanted.subspan(skip);
+  return left;
+}
+
+const TilePlan& TilePlan::require() const {
+  if (!fits()) throw ResourceError(lack);
+  return *this;
+}
+
+TilePlan plan_tiles(const BlockSource& source, const SweepSpec& spec, std::uint64_t available, TileBuffers buffers) {
+  if (spec.columns.count == 0) return {};
   std::size_t workers = active_threads();
-  std::size_t widest = widest_tile(source, options, available, workers);
-  if (widest == 0) widest = widest_tile(source, options, available, workers = 1);
+  std::size_t widest = widest_tile(source, spec, buffers, available, workers);
+  if (widest == 0) widest = widest_tile(source, spec, buffers, available, workers = 1);
   if (widest == 0) {
-    throw ResourceError("propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
-                        std::to_string(tiles_of(source, options, 1, 1).memory_bytes()) + " bytes of memory, " +
-                        std::to_string(available) + " available; raise " + option("memory"));
+    TilePlan plan = tiles_of(source, spec, buffers, 1, 1);
+    plan.lack = "propagation: one feature column of " + std::to_string(source.num_nodes) + " nodes needs " +
+                std::to_string(plan.memory_bytes()) + " bytes of memory, " + std::to_string(available) +
+                " available; raise " + option("memory");
+    return plan;
   }
   // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile would leave unused.
-  const std::size_t tiles = (options.features + widest - 1) / widest;
-  const std::size_t even = (options.features + tiles - 1) / tiles;
-  const std::size_t step = tile_step(options);
+  const std::size_t tiles = (spec.columns.count + widest - 1) / widest;
+  const std::size_t even = (spec.columns.count + tiles - 1) / tiles;
+  const std::size_t step = tile_step(spec);
   const std::size_t width = widest < step ? even : std::min(widest, (even + step - 1) / step * step);
-  return tiles_of(source, options, width, workers);
+  return tiles_of(source, spec, buffers, width, workers);
 }
 
 namespace {
@@ -189,64 +214,89 @@ void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns co
   });
 }
 
-template <class T>
-double sweep_tiles(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
-                   MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
-  const std::uint64_t list_bytes =
-      options.check == nullptr ? 1 : ColumnTotals::bytes(plan.width) + source.max_decoded_bytes;
-  // Level 0 has all rows and lies in the larger buffer. From then on the two take turns, unless the plan refills: then the
-  // larger one is filled anew.
-  HugeBuffer larger(tile_bytes(source.num_nodes, plan.width, options), budget, "column tile");
-  HugeBuffer smaller;
-  if (options.hops > 1 && !plan.refills)
-    smaller = HugeBuffer(tile_bytes(next_rows(source, options), plan.width, options), budget, "column tile");
-  // A level leaves to the next the rows that it was wanted for, one after another.
-  Reservation ranks_memory;
-  std::vector<RowRanks> ranks;
-  if (!options.wanted.empty()) {
-    ranks_memory = budget.reserve((options.wanted.size() - 1) * RowRanks::bytes(source.num_nodes), "ranks of the rows");
-    for (std::size_t l = 0; l + 1 < options.wanted.size(); ++l) ranks.emplace_back(options.wanted[l]);
-  }
-  const auto ranks_of = [&](int level) {
-    return level < 1 || static_cast<std::size_t>(level) > ranks.size() ? nullptr
-                                                                       : &ranks[static_cast<std::size_t>(level) - 1];
-  };
+/// What a sweep is called with.
+struct SweepCall {
+  const BlockSource& source;
+  const SweepSpec& spec;
+  const TilePlan& plan;
+  MemoryBudget& budget;
+  const LevelSource& below;
+  LevelSink& sink;
+  SumCheck* check;
+};
 
-  const RowShare* const share = options.share;
-  const NodeRange filled = share != nullptr ? share->own() : NodeRange{0, source.num_nodes};
-  if (share != nullptr && options.check != nullptr) share->share_key(*options.check);
-  Clock::time_point begin_fill = Clock::now();
-  Clock::duration filling{};
-  // Before the features pass through the page cache, which would leave few free pages of the larger size.
-  if (source.forget) source.forget(0, source.num_blocks);
-  larger.commit();
-  smaller.commit();
-  const std::size_t end = options.first_column + options.features;
-  for (std::size_t first = options.first_column; first < end; first += plan.width) {
-    const TileColumns columns{first, std::min(plan.width, end - first)};
-    if (first > options.first_column) begin_fill = Clock::now();
-    const auto check_of = [&](int level) {
-      return options.check == nullptr ? LevelCheck{} : options.check->level(static_cast<std::uint32_t>(level), first);
-    };
-    const LevelCheck fill_check = check_of(0);
+/// The tiles of a sweep, one after another, in values of T.
+template <class T>
+class TileSweep {
+ public:
+  explicit TileSweep(const SweepCall& call)
+      : call_(call), nodes_(call.source.num_nodes), share_(call.spec.share), larger_(buffer(nodes_)) {
+    if (spec().levels > 1 && !call_.plan.refills) smaller_ = buffer(next_rows(call_.source, spec()));
+    // A level leaves to the next the rows that it was wanted for, one after another.
+    if (spec().wanted.empty()) return;
+    ranks_memory_ = call_.budget.reserve((spec().wanted.size() - 1) * RowRanks::bytes(nodes_), "ranks of the rows");
+    for (std::size_t l = 0; l + 1 < spec().wanted.size(); ++l) ranks_.emplace_back(spec().wanted[l]);
+  }
+
+  /// Returns the seconds that committing and filling took.
+  double run() {
+    if (share_ != nullptr && call_.check != nullptr) share_->share_key(*call_.check);
+    Clock::time_point begin = Clock::now();
+    Clock::duration filling{};
+    // Before the features pass through the page cache, which would leave few free pages of the larger size.
+    if (call_.source.forget) call_.source.forget(0, call_.source.num_blocks);
+    larger_.commit();
+    smaller_.commit();
+    for (std::size_t first = spec().columns.first; first < end(); first += call_.plan.width) {
+      const TileColumns columns{first, std::min(call_.plan.width, end() - first)};
+      if (first > spec().columns.first) begin = Clock::now();
+      fill(columns);
+      filling += Clock::now() - begin;
+      sum(columns);
+      if (call_.check != nullptr) call_.check->close_tile();
+    }
+    return std::chrono::duration<double>(filling).count();
+  }
+
+ private:
+  [[nodiscard]] const SweepSpec& spec() const noexcept { return call_.spec; }
+  [[nodiscard]] std::size_t end() const noexcept { return spec().columns.first + spec().columns.count; }
+  [[nodiscard]] HugeBuffer buffer(NodeId rows) const {
+    return {tile_bytes(rows, call_.plan.width, spec()), call_.budget, "column tile"};
+  }
+  /// What `step` of the levels, counted from 1, adds up; 0 is the level below them.
+  [[nodiscard]] LevelCheck check_of(std::uint32_t step, TileColumns columns) const {
+    return call_.check == nullptr ? LevelCheck{} : call_.check->level(step, columns.first);
+  }
+  [[nodiscard]] const RowRanks* ranks_of(std::uint32_t step) const {
+    if (share_ != nullptr && step > 0) return &share_->ranks();
+    return step < 1 || step > ranks_.size() ? nullptr : &ranks_[step - 1];
+  }
+
+  /// The rows below the first level go into the larger buffer, which has all of them.
+  void fill(TileColumns columns) {
+    const NodeRange filled = share_ != nullptr ? share_->own() : NodeRange{0, nodes_};
+    const LevelCheck check = check_of(0, columns);
+    const std::uint64_t list_bytes =
+        call_.check == nullptr ? 1 : ColumnTotals::bytes(call_.plan.width) + call_.source.max_decoded_bytes;
     // A fill's own buffers are charged to nobody, but there are no more of them than there is room for.
-    const bool waits = options.fill_waits && columns.count <= kTileColumns && std::is_same_v<T, std::int32_t>;
+    const bool waits = call_.below.waits && columns.count <= kTileColumns && std::is_same_v<T, std::int32_t>;
     const std::uint64_t slot_bytes = list_bytes + (waits ? kWaitingBytes : 0);
     const std::size_t most_workers = waits ? waiting_threads() : active_threads();
-    const std::size_t workers = std::clamp<std::size_t>(budget.available() / slot_bytes, 1, most_workers);
-    Reservation lists = budget.reserve(workers * list_bytes, "lists of the check");
-    if (options.check != nullptr) source.make_slots(workers);
+    const std::size_t workers = std::clamp<std::size_t>(call_.budget.available() / slot_bytes, 1, most_workers);
+    Reservation lists = call_.budget.reserve(workers * list_bytes, "lists of the check");
+    if (call_.check != nullptr) call_.source.make_slots(workers);
     const auto fill_item = [&](std::size_t item, std::size_t worker) {
       const std::size_t begin = filled.first + item * kFillRows;
       const NodeRange rows{static_cast<NodeId>(begin),
                            static_cast<NodeId>(std::min<std::size_t>(filled.last, begin + kFillRows))};
-      if (fill_check.must_weigh && begin / kBlockNodes % kReadBlocks == 0)
-        scan_ahead(source, begin / kBlockNodes, nullptr);
-      T* const out = larger.as<T>() + begin * columns.count;
-      if (options.check == nullptr)
-        fill_rows(fill, columns, rows, out);
+      if (check.must_weigh && begin / kBlockNodes % kReadBlocks == 0)
+        scan_ahead(call_.source, begin / kBlockNodes, nullptr);
+      T* const out = larger_.as<T>() + begin * columns.count;
+      if (call_.check == nullptr)
+        fill_rows(call_.below.fill, columns, rows, out);
       else
-        fill_checked(source, fill, columns, rows, out, worker, fill_check);
+        fill_checked(call_.source, call_.below.fill, columns, rows, out, worker, check);
     };
     const std::size_t items = (filled.size() + kFillRows - 1) / kFillRows;
     if (!waits) {
@@ -259,62 +309,74 @@ double sweep_tiles(const BlockSource& source, const PropagationOptions& options,
       });
     }
     lists.release();
-    if (share != nullptr) share->exchange(reinterpret_cast<std::byte*>(larger.as<T>()), columns.count * sizeof(T));
-    filling += Clock::now() - begin_fill;
-    HugeBuffer* current = &larger;
-    HugeBuffer* next = &smaller;
-    for (int level = 1; level <= options.hops; ++level) {
-      const bool is_last = level == options.hops && first + columns.count == end;
-      if (is_last && options.hops > 1 && !plan.refills && options.spare) options.spare(std::exchange(*next, {}));
-      SweepTile<T> tile;
-      tile.input = {current->as<T>(), columns.count, options.scale_bits};
-      // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
-      tile.quotients = level < options.hops && !plan.refills ? next->as<T>() : nullptr;
-      const RowMask* wanted = options.wanted.empty() ? nullptr : &options.wanted[static_cast<std::size_t>(level) - 1];
-      if (share != nullptr) wanted = &share->mask();
-      LevelCheck check = check_of(level);
-      const LevelCheck refill_check = check;
-      if (plan.refills) check.terms = nullptr;  // they are formed as the tile is filled anew
-      const SweepLevel job{tile, wanted, ranks_of(level - 1), share != nullptr ? &share->ranks() : ranks_of(level),
-                           options.check == nullptr ? nullptr : &check};
-      const bool has_lists = level == options.hops && options.last_lists != nullptr;
-      sweep_level(has_lists ? *options.last_lists : source, job, budget,
-                  [&](const SumRows& rows) { sink(level, columns, rows); });
-      const auto number = static_cast<std::uint32_t>(level);
-      if (share != nullptr && options.check != nullptr && !share->holds(*options.check, number))
-        throw WrongSums("level " + std::to_string(number) + ", on one of the ranks");
-      if (share == nullptr && options.check != nullptr && !options.check->holds(number))
-        throw WrongSums(blame_level(source, job, *options.check, number));
-      if (options.level_done) options.level_done(level, columns);
-      if (level == options.hops) continue;
-      if (plan.refills) {
-        refill_tile(source, options.refill(level, columns), columns, larger.as<T>(),
-                    options.check == nullptr ? nullptr : &refill_check, budget);
-        continue;
-      }
-      if (share == nullptr) {
-        std::swap(current, next);
-        continue;
-      }
-      const std::size_t row_values = columns.count;
-      std::copy_n(smaller.as<T>(), share->own().size() * row_values, larger.as<T>() + share->own().first * row_values);
-      share->exchange(reinterpret_cast<std::byte*>(larger.as<T>()), row_values * sizeof(T));
-    }
-    if (options.check != nullptr) options.check->close_tile();
+    if (share_ != nullptr) share_->exchange(reinterpret_cast<std::byte*>(larger_.as<T>()), columns.count * sizeof(T));
   }
-  return std::chrono::duration<double>(filling).count();
-}
+
+  /// All levels of a tile. The two buffers take turns, unless the plan refills: then the larger one is filled anew.
+  void sum(TileColumns columns) {
+    HugeBuffer* current = &larger_;
+    HugeBuffer* next = &smaller_;
+    for (std::uint32_t step = 1; step <= spec().levels; ++step) {
+      const bool is_last = step == spec().levels;
+      if (is_last && step > 1 && !call_.plan.refills && columns.first + columns.count == end())
+        call_.sink.spare(std::exchange(*next, {}));
+      // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
+      T* const quotients = !is_last && !call_.plan.refills ? next->as<T>() : nullptr;
+      const LevelCheck check = sum_level(step, columns, {{current->as<T>(), columns.count, bits()}, quotients});
+      if (is_last) return;
+      if (call_.plan.refills) {
+        refill_tile(call_.source, call_.sink.refill(spec().first_level + step - 1, columns), columns, larger_.as<T>(),
+                    call_.check == nullptr ? nullptr : &check, call_.budget);
+      } else if (share_ == nullptr) {
+        std::swap(current, next);
+      } else {
+        std::copy_n(smaller_.as<T>(), share_->own().size() * columns.count,
+                    larger_.as<T>() + share_->own().first * columns.count);
+        share_->exchange(reinterpret_cast<std::byte*>(larger_.as<T>()), columns.count * sizeof(T));
+      }
+    }
+  }
+
+  [[nodiscard]] int bits() const noexcept { return static_cast<int>(spec().scale_bits); }
+
+  /// Hands the sums of one level over, and proves them. Returns what the level has added up.
+  LevelCheck sum_level(std::uint32_t step, TileColumns columns, const SweepTile<T>& tile) {
+    const std::uint32_t level = spec().first_level + step - 1;
+    const LevelCheck whole = check_of(step, columns);
+    LevelCheck check = whole;
+    if (call_.plan.refills) check.terms = nullptr;  // they are formed as the tile is filled anew
+    const SweepLevel job{tile, spec().mask(step - 1), share_ != nullptr ? nullptr : ranks_of(step - 1), ranks_of(step),
+                         call_.check == nullptr ? nullptr : &check};
+    const bool has_lists = step == spec().levels && spec().last_lists != nullptr;
+    sweep_level(has_lists ? *spec().last_lists : call_.source, job, call_.budget,
+                [&](const SumRows& rows) { call_.sink.put(level, columns, rows); });
+    if (call_.check == nullptr) return whole;
+    if (share_ != nullptr && !share_->holds(*call_.check, step))
+      throw WrongSums("level " + std::to_string(level) + ", on one of the ranks");
+    if (share_ == nullptr && !call_.check->holds(step))
+      throw WrongSums(blame_level(call_.source, job, *call_.check, step));
+    call_.sink.end(level, columns, {call_.check->key(), call_.check->sums(step)});
+    return whole;
+  }
+
+  const SweepCall& call_;
+  NodeId nodes_;
+  const RowShare* share_;
+  HugeBuffer larger_;  ///< rows of all nodes
+  HugeBuffer smaller_;
+  Reservation ranks_memory_;
+  std::vector<RowRanks> ranks_;
+};
 
 }  // namespace
 
-double propagation_sweep(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
-                         MemoryBudget& budget, const TileFill& fill, const LevelSink& sink) {
-  check_options(source, options);
-  if (options.hops == 0 || options.features == 0 || source.num_nodes == 0) return 0;
-  if (plan.refills && !options.refill) throw UsageError("nobody fills tiles anew");
-  return value_bytes(options.scale_bits) == sizeof(std::int16_t)
-             ? sweep_tiles<std::int16_t>(source, options, plan, budget, fill, sink)
-             : sweep_tiles<std::int32_t>(source, options, plan, budget, fill, sink);
+double propagation_sweep(const BlockSource& source, const SweepSpec& spec, const TilePlan& plan, MemoryBudget& budget,
+                         const LevelSource& below, LevelSink& sink, SumCheck* check) {
+  check_spec(source, spec, plan.require());
+  if (spec.levels == 0 || spec.columns.count == 0 || source.num_nodes == 0) return 0;
+  const SweepCall call{source, spec, plan, budget, below, sink, check};
+  return value_bytes(static_cast<int>(spec.scale_bits)) == sizeof(std::int16_t) ? TileSweep<std::int16_t>(call).run()
+                                                                                : TileSweep<std::int32_t>(call).run();
 }
 
 }  // namespace unweave

@@ -10,9 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
+#include <string>
 
+#include "algorithms/propagation/level_sink.h"
 #include "engine/graph/block_graph.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
@@ -21,50 +22,43 @@
 
 namespace unweave {
 
-/// Columns [first, first + count) of the features.
-struct TileColumns {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-
-/// Writes t^0 of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
-/// disjoint ranges that cover all rows and are begun in ascending order, tile by tile.
-using TileFill = std::function<void(TileColumns columns, NodeRange rows, std::int32_t* out)>;
-
 class RowShare;
 
-struct PropagationOptions {
-  std::size_t first_column = 0;  ///< the first one of those that are summed
-  std::size_t features = 0;      ///< columns from there on
-  int hops = 2;                  ///< L >= 0; without hops there is nothing to sum, and neither function is called
+/// What a sweep sums: some consecutive levels of some columns, and which rows of them.
+struct SweepSpec {
+  std::uint32_t first_level = 1;  ///< the first level whose sums are computed
+  std::uint32_t levels = 0;       ///< how many levels from there on; without any there is nothing to sum
+  TileColumns columns{};          ///< columns of the features
   /// |t^0| <= 2^scale_bits, hence |t^l| too: a mean never exceeds its terms. Up to kMaxShortScaleBits they pass
   /// between levels in 16 bits, else in 32; the sums are the same.
-  int scale_bits = 24;
-  /// Empty: all rows at every level. Else hops masks: rows wanted at level 1..L. They must be a receptive field: u
-  /// wanted at level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
-  std::span<const RowMask> wanted;
-  /// What each level's sums are checked with as they are formed, one of the graph's nodes, all columns and `hops`; null: nothing
-  /// is checked, as benchmarks of bare sums want it.
-  SumCheck* check = nullptr;
+  std::uint32_t scale_bits = 24;
+  /// Empty: all rows at every level. Else a mask for each of the levels. They must be a receptive field: u wanted at
+  /// level l + 1 makes u and N(u) wanted at level l. Rows outside are neither computed nor handed over.
+  std::span<const RowMask> wanted{};
   /// Lists of the rows that the last level wants, which takes them from here and not from the graph; null: from the graph.
   const BlockSource* last_lists = nullptr;
-  /// Each call of the fill waits for the disk, so that for narrow tiles of 32 bits more threads than processors call it.
-  bool fill_waits = false;
-  bool refills = false;  ///< sums are handed back by `refill`. Read by plan_tiles() alone
-  /// Where the plan refills, gives t^level of a tile after all its sums of that level were handed over.
-  std::function<TileFill(int level, TileColumns columns)> refill;
-  std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit. Read by plan_tiles() alone
-  /// Is told that all rows of a level of a tile were handed over, and are the sums of their terms; may be empty. The check has
-  /// the residues of the tile until it returns.
-  std::function<void(int level, TileColumns columns)> level_done;
   /// The rows that this rank of a job sums, of those of all nodes; null: all. Then nobody is `wanted` besides, and every rank
   /// sweeps tiles of one width.
   const RowShare* share = nullptr;
-  /// Takes the memory that the last level of the last tile does not need, as it begins; may be empty.
-  std::function<void(HugeBuffer)> spare;
+  std::size_t most_columns = 0;  ///< columns of a tile; 0: as many as fit
+
+  [[nodiscard]] std::uint32_t last_level() const noexcept { return first_level + levels - 1; }
+  /// The rows of level first_level + index; null: all.
+  [[nodiscard]] const RowMask* mask(std::size_t index) const noexcept;
+  /// How many they are, of a graph with so many nodes.
+  [[nodiscard]] std::uint64_t rows(std::size_t index, NodeId nodes) const noexcept;
+  /// What is left of it for some columns where the first `skip` levels are there already.
+  [[nodiscard]] SweepSpec rest(TileColumns some, std::size_t skip) const noexcept;
 };
 
-/// How the columns are cut: ceil(features / width) tiles of `width` columns, the last perhaps narrower. And the memory that
+/// Where the normalised sums come from that a sweep begins with: those of level first_level - 1.
+struct LevelSource {
+  TileFill fill;
+  /// Each call of the fill waits for the disk, so that for narrow tiles of 32 bits more threads than processors call it.
+  bool waits = false;
+};
+
+/// How the columns are cut: ceil(columns / width) tiles of `width` columns, the last perhaps narrower. And the memory that
 /// a sweep takes for it.
 struct TilePlan {
   std::size_t width = 0;
@@ -72,26 +66,34 @@ struct TilePlan {
   bool refills = false;            ///< there is one buffer, which takes t^l after all sums of level l were formed
   std::uint64_t tile_bytes = 0;    ///< buffers of a tile, and ranks of the rows that they hold
   std::uint64_t worker_bytes = 0;  ///< buffers of the threads that sum
+  std::string lack{};              ///< why not even one column fits the memory; empty: some do
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return tile_bytes + worker_bytes; }
+  [[nodiscard]] bool fits() const noexcept { return lack.empty(); }
+  /// Returns the plan; throws ResourceError unless it fits.
+  [[nodiscard]] const TilePlan& require() const;
 };
 
-/// Takes rows of S^level (1..L) for the tile's columns, on several threads at once: see SumSink. Within a tile, levels come
-/// one after the other.
-using LevelSink = std::function<void(int level, TileColumns columns, const SumRows& rows)>;
+/// How many buffers a tile has.
+enum class TileBuffers {
+  two,  ///< one is summed into while the other is read
+  one,  ///< it is filled anew with each level, from files: LevelSink::refill()
+};
 
-/// The fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are several),
-/// whose buffers (one of all rows, for L > 1 without refills one of those that level 1 wants) and workers fit `available`
-/// bytes. Throws ResourceError when a single column does not fit.
-[[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const PropagationOptions& options,
-                                  std::uint64_t available);
+/// Plans the fewest tiles of at most `most_columns`, of equal width (up to a multiple of a cache line where there are
+/// several), whose buffers (one of all rows, for several levels and two buffers one of those that the first wants) and
+/// workers fit `available` bytes.
+[[nodiscard]] TilePlan plan_tiles(const BlockSource& source, const SweepSpec& spec, std::uint64_t available,
+                                  TileBuffers buffers = TileBuffers::two);
 
-/// Computes S^1..S^L, in tiles as planned for the same options. The sums do not depend on threads or tiles.
+/// Computes the sums of all levels, in tiles as planned for the same specification, and hands them to the sink. They do
+/// not depend on threads or tiles. `check` proves them as they are formed: one of the graph's nodes, of the
+/// specification's levels, rows and columns; null: nothing is proved, as benchmarks of bare sums want it.
 ///
 /// returns  the seconds that committing and filling the tiles took, of which the first reading of the features is most
 /// memory   reserved in `budget`: what the plan says; where more is available, a worker for each thread
-/// throws   ResourceError (budget), UsageError (options), DataError and whatever fill, sink and decode throw; DataError with
-///          level and partition where sums are not those of their terms
-double propagation_sweep(const BlockSource& source, const PropagationOptions& options, const TilePlan& plan,
-                         MemoryBudget& budget, const TileFill& fill, const LevelSink& sink);
+/// throws   ResourceError (budget), UsageError (specification), DataError and whatever fill, sink and decode throw;
+///          DataError with level and partition where sums are not those of their terms
+double propagation_sweep(const BlockSource& source, const SweepSpec& spec, const TilePlan& plan, MemoryBudget& budget,
+                         const LevelSource& below, LevelSink& sink, SumCheck* check = nullptr);
 
 }  // namespace unweave

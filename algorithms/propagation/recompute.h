@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "algorithms/propagation/embedding.h"
 #include "engine/graph/contents.h"
@@ -16,10 +17,11 @@ struct RecomputePlan {
   std::uint64_t disk_bytes = 0;     ///< new partitions at a time; in memory: those that a checkpoint writes
   std::uint64_t written_bytes = 0;  ///< bytes of these partitions in all, with spooled tiles
   bool in_memory = false;
+  std::string lack{};  ///< why the budget does not do; empty: it does
+  [[nodiscard]] bool fits() const noexcept { return lack.empty(); }
 };
 
-/// What recompute_levels() is going to take beside levels that lie in memory already. Throws ResourceError where it cannot
-/// fit the budget.
+/// What recompute_levels() is going to take beside levels that lie in memory already.
 [[nodiscard]] RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
                                            std::uint32_t first, std::uint32_t last);
 

@@ -1,4 +1,4 @@
-// algorithms/propagation/tile_folder.cpp - finds, covers and writes the tiles of an unfinished propagation.
+// algorithms/propagation/tile_folder.cpp - finds the tiles of an unfinished propagation, and which of them cover its columns.
 #include "algorithms/propagation/tile_folder.h"
 
 #include <signal.h>
@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <set>
 #include <utility>
 
@@ -22,8 +21,6 @@ namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kMomentMillis = 200;
 
 /// Whether a temporary file, .level-...-HOST-PROCESS-NUMBER.tile.new, is of a process of this machine that is no more.
 bool is_abandoned(const std::string& name) {
@@ -51,6 +48,11 @@ bool FinishedTile::is_whole() const {
 
 std::size_t FinishedTile::first_levels() const {
   return static_cast<std::size_t>(std::find(levels.begin(), levels.end(), nullptr) - levels.begin());
+}
+
+bool FinishedTile::can_go_on() const {
+  const std::size_t count = first_levels();
+  return count > 0 && count < levels.size() && !levels[count - 1]->proof().empty();
 }
 
 void TileFolder::prepare() const {
@@ -83,26 +85,12 @@ std::vector<FinishedTile> TileFolder::tiles(const TileForm& form) const {
   return tiles;
 }
 
-std::vector<FileEntry> TileFolder::partitions(std::uint32_t level, std::uint32_t columns) const {
-  std::vector<FileEntry> entries(num_spans(nodes_));
-  if (!kept_) return entries;
-  for (const Entry& found : list_folder(path_ / "state")) {
-    const std::string file = found.name();
-    for (std::size_t span = 0; span < entries.size(); ++span) {
-      const NodeRange range = span_range(nodes_, span);
-      const SealedName name = state_name(path_, level, range.first);
-      if (!file.starts_with(name.stem + "-") || !file.ends_with("." + name.extension)) continue;
-      try {
-        FileEntry entry = sealed_entry(path_, name.folder + "/" + file);
-        static_cast<void>(StatePartition(path_, entry, level, range, columns));
-        if (file == name.stem + "-" + entry.root.substr(0, 16) + "." + name.extension) entries[span] = std::move(entry);
-      } catch (const DataError&) {
-        drop_entry(found.path);
-      }
-      break;
-    }
-  }
-  return entries;
+std::uint64_t TileFolder::bytes() const {
+  std::uint64_t bytes = 0;
+  walk_folder(path_, [&](const Entry& entry) {
+    if (entry.kind == EntryKind::file) bytes += status_of(entry.path).bytes;
+  });
+  return bytes;
 }
 
 PreparedTiles::~PreparedTiles() {
@@ -156,6 +144,28 @@ std::vector<TileColumns> missing_columns(std::span<const FinishedTile> tiles, Ti
   return missing;
 }
 
+void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles, TileColumns all) {
+  if (!exact_cover(tiles, all).empty()) return;
+  std::string missing;
+  std::size_t covered = all.first;  // by any whole tile
+  bool is_gap = false;
+  for (const FinishedTile& tile : tiles) {
+    if (!tile.is_whole()) continue;
+    is_gap |= tile.columns.first > covered;
+    covered = std::max(covered, tile.columns.first + tile.columns.count);
+  }
+  is_gap |= covered < all.first + all.count;
+  for (const TileColumns& gap : missing_columns(tiles, all))
+    missing +=
+        (missing.empty() ? "" : ", ") + std::to_string(gap.first) + " to " + std::to_string(gap.first + gap.count - 1);
+  if (is_gap)
+    throw DataError(folder.path().string() + ": tiles of the columns " + missing +
+                    " are missing; run the jobs that make them, then give the command again");
+  throw DataError(folder.path().string() +
+                  ": its tiles overlap, and none of them begins where another one ends, before the columns " + missing +
+                  "; run the jobs of one number of tiles again, or remove the tiles of another number");
+}
+
 TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted, PageCache cache) {
   const auto ranks = std::make_shared<WantedRanks>(contents.num_nodes(), wanted);
   return [&tile, &contents, wanted, ranks, cache](TileColumns columns, NodeRange rows, std::int32_t* out) {
@@ -182,53 +192,6 @@ TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const Ro
       sums += width;
     }
   };
-}
-
-bool PublishMoments::passed() noexcept {
-  const std::int64_t now =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
-          .count();
-  std::int64_t next = next_.load(std::memory_order_relaxed);
-  return now >= next && next_.compare_exchange_strong(next, now + kMomentMillis);
-}
-
-TileImage& TileWriter::at(std::size_t index, TileColumns columns) {
-  const std::scoped_lock lock(mutex_);
-  std::unique_ptr<TileImage>& image = open_[index];
-  if (!image) image = std::make_unique<TileImage>(folder_.path(), form_.shape(index, columns), folder_.text(), queue_);
-  return *image;
-}
-
-void TileWriter::finish(std::size_t index, TileColumns columns, std::span<const std::byte> proof) {
-  at(index, columns).finish(norms_(columns), proof);
-  std::unique_lock lock(mutex_);
-  std::unique_ptr<TileImage> image = std::move(open_[index]);
-  lock.unlock();
-  const std::scoped_lock publishing(publishing_);
-  finished_.push_back(std::move(image));
-}
-
-void TileWriter::publish_written() {
-  if (folder_.kept() && moments_.passed()) publish(false);
-}
-
-void TileWriter::publish_all() {
-  queue_.drain();
-  publish(true);
-}
-
-void TileWriter::publish(bool all) {
-  std::unique_lock publishing(publishing_, std::defer_lock);
-  if (all)
-    publishing.lock();
-  else if (!publishing.try_lock())
-    return;
-  std::erase_if(finished_, [&](const std::unique_ptr<TileImage>& image) {
-    if (!image->is_written()) return false;
-    queue_.require_written();
-    image->publish();
-    return true;
-  });
 }
 
 }  // namespace unweave

@@ -1,16 +1,12 @@
-// algorithms/propagation/tile_folder.h - what is finished of a propagation that is not: tiles of columns, and partitions
-// that were joined of them, in a folder of the store that names contents and options.
+// algorithms/propagation/tile_folder.h - what is finished of a propagation that is not: tiles of columns, in a folder of the
+// store that names contents and options.
 //
 // The folder is tiles/CONTENTS-OPTIONS of the store. Whatever lies there is durable, and whole, once it has its name.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +32,12 @@ struct TileForm {
             blocks,
             value_bytes};
   }
+  /// Bytes of the files of these columns, of all levels.
+  [[nodiscard]] std::uint64_t file_bytes(TileColumns columns) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t index = 0; index < levels.size(); ++index) bytes += shape(index, columns).file_bytes();
+    return bytes;
+  }
 };
 
 /// Some columns, and the files of the form's levels; null where there is none yet.
@@ -45,6 +47,9 @@ struct FinishedTile {
   [[nodiscard]] bool is_whole() const;
   /// How many of the first levels are there.
   [[nodiscard]] std::size_t first_levels() const;
+  /// Whether the levels that are missing can be made of the last one that is there: of values of rows they cannot, since
+  /// the sums that these were made of are gone.
+  [[nodiscard]] bool can_go_on() const;
 };
 
 class TileFolder {
@@ -62,8 +67,8 @@ class TileFolder {
   /// All tiles of which some level is there, by columns. Throws DataError for a file that is damaged, or of other contents or
   /// options, or of another form.
   [[nodiscard]] std::vector<FinishedTile> tiles(const TileForm& form) const;
-  /// The partitions of a level, one entry a span; an empty path where there is none, or a damaged one, which is removed.
-  [[nodiscard]] std::vector<FileEntry> partitions(std::uint32_t level, std::uint32_t columns) const;
+  /// Bytes of all that lies there.
+  [[nodiscard]] std::uint64_t bytes() const;
 
  private:
   std::filesystem::path path_;
@@ -100,6 +105,8 @@ class TemporaryTiles {
 
 /// Whole tiles that cover the columns of a range exactly once, in ascending order; none where there are none such.
 [[nodiscard]] std::vector<const FinishedTile*> exact_cover(std::span<const FinishedTile> tiles, TileColumns range);
+/// Throws DataError, which names the columns that no tile has, or tiles of which none ends where the next begins.
+void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles, TileColumns all);
 /// What is missing to that: columns of the range that no whole tile covers that begins where another one, or the range,
 /// leaves off.
 [[nodiscard]] std::vector<TileColumns> missing_columns(std::span<const FinishedTile> tiles, TileColumns range);
@@ -108,44 +115,5 @@ class TemporaryTiles {
 /// all; others get zeros. References must outlive it.
 [[nodiscard]] TileFill fill_from_tile(const TileFile& tile, const Contents& contents, const RowMask* wanted,
                                       PageCache cache = PageCache::used);
-
-/// Tells now and then, from any thread, that a moment has passed.
-class PublishMoments {
- public:
-  [[nodiscard]] bool passed() noexcept;
-
- private:
-  std::atomic<std::int64_t> next_ = 0;
-};
-
-/// Writes the tiles of a sweep, level after level of each, and names them as soon as they are written. From any thread.
-class TileWriter {
- public:
-  /// `norms` gives the sums of features of a tile's columns, kTileNormBytes each. References must outlive this object.
-  TileWriter(const TileFolder& folder, const TileForm& form, WriteBehind& queue,
-             std::function<std::vector<std::byte>(TileColumns)> norms)
-      : folder_(folder), form_(form), queue_(queue), norms_(std::move(norms)) {}
-
-  /// The image of the level at `index` of the form.
-  [[nodiscard]] TileImage& at(std::size_t index, TileColumns columns);
-  /// All rows of the level were put.
-  void finish(std::size_t index, TileColumns columns, std::span<const std::byte> proof);
-  /// Names what is written by now, where a moment has passed since the last call; cheap.
-  void publish_written();
-  /// Waits until all is written, and names it.
-  void publish_all();
-
- private:
-  void publish(bool all);
-  const TileFolder& folder_;
-  const TileForm& form_;
-  WriteBehind& queue_;
-  std::function<std::vector<std::byte>(TileColumns)> norms_;
-  std::mutex mutex_;  ///< guards the next
-  std::map<std::size_t, std::unique_ptr<TileImage>> open_;
-  std::mutex publishing_;  ///< guards the next
-  std::vector<std::unique_ptr<TileImage>> finished_;
-  PublishMoments moments_;
-};
 
 }  // namespace unweave

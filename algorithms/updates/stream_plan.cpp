@@ -17,6 +17,7 @@
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/checksum.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
@@ -267,6 +268,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   if (pushed == levels || plan.memory_bytes > budget.available()) return plan;
   MemoryBudget left(budget.available() - plan.memory_bytes);
   const RecomputePlan anew = plan_recompute(contents, *embedding, left, pushed + 1, levels);
+  if (!anew.fits()) throw ResourceError(anew.lack);
   plan.memory_bytes += anew.memory_bytes;
   // The files of a batch go when the next has written its own.
   plan.disk_bytes += (batches > 1 && !anew.in_memory ? 2 : 1) * anew.disk_bytes;

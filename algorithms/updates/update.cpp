@@ -150,14 +150,7 @@ bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const Node
 
 bool Update::recompute_fits(std::uint32_t level) const {
   const std::uint32_t last = std::max(level, embedding_.levels() - (options_.defer ? 1 : 0));
-  const auto fits = [&] {
-    try {
-      static_cast<void>(plan_recompute(contents_, embedding_, budget_, level, last));
-      return true;
-    } catch (const ResourceError&) {
-      return false;
-    }
-  };
+  const auto fits = [&] { return plan_recompute(contents_, embedding_, budget_, level, last).fits(); };
   if (fits()) return true;
   memory_.make_room(embedding_, memory_shares::kRecomputeRoom.of(budget_));
   return fits();

@@ -109,7 +109,7 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
     report.findings.insert(report.findings.begin() + files_end, found.findings.begin(), found.findings.end());
   }
   if (failure) std::rethrow_exception(failure);
-  for (KeptPart& part : check_tiles(store, manifest.nodes)) {
+  for (CheckedTile& part : check_tiles(store, manifest.nodes)) {
     ++report.unfinished_parts;
     if (!part.damage.empty()) report.findings.push_back({true, std::move(part.damage), part.path.string()});
   }

@@ -81,7 +81,7 @@ void check_kept_members(const VerifyContext& context);
 /// features, in float64, within what rounding explains (PROPAGATION.md).
 void check_kept_rows(const VerifyContext& context);
 /// All kept rows, bit for bit, against a fresh propagation with these options, which lack the check of the sums.
-void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options);
+void rebuild_kept_rows(const VerifyContext& context, const SweepSpec& sweep);
 
 struct ReadModels {
   std::vector<ModelRecord> records;

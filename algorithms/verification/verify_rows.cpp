@@ -14,7 +14,7 @@
 
 #include "algorithms/propagation/density.h"
 #include "algorithms/propagation/level0.h"
-#include "algorithms/propagation/row_builder.h"
+#include "algorithms/propagation/row_converter.h"
 #include "algorithms/verification/verify_checks.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/temporary_folder.h"
@@ -293,18 +293,17 @@ void check_kept_rows(const VerifyContext& context) {
   }
 }
 
-void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options) {
+void rebuild_kept_rows(const VerifyContext& context, const SweepSpec& sweep) {
   const Embedding& embedding = *context.embedding;
   const PropagationSpec& spec = embedding.spec();
   const NodeId nodes = context.contents.num_nodes();
-  const RowMask* const targets = options.wanted.empty() ? nullptr : &options.wanted.back();
+  const RowMask* const targets = sweep.wanted.empty() ? nullptr : &sweep.wanted.back();
   const std::uint64_t worker = RowConverter::worker_bytes(spec, embedding.columns(), kRebuildBatch);
   const Reservation memory =
       context.budget.reserve(2 * active_threads() * worker + RowConverter::rank_bytes(spec, nodes), "rows of values");
   const BlockSource source = block_source(context.contents.graph());
-  const TilePlan plan = plan_tiles(source, options, context.budget.available());
-  SumCheck check(nodes, embedding.columns(), embedding.levels(), options.wanted, context.budget);
-  options.check = &check;
+  const TilePlan plan = plan_tiles(source, sweep, context.budget.available()).require();
+  SumCheck check(nodes, embedding.columns(), embedding.levels(), sweep.wanted, context.budget);
   FalseStatements wrong;
   std::atomic<std::uint64_t> rows = 0;
   const auto compare = [&](std::uint32_t level, TileColumns columns, std::span<const NodeId> some,
@@ -329,8 +328,9 @@ void rebuild_kept_rows(const VerifyContext& context, PropagationOptions options)
   };
   const TemporaryFolder folder(temporary_path(), "unweave-verify-");
   RowConverter converter(folder.path(), context.contents, spec, targets, plan.width, kRebuildBatch, compare);
-  propagation_sweep(source, options, plan, context.budget, level0_fill(context.contents, spec),
-                    [&](int level, TileColumns columns, const SumRows& sums) { converter.put(level, columns, sums); });
+  SinkOf sink(
+      [&](std::uint32_t level, TileColumns columns, const SumRows& sums) { converter.put(level, columns, sums); });
+  propagation_sweep(source, sweep, plan, context.budget, {level0_fill(context.contents, spec)}, sink, &check);
   report_rebuild(context.report, rows, plan, wrong);
 }
 

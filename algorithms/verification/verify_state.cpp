@@ -271,41 +271,39 @@ void report_rebuild(VerifyReport& report, std::uint64_t rows, const TilePlan& pl
 void check_rebuild(const VerifyContext& context) {
   const Embedding& embedding = *context.embedding;
   if (embedding.levels() == 0) return;
-  PropagationOptions options;
-  options.features = embedding.columns();
-  options.hops = static_cast<int>(embedding.levels());
-  options.scale_bits = static_cast<int>(embedding.spec().scale_bits);
   std::vector<RowMask> wanted;
   if (!embedding.spec().all_rows) wanted = reached_rows(context.contents, embedding.levels());
-  options.wanted = wanted;
-  if (!embedding.has_sums()) return rebuild_kept_rows(context, options);
+  const SweepSpec sweep{.levels = embedding.levels(),
+                        .columns = {0, embedding.columns()},
+                        .scale_bits = embedding.spec().scale_bits,
+                        .wanted = wanted};
+  if (!embedding.has_sums()) return rebuild_kept_rows(context, sweep);
   FalseStatements wrong;
   std::atomic<std::uint64_t> rows = 0;
   std::uint64_t all = 0;
   for (std::uint32_t level = 1; level <= embedding.levels(); ++level) all += embedding.cone().rows(level);
   const WatchedStep watched("fresh propagation", all * embedding.columns(), "sums");
   const BlockSource source = block_source(context.contents.graph());
-  const TilePlan plan = plan_tiles(source, options, context.budget.available());
+  const TilePlan plan = plan_tiles(source, sweep, context.budget.available()).require();
   SumCheck check(context.contents.num_nodes(), embedding.columns(), embedding.levels(), wanted, context.budget);
-  options.check = &check;
-  propagation_sweep(source, options, plan, context.budget, level0_fill(context.contents, embedding.spec()),
-                    [&](int level, TileColumns columns, const SumRows& fresh) {
-                      const auto l = static_cast<std::uint32_t>(level);
-                      const auto compare = [&](NodeId node, const auto* sums) {
-                        const StateRow kept = embedding.level(l).row(node);
-                        if (!kept.exists() || !equals(sums, kept, columns))
-                          wrong.add(node, row_text(context, l, node) + ": not the row of a fresh propagation");
-                      };
-                      std::size_t wide = 0;
-                      for (std::size_t i = 0; i < fresh.nodes.size(); ++i) {
-                        if (wide < fresh.wide_nodes.size() && fresh.wide_nodes[wide] == i)
-                          compare(fresh.nodes[i], fresh.wide_sums + wide++ * fresh.width);
-                        else
-                          compare(fresh.nodes[i], fresh.sums + i * fresh.width);
-                      }
-                      watched.advance(fresh.nodes.size() * columns.count);
-                      if (columns.first == 0) rows += fresh.nodes.size();
-                    });
+  SinkOf sink([&](std::uint32_t level, TileColumns columns, const SumRows& fresh) {
+    const auto compare = [&](NodeId node, const auto* sums) {
+      const StateRow kept = embedding.level(level).row(node);
+      if (!kept.exists() || !equals(sums, kept, columns))
+        wrong.add(node, row_text(context, level, node) + ": not the row of a fresh propagation");
+    };
+    std::size_t wide = 0;
+    for (std::size_t i = 0; i < fresh.nodes.size(); ++i) {
+      if (wide < fresh.wide_nodes.size() && fresh.wide_nodes[wide] == i)
+        compare(fresh.nodes[i], fresh.wide_sums + wide++ * fresh.width);
+      else
+        compare(fresh.nodes[i], fresh.sums + i * fresh.width);
+    }
+    watched.advance(fresh.nodes.size() * columns.count);
+    if (columns.first == 0) rows += fresh.nodes.size();
+  });
+  propagation_sweep(source, sweep, plan, context.budget, {level0_fill(context.contents, embedding.spec())}, sink,
+                    &check);
   report_rebuild(context.report, rows, plan, wrong);
 }
 

@@ -57,18 +57,15 @@ void WriteBuffers::add(HugeBuffer memory) {
 }
 
 LevelImage::LevelImage(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, NodeId nodes,
-                       const RowMask* wanted, WriteBehind& queue, std::vector<FileEntry> kept)
+                       const RowMask* wanted, WriteBehind& queue, RankShare spans)
     : store_(store),
       level_(level),
       columns_(columns),
       nodes_(nodes),
       wanted_(wanted),
       queue_(queue),
-      kept_(std::move(kept)),
-      partitions_(num_spans(nodes)),
-      published_(partitions_.size()) {
-  kept_.resize(partitions_.size());
-}
+      spans_(spans),
+      partitions_(num_spans(nodes)) {}
 
 PartitionImage& LevelImage::at(std::size_t span) {
   const std::scoped_lock lock(mutex_);
@@ -82,38 +79,16 @@ PartitionImage& LevelImage::at(std::size_t span) {
 
 void LevelImage::put(std::span<const NodeId> nodes, const std::int32_t* sums,
                      std::span<const std::uint32_t> wide_positions, const std::int64_t* wide_sums) {
-  const std::size_t span = nodes.front() / span_nodes(nodes_);
-  if (!is_kept(span)) at(span).put(nodes, sums, wide_positions, wide_sums);
+  at(nodes.front() / span_nodes(nodes_)).put(nodes, sums, wide_positions, wide_sums);
 }
 
 void LevelImage::finish() {
-  for (std::size_t span = 0; span < partitions_.size(); ++span)
-    if (!is_kept(span)) at(span);
-}
-
-void LevelImage::publish_written() {
-  const std::unique_lock publishing(publishing_, std::try_to_lock);
-  if (!publishing.owns_lock()) return;
-  for (std::size_t span = 0; span < partitions_.size(); ++span) {
-    if (!published_[span].path.empty()) continue;
-    std::unique_lock lock(mutex_);
-    PartitionImage* const partition = partitions_[span].get();
-    lock.unlock();
-    if (partition == nullptr || !partition->is_written()) continue;
-    queue_.require_written();
-    published_[span] = partition->publish_durable();
-  }
+  for (std::size_t span = spans_.begin; span < spans_.end; ++span) at(span);
 }
 
 std::vector<FileEntry> LevelImage::publish() {
-  const std::scoped_lock publishing(publishing_);
-  std::vector<FileEntry> entries;
-  for (std::size_t span = 0; span < partitions_.size(); ++span) {
-    if (is_kept(span))
-      entries.push_back(kept_[span]);
-    else
-      entries.push_back(published_[span].path.empty() ? partitions_[span]->publish() : published_[span]);
-  }
+  std::vector<FileEntry> entries(partitions_.size());
+  for (std::size_t span = spans_.begin; span < spans_.end; ++span) entries[span] = partitions_[span]->publish();
   return entries;
 }
 

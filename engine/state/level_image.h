@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/graph/row_mask.h"
+#include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/partition_image.h"
 #include "storage/io/types.h"
@@ -39,25 +40,21 @@ class WriteBuffers {
 
 class LevelImage {
  public:
-  /// `wanted`: the rows of the level, or null for all; it and the queue must outlive this object. `kept`: partitions that are
-  /// there already, one entry a span, with an empty path for the others; or none. Their rows are not looked at.
+  /// `wanted`: the rows of the level, or null for all; it and the queue must outlive this object. `spans`: the partitions
+  /// that are written here.
   LevelImage(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, NodeId nodes,
-             const RowMask* wanted, WriteBehind& queue, std::vector<FileEntry> kept = {});
+             const RowMask* wanted, WriteBehind& queue, RankShare spans);
 
   /// Whole rows of consecutive wanted nodes of one partition, as SumRows gives them; each row once, from any thread.
   void put(std::span<const NodeId> nodes, const std::int32_t* sums, std::span<const std::uint32_t> wide_positions,
            const std::int64_t* wide_sums);
   /// Makes the partitions that have no rows, after all puts.
   void finish();
-  /// Makes partitions durable whose rows are all there and written, and names them, so that they are kept whatever comes. From
-  /// any thread, while others put rows; whoever finds another one at it goes on.
-  void publish_written();
-  /// Names the files, after the queue was drained; those that publish_written() has not named are not yet durable.
+  /// Names the files, one a span, after the queue was drained; they are not yet durable. Spans of others have no name.
   [[nodiscard]] std::vector<FileEntry> publish();
 
  private:
   PartitionImage& at(std::size_t span);
-  [[nodiscard]] bool is_kept(std::size_t span) const noexcept { return !kept_[span].path.empty(); }
 
   std::filesystem::path store_;
   std::uint32_t level_;
@@ -65,11 +62,9 @@ class LevelImage {
   NodeId nodes_;
   const RowMask* wanted_;
   WriteBehind& queue_;
-  std::vector<FileEntry> kept_;  ///< by span
-  std::mutex mutex_;             ///< guards the opening of partitions
+  RankShare spans_;
+  std::mutex mutex_;  ///< guards the opening of partitions
   std::vector<std::unique_ptr<PartitionImage>> partitions_;
-  std::mutex publishing_;  ///< guards the next
-  std::vector<FileEntry> published_;
 };
 
 }  // namespace unweave

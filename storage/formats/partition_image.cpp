@@ -14,8 +14,7 @@ std::uint64_t rows_of(NodeRange range, std::span<const std::uint64_t> members, c
 
 PartitionImage::PartitionImage(const std::filesystem::path& store, std::uint32_t level, NodeRange range,
                                std::uint32_t columns, std::vector<std::uint64_t> members, WriteBehind& queue)
-    : store_(store),
-      level_(level),
+    : level_(level),
       members_(std::move(members)),
       ranks_(members_),
       layout_{range, columns, rows_of(range, members_, ranks_)},
@@ -60,7 +59,6 @@ void PartitionImage::finish() {
   // All images of a level wait for publish().
   std::vector<std::uint64_t>().swap(members_);
   ranks_ = MemberRanks();
-  is_complete_ = true;
 }
 
 }  // namespace unweave

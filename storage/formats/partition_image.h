@@ -27,26 +27,16 @@ class PartitionImage {
            const std::int64_t* wide_sums);
   /// Gives the file its name, after all rows are there and the queue was drained. Not yet durable: see sync_files().
   FileEntry publish() { return image_.publish(); }
-  /// Whether all rows are there and written, or failed to be, which the queue tells.
-  [[nodiscard]] bool is_written() const noexcept { return is_complete_.load() && image_.is_written(); }
-  /// Makes the file durable, after is_written(), and only then gives it its name.
-  FileEntry publish_durable() {
-    FileEntry entry = image_.entry();
-    image_.publish_as(store_ / entry.path);
-    return entry;
-  }
 
  private:
   void finish();
 
-  std::filesystem::path store_;
   std::uint32_t level_;
   std::vector<std::uint64_t> members_;  ///< empty when every node has a row
   MemberRanks ranks_;
   StateLayout layout_;
   SealedImage image_;
   std::atomic<std::uint64_t> rows_done_ = 0;
-  std::atomic<bool> is_complete_ = false;
   std::mutex mutex_;  ///< guards wide_
   std::map<NodeId, std::vector<std::int64_t>> wide_;
 };

@@ -38,8 +38,6 @@ class SealedImage {
   /// Makes the file durable, after is_written(), and only then gives it this name in its folder, in the place of another
   /// file of the same contents.
   void publish_as(const std::filesystem::path& path);
-  /// What publish() will tell, after finish().
-  [[nodiscard]] const FileEntry& entry() const noexcept { return entry_; }
 
  private:
   struct Chunk {

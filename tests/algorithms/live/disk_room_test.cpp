@@ -149,7 +149,7 @@ TEST_SUITE("unit") {
     const PropagationSpec spec = tiny_spec(2, true);
     const auto propagate_kept = [&] {
       LiveStore store(folder / "s", Access::write, ample_budget(), release_ledger());
-      propagate(store, spec, ample_budget(), {}, nullptr, {.least_kept_bytes = 0});
+      propagate(store, spec, ample_budget(), {});
     };
     const auto before = stored_bytes(folder / "s");
     std::optional<FreeDisk> disk(std::in_place, kDiskBlock);

@@ -15,7 +15,7 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/plan.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"

@@ -344,7 +344,7 @@ TEST_SUITE("unit") {
     const fs::path store = folder / "s";
     testing::build_store(store, testing::random_sample(200, 0.03, 5, 3));
     run_job(store, tiny_spec(2), 0, 2);
-    std::vector<KeptPart> parts = check_tiles(store, 200);
+    std::vector<CheckedTile> parts = check_tiles(store, 200);
     REQUIRE(parts.size() == 2);
     CHECK(parts[0].damage.empty());
     std::string bytes = testing::read_all(parts[1].path);
@@ -377,17 +377,16 @@ TEST_SUITE("slow") {
             const fs::path store = folder / "s";
             fs::remove_all(store);
             fs::copy(folder / "imported", store, fs::copy_options::recursive);
-            const PropagateHow how{.least_kept_bytes = 0};
             const PropagateMeter stop = [&](const PropagateProgress& progress) {
               if (progress.done * 100 >= progress.total * static_cast<std::uint64_t>(percent)) throw Stopped();
             };
             {
               MemoryBudget budget(memory);
-              CHECK_THROWS_AS(run_all(store, spec, how, budget, stop), Stopped);
+              CHECK_THROWS_AS(run_all(store, spec, {}, budget, stop), Stopped);
             }
             CHECK_FALSE(read_manifest(store).propagation.has_value());
             MemoryBudget budget(memory);
-            run_all(store, spec, how, budget);
+            run_all(store, spec, {}, budget);
             CHECK(bytes_of_store(store) == expected);
             CHECK(budget.used() == 0);
           }

@@ -7,7 +7,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/plan.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 

@@ -29,50 +29,70 @@ constexpr std::int64_t kAbsent = -1'000'000'000'000'000;
 
 using Integers = std::vector<std::int64_t>;  // nodes x features
 
-/// S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
-std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, PropagationOptions options,
-                                MemoryBudget& budget) {
-  std::vector<Integers> sums(static_cast<std::size_t>(options.hops), Integers(t0.size(), kAbsent));
-  std::mutex mutex;
-  const std::size_t features = options.features;
-  const BlockSource source = block_source(graph);
-  const TilePlan plan = plan_tiles(source, options, budget.available());
-  std::optional<SumCheck> check;
-  if (options.hops > 0)
-    options.check =
-        &check.emplace(graph.num_nodes(), features, static_cast<std::uint32_t>(options.hops), options.wanted, budget);
-  options.refill = [&](int from, TileColumns) -> TileFill {
-    return [&, from](TileColumns columns, NodeRange rows, std::int32_t* out) {
+/// What a test says of a sweep beside its specification.
+struct Way {
+  TileBuffers buffers = TileBuffers::two;
+  bool waits = false;  ///< the fill does
+};
+
+/// Keeps S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
+class TestSink final : public LevelSink {
+ public:
+  TestSink(const CsrGraph& graph, const Integers& t0, const SweepSpec& sweep)
+      : graph_(graph), columns_(sweep.columns.count), sums_(sweep.levels, Integers(t0.size(), kAbsent)) {}
+
+  void put(std::uint32_t level, TileColumns columns, const SumRows& rows) override {
+    const std::lock_guard lock(mutex_);
+    Integers& to = sums_.at(level - 1);
+    const auto row = [&](std::size_t i) { return &to[rows.nodes[i] * columns_ + columns.first]; };
+    for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
+      CHECK(*row(i) == kAbsent);  // each row once
+      std::copy_n(rows.sums + i * rows.width, rows.width, row(i));
+    }
+    for (std::size_t k = 0; k < rows.wide_nodes.size(); ++k)
+      std::copy_n(rows.wide_sums + k * rows.width, rows.width, row(rows.wide_nodes[k]));
+  }
+  void end(std::uint32_t level, TileColumns columns, const LevelProof& /*proof*/) override {
+    CHECK(level <= sums_.size());
+    CHECK(columns.first + columns.count <= columns_);
+    ++ended;
+  }
+  [[nodiscard]] TileFill refill(std::uint32_t level, TileColumns /*columns*/) override {
+    return [this, level](TileColumns columns, NodeRange rows, std::int32_t* out) {
       for (NodeId u = rows.first; u < rows.last; ++u, out += columns.count)
-        round_quotients(std::span<const std::int64_t>(
-                            &sums[static_cast<std::size_t>(from) - 1][u * features + columns.first], columns.count),
-                        graph.counts()[u] + 1, out);
+        round_quotients(std::span<const std::int64_t>(&sums_[level - 1][u * columns_ + columns.first], columns.count),
+                        graph_.counts()[u] + 1, out);
     };
-  };
-  propagation_sweep(
-      source, options, plan, budget,
-      [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-        for (NodeId u = rows.first; u < rows.last; ++u) {
-          for (std::size_t c = 0; c < columns.count; ++c) {
-            *out++ = static_cast<std::int32_t>(t0[u * features + columns.first + c]);
-          }
-        }
-      },
-      [&](int level, TileColumns columns, const SumRows& rows) {
-        const std::lock_guard lock(mutex);
-        Integers& to = sums.at(static_cast<std::size_t>(level) - 1);
-        const auto row = [&](std::size_t i) { return &to[rows.nodes[i] * features + columns.first]; };
-        for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
-          CHECK(*row(i) == kAbsent);  // each row once
-          std::copy_n(rows.sums + i * rows.width, rows.width, row(i));
-        }
-        for (std::size_t k = 0; k < rows.wide_nodes.size(); ++k) {
-          std::copy_n(rows.wide_sums + k * rows.width, rows.width, row(rows.wide_nodes[k]));
-        }
-      });
+  }
+  [[nodiscard]] std::vector<Integers> take() { return std::move(sums_); }
+  std::size_t ended = 0;
+
+ private:
+  const CsrGraph& graph_;
+  std::size_t columns_;
+  std::mutex mutex_;
+  std::vector<Integers> sums_;
+};
+
+std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const SweepSpec& sweep, MemoryBudget& budget,
+                                const Way& way = {}) {
+  const std::size_t columns = sweep.columns.count;
+  const BlockSource source = block_source(graph);
+  const TilePlan plan = plan_tiles(source, sweep, budget.available(), way.buffers);
+  std::optional<SumCheck> check;
+  if (sweep.levels > 0) check.emplace(graph.num_nodes(), columns, sweep.levels, sweep.wanted, budget);
+  TestSink sink(graph, t0, sweep);
+  const LevelSource below{[&](TileColumns tile, NodeRange rows, std::int32_t* out) {
+                            for (NodeId u = rows.first; u < rows.last; ++u)
+                              for (std::size_t c = 0; c < tile.count; ++c)
+                                *out++ = static_cast<std::int32_t>(t0[u * columns + tile.first + c]);
+                          },
+                          way.waits};
+  propagation_sweep(source, sweep, plan, budget, below, sink, check ? &*check : nullptr);
+  CHECK(sink.ended == (graph.num_nodes() > 0 ? plan.tiles * sweep.levels : 0));
   check.reset();
   CHECK(budget.used() == 0);
-  return sums;
+  return sink.take();
 }
 
 std::vector<Integers> plain_propagation(const testing::NamedGraph& graph, Integers t, std::size_t features, int hops) {
@@ -100,10 +120,10 @@ TEST_SUITE("unit") {
     const CsrGraph path(3, {{0, 1}, {1, 2}});
     const Integers t0{11863283, 4843165, -2965821};
     MemoryBudget budget(kPlenty);
-    PropagationOptions options;
-    options.features = 1;
-    options.hops = 2;
-    const auto sums = propagate(path, t0, options, budget);
+    SweepSpec sweep;
+    sweep.columns.count = 1;
+    sweep.levels = 2;
+    const auto sums = propagate(path, t0, sweep, budget);
     CHECK(sums[0] == Integers{16706448, 13740627, 1877344});
     CHECK(sums[1] == Integers{12933433, 13872105, 5518881});
     const std::vector<std::uint32_t> degrees{2, 3, 2};
@@ -129,14 +149,13 @@ TEST_SUITE("unit") {
         const auto expected = plain_propagation(sample, t0, kFeatures, hops);
         for (const std::size_t threads : {1, 2, 4}) {
           const ThreadLimit limit(threads);
-          PropagationOptions options;
-          options.features = kFeatures;
-          options.hops = hops;
+          SweepSpec sweep;
+          sweep.columns.count = kFeatures;
+          sweep.levels = static_cast<std::uint32_t>(hops);
           MemoryBudget budget(kPlenty);
-          CHECK(propagate(graph, t0, options, budget) == expected);
-          options.refills = true;     // each level from the sums of the one before
-          options.fill_waits = true;  // and level 0 by more threads
-          CHECK(propagate(graph, t0, options, budget) == expected);
+          CHECK(propagate(graph, t0, sweep, budget) == expected);
+          // Each level from the sums of the one before, and level 0 by more threads.
+          CHECK(propagate(graph, t0, sweep, budget, {TileBuffers::one, true}) == expected);
         }
       }
     }
@@ -150,24 +169,23 @@ TEST_SUITE("unit") {
       const int columns = one.second;
       CAPTURE(waits);
       CAPTURE(columns);
-      PropagationOptions options;
-      options.features = static_cast<std::size_t>(columns);
-      options.hops = 1;
-      options.fill_waits = waits;
+      SweepSpec sweep;
+      sweep.columns.count = static_cast<std::size_t>(columns);
+      sweep.levels = 1;
       MemoryBudget budget(kPlenty);
       const BlockSource source = block_source(graph);
       std::atomic<int> inside = 0, most = 0;
-      propagation_sweep(
-          source, options, plan_tiles(source, options, budget.available()), budget,
-          [&](TileColumns tile, NodeRange rows, std::int32_t* out) {
-            const int now = ++inside;
-            for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
-            }
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            std::fill_n(out, rows.size() * tile.count, 1);
-            --inside;
-          },
-          [](int, TileColumns, const SumRows&) {});
+      const LevelSource below{[&](TileColumns tile, NodeRange rows, std::int32_t* out) {
+                                const int now = ++inside;
+                                for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+                                }
+                                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                std::fill_n(out, rows.size() * tile.count, 1);
+                                --inside;
+                              },
+                              waits};
+      SinkOf sink([](std::uint32_t, TileColumns, const SumRows&) {});
+      propagation_sweep(source, sweep, plan_tiles(source, sweep, budget.available()), budget, below, sink);
       CHECK((most > 1) == (waits && columns <= 32));
     }
   }
@@ -206,11 +224,11 @@ TEST_SUITE("unit") {
         }
         z = next;
       }
-      PropagationOptions options;
-      options.features = kFeatures;
-      options.hops = hops;
+      SweepSpec sweep;
+      sweep.columns.count = kFeatures;
+      sweep.levels = static_cast<std::uint32_t>(hops);
       MemoryBudget budget(kPlenty);
-      const Integers sums = propagate(sample.csr(), t0, options, budget).back();
+      const Integers sums = propagate(sample.csr(), t0, sweep, budget).back();
       double worst = 0;
       for (std::size_t i = 0; i < z.size(); ++i) {
         const auto d = degrees[i / kFeatures];
@@ -229,19 +247,19 @@ TEST_SUITE("unit") {
       if (sample.nodes > 1000) continue;  // plain sums are quadratic
       const CsrGraph graph = sample.csr();
       constexpr std::size_t kFeatures = 35;
-      for (const int scale_bits : {8, 13, 14, 15, 16}) {
+      for (const std::uint32_t scale_bits : {8, 13, 14, 15, 16}) {
         CAPTURE(scale_bits);
         Integers t0 = random_densities(sample.nodes * kFeatures, std::int64_t{1} << scale_bits, 4);
         std::fill_n(t0.begin(), kFeatures, std::int64_t{1} << scale_bits);  // the bound itself
         const auto expected = plain_propagation(sample, t0, kFeatures, 3);
-        PropagationOptions options;
-        options.features = kFeatures;
-        options.hops = 3;
-        options.scale_bits = scale_bits;
+        SweepSpec sweep;
+        sweep.columns.count = kFeatures;
+        sweep.levels = 3;
+        sweep.scale_bits = scale_bits;
         for (const std::size_t most_columns : {0, 32}) {
-          options.most_columns = most_columns;
+          sweep.most_columns = most_columns;
           MemoryBudget budget(kPlenty);
-          CHECK(propagate(graph, t0, options, budget) == expected);
+          CHECK(propagate(graph, t0, sweep, budget) == expected);
         }
       }
     }
@@ -250,18 +268,17 @@ TEST_SUITE("unit") {
   TEST_CASE("levels filled anew in 16 bits, and sums beyond 32 bits that they are made of, are those of two buffers") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(9000, 20'000, 3);
     const CsrGraph graph = sample.csr();
-    for (const int scale_bits : {14, 24, 29}) {
+    for (const std::uint32_t scale_bits : {14, 24, 29}) {
       CAPTURE(scale_bits);
-      PropagationOptions options;
-      options.features = 37;
-      options.hops = 3;
-      options.scale_bits = scale_bits;
-      const Integers t0 = random_densities(sample.nodes * options.features, std::int64_t{1} << scale_bits, 4);
+      SweepSpec sweep;
+      sweep.columns.count = 37;
+      sweep.levels = 3;
+      sweep.scale_bits = scale_bits;
+      const Integers t0 = random_densities(sample.nodes * sweep.columns.count, std::int64_t{1} << scale_bits, 4);
       MemoryBudget budget(kPlenty);
-      const auto expected = propagate(graph, t0, options, budget);
-      options.refills = true;
-      options.most_columns = 32;
-      CHECK(propagate(graph, t0, options, budget) == expected);
+      const auto expected = propagate(graph, t0, sweep, budget);
+      sweep.most_columns = 32;
+      CHECK(propagate(graph, t0, sweep, budget, {.buffers = TileBuffers::one}) == expected);
     }
   }
 
@@ -271,12 +288,12 @@ TEST_SUITE("unit") {
     path.nodes = kNodes;
     for (NodeId node = 1; node < kNodes; ++node) path.edges.push_back({node - 1, node});
     const Integers t0 = random_densities(kNodes * kFeatures, 1 << 14, 6);
-    PropagationOptions options;
-    options.features = kFeatures;
-    options.hops = 1;
-    options.scale_bits = 14;
+    SweepSpec sweep;
+    sweep.columns.count = kFeatures;
+    sweep.levels = 1;
+    sweep.scale_bits = 14;
     MemoryBudget budget(kPlenty);
-    CHECK(propagate(path.csr(), t0, options, budget) == plain_propagation(path, t0, kFeatures, 1));
+    CHECK(propagate(path.csr(), t0, sweep, budget) == plain_propagation(path, t0, kFeatures, 1));
   }
 
   TEST_CASE("a backward cone of masks gives the rows of the full sweep and no others") {
@@ -301,24 +318,23 @@ TEST_SUITE("unit") {
         if (!cone[level].contains(static_cast<NodeId>(i / 3))) expected[level][i] = kAbsent;
       }
     }
-    PropagationOptions options;
-    options.features = 3;
-    options.hops = kHops;
-    options.wanted = cone;
+    SweepSpec sweep;
+    sweep.columns.count = 3;
+    sweep.levels = kHops;
+    sweep.wanted = cone;
     MemoryBudget budget(kPlenty);
-    CHECK(propagate(graph, t0, options, budget) == expected);
+    CHECK(propagate(graph, t0, sweep, budget) == expected);
     // Tiles take turns with the buffers: an even number of levels and an odd one.
-    options.most_columns = 1;
-    CHECK(propagate(graph, t0, options, budget) == expected);
-    PropagationOptions fewer = options;
-    fewer.hops = 2;
+    sweep.most_columns = 1;
+    CHECK(propagate(graph, t0, sweep, budget) == expected);
+    SweepSpec fewer = sweep;
+    fewer.levels = 2;
     fewer.wanted = std::span(cone).first(2);
     CHECK(propagate(graph, t0, fewer, budget) == std::vector<Integers>(expected.begin(), expected.begin() + 2));
-    options.wanted = std::span(cone).first(2);
-    CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
-    options.wanted = cone;
-    options.refills = true;  // which is for rows of all nodes
-    CHECK_THROWS_AS(propagate(graph, t0, options, budget), UsageError);
+    sweep.wanted = std::span(cone).first(2);
+    CHECK_THROWS_AS(propagate(graph, t0, sweep, budget), UsageError);
+    sweep.wanted = cone;
+    CHECK_THROWS_AS(propagate(graph, t0, sweep, budget, {.buffers = TileBuffers::one}), UsageError);
   }
 
   TEST_CASE("tiles are planned from the budget, give the same sums and stay within it") {
@@ -326,17 +342,18 @@ TEST_SUITE("unit") {
     const CsrGraph graph = sample.csr();
     const BlockSource source = block_source(graph);
     const ThreadLimit limit(2);
-    PropagationOptions options;
-    options.features = 70;
-    const Integers t0 = random_densities(sample.nodes * options.features, 1 << 24, 4);
+    SweepSpec sweep;
+    sweep.columns.count = 70;
+    sweep.levels = 2;
+    const Integers t0 = random_densities(sample.nodes * sweep.columns.count, 1 << 24, 4);
     MemoryBudget plenty(kPlenty);
-    CHECK(plan_tiles(source, options, kPlenty).width == 70);
-    const auto expected = propagate(graph, t0, options, plenty);
+    CHECK(plan_tiles(source, sweep, kPlenty).width == 70);
+    const auto expected = propagate(graph, t0, sweep, plenty);
 
     const auto needed = [&](std::size_t width, std::uint64_t tiles, std::uint64_t ranges) {
       return tiles * HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding) +
              ranges * sweep_worker_bytes(source, width) +
-             SumCheck::bytes(sample.nodes, options.features, 2, {}, sample.nodes);
+             SumCheck::bytes(sample.nodes, sweep.columns.count, 2, {}, sample.nodes);
     };
     struct Case {
       std::uint64_t bytes;
@@ -347,34 +364,36 @@ TEST_SUITE("unit") {
           Case{needed(16, 2, 2), 16, 5}, Case{needed(1, 2, 1), 1, 70}}) {
       CAPTURE(one.bytes);
       MemoryBudget budget(one.bytes);
-      const TilePlan plan = plan_tiles(source, options, one.bytes);
+      const TilePlan plan = plan_tiles(source, sweep, one.bytes);
       CHECK(plan.memory_bytes() <= one.bytes);
       CHECK(plan.width == one.width);
       CHECK(plan.tiles == one.tiles);
-      if (plan.width > 1) CHECK(propagate(graph, t0, options, budget) == expected);
+      if (plan.width > 1) CHECK(propagate(graph, t0, sweep, budget) == expected);
       CHECK(budget.peak() <= one.bytes);
     }
     const std::uint64_t small = needed(1, 2, 1) - 1;
-    CHECK_THROWS_AS((void)plan_tiles(source, options, small), ResourceError);
-    options.refills = true;  // one buffer, and tiles of the same widths fit about half the bytes
+    CHECK_FALSE(plan_tiles(source, sweep, small).fits());
+    CHECK_THROWS_AS((void)plan_tiles(source, sweep, small).require(), ResourceError);
+    // One buffer, and tiles of the same widths fit about half the bytes.
+    const auto one_buffer = [&](std::uint64_t bytes) { return plan_tiles(source, sweep, bytes, TileBuffers::one); };
     for (const std::size_t width : {70, 48, 32, 16}) {
       CAPTURE(width);
-      options.most_columns = width;
-      const std::uint64_t bytes = plan_tiles(source, options, kPlenty).memory_bytes();
-      options.most_columns = 0;
+      sweep.most_columns = width;
+      const std::uint64_t bytes = one_buffer(kPlenty).memory_bytes();
+      sweep.most_columns = 0;
       MemoryBudget budget(bytes);
-      const TilePlan plan = plan_tiles(source, options, bytes);
+      const TilePlan plan = one_buffer(bytes);
       CHECK(plan.refills);
       CHECK(plan.width == width);
       CHECK(plan.tile_bytes == HugeBuffer::charge(sample.nodes * width * 4 + 4 * kTilePadding));
       CHECK(plan.memory_bytes() == bytes);
-      CHECK(propagate(graph, t0, options, budget) == expected);
+      CHECK(propagate(graph, t0, sweep, budget, {.buffers = TileBuffers::one}) == expected);
       CHECK(budget.peak() <= bytes);
-      CHECK(plan_tiles(source, options, bytes - 1).width < width);
+      CHECK(one_buffer(bytes - 1).width < width);
     }
-    options.hops = 1;  // one buffer is enough
-    CHECK(plan_tiles(source, options, small).width >= 1);
-    CHECK_FALSE(plan_tiles(source, options, small).refills);
+    sweep.levels = 1;  // one buffer is enough
+    CHECK(one_buffer(small).width >= 1);
+    CHECK_FALSE(one_buffer(small).refills);
   }
 }
 

@@ -97,11 +97,11 @@ double gather_once(const CsrGraph& graph, const Tile& tile) {
   return seconds_since(start);
 }
 
-PropagationOptions sweep_options(const GatherBenchOptions& options, int scale_bits) {
-  PropagationOptions sweep;
-  sweep.features = options.features;
-  sweep.hops = options.hops;
-  sweep.scale_bits = scale_bits;
+SweepSpec sweep_spec(const GatherBenchOptions& options, int scale_bits) {
+  SweepSpec sweep;
+  sweep.levels = static_cast<std::uint32_t>(options.hops);
+  sweep.columns.count = options.features;
+  sweep.scale_bits = static_cast<std::uint32_t>(scale_bits);
   return sweep;
 }
 
@@ -118,34 +118,31 @@ struct SweepSeconds {
 SweepSeconds sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int scale_bits, bool is_checked,
                         MemoryBudget& budget, std::int32_t* kept) {
   const BlockSource source = block_source(graph);
-  PropagationOptions sweep = sweep_options(options, scale_bits);
+  const SweepSpec sweep = sweep_spec(options, scale_bits);
   std::optional<SumCheck> check;
-  if (is_checked)
-    sweep.check = &check.emplace(source.num_nodes, options.features, static_cast<std::uint32_t>(options.hops),
-                                 std::span<const RowMask>(), budget);
+  if (is_checked) check.emplace(source.num_nodes, options.features, sweep.levels, std::span<const RowMask>(), budget);
   std::mutex mutex;
   std::optional<Clock::time_point> filling_since;
   double filling = 0;
+  const LevelSource below{[&](TileColumns columns, NodeRange rows, std::int32_t* out) {
+    {
+      const std::scoped_lock lock(mutex);
+      if (!filling_since) filling_since = Clock::now();
+    }
+    fill_rows(columns, rows, scale_bits, out);
+  }};
+  SinkOf sink([&](std::uint32_t /*level*/, TileColumns columns, const SumRows& rows) {
+    {
+      const std::scoped_lock lock(mutex);
+      if (filling_since) filling += seconds_since(*filling_since);
+      filling_since.reset();
+    }
+    for (std::size_t i = 0; i < rows.nodes.size(); ++i)
+      std::copy_n(rows.sums + i * rows.width, rows.width, kept + rows.nodes[i] * options.features + columns.first);
+  });
   const auto start = Clock::now();
-  propagation_sweep(
-      source, sweep, plan_tiles(source, sweep, budget.available()), budget,
-      [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-        {
-          const std::scoped_lock lock(mutex);
-          if (!filling_since) filling_since = Clock::now();
-        }
-        fill_rows(columns, rows, scale_bits, out);
-      },
-      [&](int /*level*/, TileColumns columns, const SumRows& rows) {
-        {
-          const std::scoped_lock lock(mutex);
-          if (filling_since) filling += seconds_since(*filling_since);
-          filling_since.reset();
-        }
-        for (std::size_t i = 0; i < rows.nodes.size(); ++i) {
-          std::copy_n(rows.sums + i * rows.width, rows.width, kept + rows.nodes[i] * options.features + columns.first);
-        }
-      });
+  propagation_sweep(source, sweep, plan_tiles(source, sweep, budget.available()), budget, below, sink,
+                    check ? &*check : nullptr);
   const double all = seconds_since(start);
   return {all, all - filling};
 }
@@ -176,7 +173,7 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
 
   SweepSeconds bare, checked, narrow;
   const HugeBuffer kept(tile_bytes(options), budget, "sums of the benchmark");
-  result.tile_width = plan_tiles(block_source(graph), sweep_options(options, kScaleBits), budget.available()).width;
+  result.tile_width = plan_tiles(block_source(graph), sweep_spec(options, kScaleBits), budget.available()).width;
   for (int run = 0; run < options.repeats; ++run) {
     result.limit_per_second = std::max(result.limit_per_second, gather_limit(graph, options.features, budget));
     auto* const sums = kept.as<std::int32_t>();

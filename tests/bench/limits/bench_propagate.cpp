@@ -6,7 +6,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/plan.h"
 #include "algorithms/propagation/schemes.h"
 #include "bench/limits/bench_gather.h"
 #include "engine/graph/contents.h"

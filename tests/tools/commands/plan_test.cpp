@@ -1,4 +1,6 @@
 // tests/tools/commands/plan_test.cpp - what `plan` estimates is what `propagate` then does.
+#include "algorithms/propagation/plan.h"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +15,6 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/propagation/propagation_plan.h"
 #include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/program.h"

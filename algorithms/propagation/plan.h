@@ -1,4 +1,4 @@
-// algorithms/propagation/propagation_plan.h - what a propagation keeps, sums and takes, known before it begins.
+// algorithms/propagation/plan.h - what a propagation keeps, sums and takes, known before it begins.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/propagation/sweep_job.h"
+#include "algorithms/propagation/level_form.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
@@ -27,6 +27,7 @@ class TargetGraph;
 /// Arcs of some rows in sum, self loops included.
 [[nodiscard]] std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows);
 
+/// What a propagation keeps, sums and takes: made once, before anything is summed, and followed as it is.
 struct PropagationPlan {
   std::vector<std::uint64_t> rows;  ///< rows kept at levels 1 .. L
   std::vector<std::uint64_t> arcs;  ///< arcs summed at levels 1 .. L, self loops included
@@ -38,8 +39,7 @@ struct PropagationPlan {
   std::vector<double> rows_error, arcs_error;
 };
 
-/// A plan is made once: build_levels() follows the plan that it is handed, and `unweave plan` prints it. `counted`, `lists`:
-/// see backward_cone(). Throws ResourceError where it cannot fit `budget`.
+/// Plans within what is left of `budget`. `counted`, `lists`: see backward_cone(). Throws ResourceError where it cannot fit.
 [[nodiscard]] PropagationPlan plan_propagation(
     const Contents& contents, const PropagationSpec& spec, MemoryBudget& budget,
     const std::function<void(std::uint32_t level, std::span<const std::uint32_t> counts)>& counted = {},
@@ -51,7 +51,8 @@ struct PropagationPlan {
 [[nodiscard]] PropagationPlan estimate_propagation(const Contents& contents, const PropagationSpec& spec,
                                                    MemoryBudget& budget);
 
-/// The job that sums the rows in `wanted` of a propagation (see SweepJob). The caller sets its `fill` and `progress`.
-[[nodiscard]] SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted);
+/// The sweep that sums the rows in `wanted` of a propagation, which must outlive it.
+[[nodiscard]] SweepSpec sweep_of(const Contents& contents, const PropagationSpec& spec,
+                                 std::span<const RowMask> wanted = {});
 
 }  // namespace unweave

@@ -1,6 +1,6 @@
-// tests/algorithms/propagation/state_builder_test.cpp - the files of a propagation: equal bytes whatever the memory, tiles and threads;
+// tests/algorithms/propagation/run_test.cpp - the files of a propagation: equal bytes whatever the memory, tiles and threads;
 // what happens when the disk or the memory is too small.
-#include "algorithms/propagation/state_builder.h"
+#include "algorithms/propagation/run.h"
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/recorded_release.h"
-#include "algorithms/propagation/propagation_plan.h"
+#include "algorithms/propagation/sum_form.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
 #include "storage/io/error.h"
@@ -60,6 +60,10 @@ Propagated propagated(const std::filesystem::path& path, const PropagationSpec& 
   CHECK(budget.used() == 0);
   result.files = testing::folder_bytes(path / "state");
   return result;
+}
+
+void fill_ones(TileColumns columns, NodeRange rows, std::int32_t* out) {
+  std::fill_n(out, columns.count * rows.size(), 1);
 }
 
 std::vector<std::string> state_files(const std::filesystem::path& store) {
@@ -173,37 +177,37 @@ TEST_SUITE("slow") {
     const testing::TempDir folder;
     make_store(folder / "s", 1);  // one tile: nothing is put together
     const LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
-    SweepJob job;
-    job.columns = 1;
-    job.fill = [](TileColumns, NodeRange rows, std::int32_t* out) { std::fill_n(out, rows.size(), 1); };
+    SweepSpec sweep;
+    sweep.levels = 2;
+    sweep.columns.count = 1;
+    const SumForm form(store.contents(), sweep);
     std::uint64_t least = 0, enough = kPlenty;
     while (enough - least > 1) {
       const std::uint64_t bytes = (least + enough) / 2;
-      try {
-        static_cast<void>(plan_state(store.contents(), job, bytes));
-        enough = bytes;
-      } catch (const ResourceError&) {
-        least = bytes;
-      }
+      (form.plan(bytes).fits() ? enough : least) = bytes;
     }
+    CHECK_THROWS_AS(static_cast<void>(form.plan(least).require()), ResourceError);
+    std::vector<RowMask> masks;
     for (const bool all_rows : {true, false}) {
       CAPTURE(all_rows);
       if (!all_rows) {  // no row of the second span is wanted
         constexpr NodeId kSpan = 65'536;
-        job.wanted.assign(2, RowMask(store.contents().num_nodes()));
+        masks.assign(2, RowMask(store.contents().num_nodes()));
         std::vector<NodeId> list;
         for (NodeId node = 0; node < kSpan; ++node) {
-          job.wanted[0].insert(node);
+          masks[0].insert(node);
           store.contents().graph().neighbours(node, list);
-          if (node % 3 == 0 && (list.empty() || list.back() < kSpan)) job.wanted[1].insert(node);
+          if (node % 3 == 0 && (list.empty() || list.back() < kSpan)) masks[1].insert(node);
         }
+        sweep.wanted = masks;
       }
       MemoryBudget budget(all_rows ? enough : kPlenty);
-      const StatePlan plan = plan_state(store.contents(), job, budget.available());
+      const StatePlan plan = form.plan(budget.available()).require();
       CHECK(plan.memory_bytes() <= budget.limit());
-      const SweepResult result = build_state(folder / "s", store.contents(), job, plan, budget);
+      const std::filesystem::path path = folder / "s";
+      const SweepResult result = run_whole({path, store.contents(), sweep, form, plan, {fill_ones}, budget});
       std::uint64_t written = 0;
-      for (const auto& level : result.partitions)
+      for (const auto& level : result.files)
         for (const FileEntry& entry : level) written += entry.bytes;
       CHECK(plan.state_bytes == written);
       CHECK(budget.used() == 0);
@@ -215,19 +219,18 @@ TEST_SUITE("slow") {
     const testing::TempDir folder;
     make_store(folder / "s", 1);
     const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
-    SweepJob job;
-    job.columns = kColumns;
+    SweepSpec sweep;
+    sweep.levels = 2;
+    sweep.columns.count = kColumns;
     const std::uint64_t written = std::uint64_t{2} * store.contents().num_nodes() * kColumns * sizeof(std::int32_t);
-    PropagationOptions options;
-    options.features = kColumns;
     constexpr std::uint64_t kEnough = std::uint64_t{1} << 40;
-    const std::uint64_t one_tile = plan_tiles(block_source(store.contents().graph()), options, kEnough).memory_bytes();
+    const std::uint64_t one_tile = plan_tiles(block_source(store.contents().graph()), sweep, kEnough).memory_bytes();
     const auto buffers = [](std::uint64_t bytes, std::uint64_t memory) {
       return WriteBuffers::charge(WriteBuffers::size_for(bytes, memory));
     };
     const auto small = [&](std::uint64_t memory) { return buffers(std::uint64_t{256} << 20, memory); };
     const auto ample = [&](std::uint64_t memory) { return buffers(written, memory); };
-    const auto plan = [&](std::uint64_t memory) { return plan_state(store.contents(), job, memory); };
+    const auto plan = [&](std::uint64_t memory) { return SumForm(store.contents(), sweep).plan(memory); };
 
     const std::uint64_t with_small = one_tile + small(kEnough), with_ample = one_tile + ample(kEnough);
     REQUIRE(ample(with_small) > small(with_small));
@@ -241,9 +244,8 @@ TEST_SUITE("slow") {
     CHECK(filled.tiles.refills);
     CHECK(filled.refill_bytes == written / 2);
     CHECK(filled.spooled_bytes == 0);
-    options.refills = true;
     const std::uint64_t one_buffer =
-        plan_tiles(block_source(store.contents().graph()), options, kEnough).memory_bytes();
+        plan_tiles(block_source(store.contents().graph()), sweep, kEnough, TileBuffers::one).memory_bytes();
     const StatePlan cut = plan(one_buffer + small(kEnough) - 1);
     CHECK(cut.tiles.tiles > 1);
     CHECK(cut.spooled_bytes == written);
@@ -256,19 +258,20 @@ TEST_SUITE("slow") {
     MemoryBudget budget(kPlenty);
     {
       const LiveStore store(folder / "s", Access::write, budget, release_ledger());
-      SweepJob job;
-      job.columns = store.contents().features().columns();
-      job.fill = [](TileColumns columns, NodeRange rows, std::int32_t* out) {
-        std::fill_n(out, columns.count * rows.size(), 1);
-      };
+      SweepSpec sweep;
+      sweep.levels = 2;
+      sweep.columns.count = store.contents().features().columns();
+      const SumForm form(store.contents(), sweep);
+      const StatePlan plan = form.plan(budget.available()).require();
+      const std::filesystem::path path = folder / "s";
+      PropagationJob job{path, store.contents(), sweep, form, plan, {fill_ones}, budget};
       std::vector<std::string> half_way;
       job.progress = [&](std::uint64_t, std::uint64_t) {
         if (!half_way.empty()) return;
         half_way = state_files(folder / "s");
         if (!half_way.empty()) throw ResourceError("no more");
       };
-      const StatePlan plan = plan_state(store.contents(), job, budget.available());
-      CHECK_THROWS_AS(static_cast<void>(build_state(folder / "s", store.contents(), job, plan, budget)), ResourceError);
+      CHECK_THROWS_AS(static_cast<void>(run_whole(job)), ResourceError);
       CHECK_FALSE(half_way.empty());
     }
     CHECK(state_files(folder / "s").empty());

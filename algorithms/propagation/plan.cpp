@@ -1,12 +1,11 @@
-// algorithms/propagation/propagation_plan.cpp - marks the receptive field level by level, and plans the sweep over it.
-#include "algorithms/propagation/propagation_plan.h"
+// algorithms/propagation/plan.cpp - marks the receptive field level by level, and plans the sweep over it.
+#include "algorithms/propagation/plan.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "algorithms/propagation/field_estimate.h"
-#include "algorithms/propagation/row_builder.h"
 #include "engine/state/cone.h"
 #include "engine/state/level_indexes.h"
 #include "engine/state/target_graph.h"
@@ -43,31 +42,28 @@ std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows) {
   return arcs;
 }
 
-SweepJob sweep_job(const Contents& contents, const PropagationSpec& spec, std::vector<RowMask> wanted) {
-  SweepJob job;
-  job.last_level = spec.levels;
-  job.columns = contents.features().columns();
-  job.scale_bits = spec.scale_bits;
-  job.wanted = std::move(wanted);
-  return job;
+SweepSpec sweep_of(const Contents& contents, const PropagationSpec& spec, std::span<const RowMask> wanted) {
+  SweepSpec sweep;
+  sweep.levels = spec.levels;
+  sweep.columns = {0, contents.features().columns()};
+  sweep.scale_bits = spec.scale_bits;
+  sweep.wanted = wanted;
+  return sweep;
 }
 
 namespace {
 
-/// What is written, and the tiles and buffers for it: of a plan whose rows and arcs are known, as those that `job` wants.
-void plan_files(const Contents& contents, const PropagationSpec& spec, const SweepJob& job, const MemoryBudget& budget,
-                PropagationPlan& plan) {
-  if (!spec.kept.has_sums()) {
-    plan.state = plan_rows(contents, spec, job, job.wanted.empty() ? nullptr : &job.wanted.back(), budget.available());
-    return;
-  }
-  if (!spec.all_rows) {
+/// What is written, and the tiles and buffers for it: of a plan whose rows and arcs are known, as those that are wanted.
+void plan_files(const Contents& contents, const PropagationSpec& spec, std::span<const RowMask> wanted,
+                const MemoryBudget& budget, PropagationPlan& plan) {
+  if (spec.kept.has_sums() && !spec.all_rows) {
     plan.cone_bytes =
         (spec.levels - 1) * sealed_file_bytes(sizeof(std::uint32_t) * std::uint64_t{contents.num_nodes()});
     const std::uint64_t targets = plan.rows.back(), arcs = plan.arcs.back() - targets;
     plan.cone_bytes += LevelIndexes::most_bytes(contents, spec, static_cast<NodeId>(targets), arcs);
   }
-  plan.state = plan_state(contents, job, budget.available());
+  const SweepSpec sweep = sweep_of(contents, spec, wanted);
+  plan.state = form_of(contents, spec, sweep)->plan(budget.available()).require();
 }
 
 }  // namespace
@@ -79,21 +75,19 @@ PropagationPlan plan_propagation(
   PropagationPlan plan;
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return plan;
   const NodeId nodes = contents.num_nodes();
-  SweepJob job = sweep_job(contents, spec, {});
   if (spec.levels == 0) {  // every node has a row of the features
-    plan.state = plan_rows(contents, spec, job, nullptr, budget.available());
+    plan_files(contents, spec, {}, budget, plan);
     return plan;
   }
   if (!spec.all_rows) {
     plan.masks = budget.reserve((std::uint64_t{spec.levels} + 1) * (nodes / 8 + 1), "masks of the rows to keep");
-    job.wanted = backward_cone(contents, spec.levels, counted, lists);
+    plan.wanted = backward_cone(contents, spec.levels, counted, lists);
   }
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
-    plan.rows.push_back(spec.all_rows ? nodes : job.wanted[l].size());
-    plan.arcs.push_back(spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), job.wanted[l]));
+    plan.rows.push_back(spec.all_rows ? nodes : plan.wanted[l].size());
+    plan.arcs.push_back(spec.all_rows ? contents.graph().num_terms() : arcs_of_rows(contents.graph(), plan.wanted[l]));
   }
-  plan_files(contents, spec, job, budget, plan);
-  plan.wanted = std::move(job.wanted);
+  plan_files(contents, spec, plan.wanted, budget, plan);
   return plan;
 }
 
@@ -116,14 +110,14 @@ PropagationPlan estimate_propagation(const Contents& contents, const Propagation
   const FieldEstimate field = estimate_field(contents, spec.levels);
   plan.rows_error = field.rows_error;
   plan.arcs_error = field.arcs_error;
-  SweepJob job = sweep_job(contents, spec, {});
+  std::vector<RowMask> even;
   for (std::uint32_t l = 0; l < spec.levels; ++l) {
     const auto whole = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
     plan.rows.push_back(std::min<std::uint64_t>(nodes, whole(field.rows[l])));
     plan.arcs.push_back(std::min(contents.graph().num_terms(), whole(field.arcs[l])));
-    job.wanted.push_back(even_rows(nodes, plan.rows.back()));
+    even.push_back(even_rows(nodes, plan.rows.back()));
   }
-  plan_files(contents, spec, job, budget, plan);
+  plan_files(contents, spec, even, budget, plan);
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// algorithms/propagation/row_builder.h - rows of values in place of sums: a sweep's sums become them at once, and no
+// algorithms/propagation/row_converter.h - rows of values in place of sums: a sweep's sums become them at once, and no
 // sum is written.
 #pragma once
 
@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "algorithms/propagation/density.h"
-#include "algorithms/propagation/tile_folder.h"
-#include "algorithms/propagation/tile_sums.h"
+#include "algorithms/propagation/level_sink.h"
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
@@ -27,6 +26,9 @@ namespace unweave {
 /// are consecutive targets of one span.
 using RowTaker =
     std::function<void(std::uint32_t level, TileColumns columns, std::span<const NodeId> nodes, const float* values)>;
+
+/// The blocks of a kept row, side by side: one but for schemes of several.
+[[nodiscard]] std::size_t blocks_of_rows(const PropagationSpec& spec);
 
 /// Turns the sums of a sweep into the rows that a store keeps of them, with the bits that Embedding::rows() gives for
 /// the sums.
@@ -50,8 +52,8 @@ class RowConverter {
   /// Bytes of the file without a name, for so many rows.
   [[nodiscard]] static std::uint64_t spool_bytes(const PropagationSpec& spec, std::uint64_t rows, std::size_t width);
 
-  /// A LevelSink.
-  void put(int level, TileColumns columns, const SumRows& rows);
+  /// As LevelSink has it.
+  void put(std::uint32_t level, TileColumns columns, const SumRows& rows);
   /// The rows of an embedding without hops, of nodes of one span.
   void put_features(NodeRange nodes);
 
@@ -59,10 +61,10 @@ class RowConverter {
   struct Work;
   struct Loan;
   void load_targets(const SumRows& rows, std::size_t& at, Work& w) const;
-  void spool(int level, TileColumns columns, Work& w) const;
-  void combine(int level, TileColumns columns, Work& w) const;
+  void spool(std::uint32_t level, TileColumns columns, Work& w) const;
+  void combine(std::uint32_t level, TileColumns columns, Work& w) const;
   void add_features(TileColumns columns, Work& w) const;
-  [[nodiscard]] std::uint64_t spool_at(int level, TileColumns columns, NodeId first) const;
+  [[nodiscard]] std::uint64_t spool_at(std::uint32_t level, TileColumns columns, NodeId first) const;
 
   const Contents& contents_;
   const PropagationSpec& spec_;
@@ -78,31 +80,5 @@ class RowConverter {
   std::mutex mutex_;  ///< guards the next
   std::vector<std::unique_ptr<Work>> idle_;
 };
-
-/// The rows that a store keeps beside labels: those of all nodes, or of those with a label.
-[[nodiscard]] std::uint64_t kept_rows_of(const Contents& contents, const PropagationSpec& spec);
-
-/// The form of the tiles of a propagation's kept rows.
-[[nodiscard]] TileForm rows_form(const Contents& contents, const PropagationSpec& spec);
-
-/// What build_rows() is going to take. `targets` as there. `job.fill` may be empty. Throws ResourceError when a single
-/// column does not fit `available` bytes of memory.
-[[nodiscard]] StatePlan plan_rows(const Contents& contents, const PropagationSpec& spec, const SweepJob& job,
-                                  const RowMask* targets, std::uint64_t available);
-
-/// Computes the kept rows of the columns of a range that are not there yet, and writes them as tiles of the folder, as sum_tiles() does
-/// with sums.
-SweepResult row_tiles(const TileFolder& folder, const Contents& contents, const PropagationSpec& spec,
-                      const SweepJob& job, const RowMask* targets, TileColumns range, const StatePlan& plan,
-                      MemoryBudget& budget, ColumnNorms* norms);
-
-/// Computes the rows that spec.kept asks for and writes them as files of `store`, not yet durable, which `levels`, 0 ..
-/// L, get. The result has no partitions. `targets`: the rows to keep, or null for all. Where the folder, which may be null, has tiles,
-/// the others are written to it, too, and all are joined; else rows go to their place at once. Throws
-/// ResourceError (budget; a disk that has not the room, before anything is computed), DataError, which names node, level
-/// and column of a value that 16 bits do not hold.
-SweepResult build_rows(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
-                       const SweepJob& job, const RowMask* targets, const StatePlan& plan, MemoryBudget& budget,
-                       std::vector<LevelFiles>& levels, const TileFolder* folder, TileUse use, ColumnNorms* norms);
 
 }  // namespace unweave
