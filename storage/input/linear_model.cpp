@@ -15,6 +15,7 @@
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
 #include "storage/io/message.h"
+#include "storage/npy/npy_header.h"
 
 namespace unweave {
 namespace {
@@ -66,6 +67,33 @@ std::string shapes_text(const LinearShape& shape) {
 [[noreturn]] void refuse_shape(const fs::path& name, const std::string& found, const std::string& wanted,
                                const std::string& remedy) {
   throw InputError(name, "shape " + found, "the store needs " + wanted, remedy);
+}
+
+/// Throws for the weights of a model of another number of classes: rows, or columns, as long as those of the embedding, with
+/// an intercept or without. A single one tells two classes apart.
+void require_classes(const fs::path& name, const std::vector<std::uint64_t>& found, const LinearShape& shape) {
+  const auto is_width = [&](std::uint64_t extent) { return extent == shape.width || extent == shape.width + 1; };
+  std::uint64_t rows = 1;
+  if (found.size() == 2 && is_width(found[1]))
+    rows = found[0];
+  else if (found.size() == 2 && is_width(found[0]))
+    rows = found[1];
+  else if (found.size() != 1 || !is_width(found[0]))
+    return;
+  const std::uint64_t classes = rows == 1 ? 2 : rows;
+  if (rows == 0 || classes == shape.classes) return;
+  const std::string all = std::to_string(shape.classes);
+  throw InputError(
+      name, "shape " + npy_shape_text(found),
+      std::string(rows == 1 ? "one row of weights tells 2 classes apart"
+                            : "these are weights of " + std::to_string(classes) + " classes") +
+          ", and the store has " + all + "; it needs " + shapes_text(shape),
+      "train the model on rows and labels of all " + all + " classes, as " +
+          operation("export " + option("embeddings")) + " and " + operation("export " + option("labels")) +
+          " write them" +
+          (rows == 1 || classes > shape.classes ? ""
+                                                : ", or save which of them its rows are: numpy.savez('W.npz', coef=W, "
+                                                  "intercept=b, classes=clf.classes_)"));
 }
 
 /// Reads an array of a shape that was found right, whatever its order in the file.
@@ -150,11 +178,13 @@ LinearModel read_npy_model(const fs::path& file, const LinearShape& shape,
   NpyReader reader(InputFile{file, {}});
   const std::vector<std::uint64_t>& found = reader.header().shape;
   const std::vector<Reading> readings = readings_of(found, shape, intercept_file.has_value());
-  if (readings.empty())
+  if (readings.empty()) {
+    require_classes(reader.name(), found, shape);
     refuse_shape(reader.name(), reader.header().shape_text(),
                  shapes_text(shape) + ", a last column of intercepts more, or either transposed",
                  "train the model on rows that " + operation("export " + option("embeddings")) +
                      " wrote of this store, with its classes");
+  }
   if (readings.size() > 1)
     refuse_shape(reader.name(), reader.header().shape_text(),
                  shapes_text(shape) + ", and an array of this shape may be that or its transpose",
@@ -244,13 +274,15 @@ LinearModel read_npz_model(const fs::path& file, const LinearShape& shape) {
   const bool one_row =
       found == std::vector<std::uint64_t>{1, shape.width} && shape.classes == 2 && (!classes || classes->size() == 2);
   const std::uint64_t rows = one_row ? 1 : classes ? classes->size() : shape.classes;
-  if (found != std::vector<std::uint64_t>{rows, shape.width})
+  if (found != std::vector<std::uint64_t>{rows, shape.width}) {
+    if (!classes || found == std::vector<std::uint64_t>{1, shape.width}) require_classes(reader.name(), found, shape);
     refuse_shape(reader.name(), reader.header().shape_text(),
                  by(rows, shape.width) + " (" + (classes ? "classes of " + *named : "classes") +
                      " x numbers of a row of the embedding)",
                  classes ? "save the classes that the rows speak of"
                          : "save the intercepts as an array intercept of their own, and add classes=clf.classes_ where "
                            "the model lacks some of the classes");
+  }
   const Numbers numbers = read_numbers(reader);
   std::vector<double> intercepts;
   if (bias) {
@@ -366,8 +398,10 @@ LinearModel read_safetensors_model(const fs::path& file, const LinearShape& shap
   tensors.require_no_others();
   const std::uint64_t rows =
       weight->shape.size() == 2 && weight->shape[0] == 1 && shape.classes == 2 ? 1 : shape.classes;
-  if (weight->shape != std::vector<std::uint64_t>{rows, shape.width})
+  if (weight->shape != std::vector<std::uint64_t>{rows, shape.width}) {
+    require_classes(file, weight->shape, shape);
     tensors.fail("tensor weight", "its shape is not " + shapes_text(shape));
+  }
   if (bias && bias->shape != std::vector<std::uint64_t>{rows})
     tensors.fail("tensor bias", "its shape is not (" + std::to_string(rows) + ",)");
   Numbers coefficients, intercepts;

@@ -211,6 +211,32 @@ TEST_SUITE("unit") {
     CHECK(narrow.intercepts.empty());
   }
 
+  TEST_CASE("weights of another number of classes are refused with both numbers") {
+    const WeightFiles files;  // three classes
+    const std::vector<std::string> two{"tells 2 classes apart, and the store has 3", "labels of all 3 classes"};
+    for (const auto& [rows, columns] : {std::pair{1, 4}, {1, 5}, {4, 1}, {5, 1}})
+      files.refused_bytes(weight_array(rows, columns), two);
+    files.refused_bytes(npy("<f8", "(4,)", WeightValues(4)), two);
+    files.refused_bytes(tensor_file(R"({"weight":{"dtype":"F64","shape":[1,4],"data_offsets":[0,32]}})",
+                                    raw_bytes_of(coefficients({0}))),
+                        two, "W.safetensors");
+    const std::vector<std::int64_t> both{0, 2};
+    files.refused([&] { static_cast<void>(files.read_zip({{"coef_.npy", weight_array(1, 4)}})); }, two);
+    files.refused(
+        [&] {
+          static_cast<void>(
+              files.read_zip({{"coef_.npy", weight_array(1, 4)}, {"classes_.npy", npy("<i8", "(2,)", both)}}));
+        },
+        two);
+    // Two rows may say which classes they are; there are no classes for seven.
+    for (const auto& [rows, columns] : {std::pair{2, 4}, {2, 5}, {5, 2}})
+      files.refused_bytes(weight_array(rows, columns),
+                          {"weights of 2 classes, and the store has 3", "classes=clf.classes_"});
+    const std::string many = testing::message_of<DataError>([&] { static_cast<void>(files.read(weight_array(7, 4))); });
+    CHECK(many.find("weights of 7 classes, and the store has 3") != std::string::npos);
+    CHECK(many.find("savez") == std::string::npos);
+  }
+
   TEST_CASE("a shape that may be read in two ways is refused, and names settle it") {
     WeightFiles files;
     files.shape = {4, 4};

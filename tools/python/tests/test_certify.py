@@ -1,5 +1,6 @@
 # tools/python/tests/test_certify.py - linear models that NumPy, scikit-learn or PyTorch made, certified as the command line does it.
 import json
+import re
 import shutil
 import subprocess
 import types
@@ -147,3 +148,23 @@ def test_one_row_speaks_for_the_second_class_of_its_model(tmp_path):
         model = linear.LogisticRegression(C=100).fit(rows[:40], words[:40])
         assert model.score(rows[40:], words[40:]) > 0.9
         assert store.certify(model, name="a").given.accuracy_test > 0.9, classes
+
+
+def test_a_model_of_two_classes_is_told_how_many_the_store_has(store, rows, tmp_path):
+    coef, intercept = least_squares(*rows)
+    two = types.SimpleNamespace(coef_=coef[:1], intercept_=intercept[:1], classes_=np.array([0, 2]))
+    np.save(tmp_path / "W.npy", coef[:1])
+    for given in ((coef[0],), (coef[:1],), (coef[:1].T,), (coef[:1], intercept[:1]), (two,), (tmp_path / "W.npy",)):
+        with pytest.raises(unweave.DataError, match="one row of weights tells 2 classes apart, and the store has 3; .* of all 3 classes, as "
+                                                    r"`store.embeddings\(\)` and `store.labels\(\)` write them$"):
+            store.certify(*given)
+    assert len(store.info().models) == 0
+    nodes = store.splits.train
+    whole = least_squares(store.embeddings(nodes), store.labels()[nodes])  # what the error advises
+    assert store.certify(*whole).certified and store.predict().shape == (store.num_nodes,)
+    # Of two rows it can be said which classes they are.
+    with pytest.raises(unweave.DataError, match="weights of 2 classes, and the store has 3") as caught:
+        store.certify(coef[[0, 2]], intercept[[0, 2]])
+    save = re.search(r"are: (numpy\.savez\(.*\))$", str(caught.value))[1]
+    exec(save.replace("'W.npz'", repr(str(tmp_path / "W.npz"))), {"numpy": np, "W": coef[[0, 2]], "b": intercept[[0, 2]], "clf": two})  # noqa: S102
+    assert store.certify(tmp_path / "W.npz", name="two").given.missing_classes == [1]
