@@ -367,6 +367,7 @@ class Import {
       report_.largest_norm = built.norms.largest;
       if (!identity_) remarks = survey.remarks(display_name(first_file(*options_.features)).string());
       if (job_.first()) remark_on_features(remarks);
+      if (job_.first()) remark_on_longer_rows(built.norms);
       return;
     }
     StatisticsKeeper statistics(*keeper_);
@@ -398,6 +399,17 @@ class Import {
   static double power_above(double norm) { return std::exp2(std::ceil(std::log2(norm))); }
 
   /// Under --scale none.
+  /// Rows above a number that somebody has chosen keep their direction alone, as with the default, which says so of all.
+  void remark_on_longer_rows(const RowNorms& norms) {
+    if (options_.scale.as_given || options_.scale == FeatureScale() || norms.above == 0) return;
+    report_.remark(
+        display_name(first_file(*options_.features)).string() + ": " + std::to_string(norms.above) + " of " +
+        std::to_string(nodes_.value()) + " rows are longer than " + option("scale", shortest(options_.scale.divisor)) +
+        " and were divided by their norm, so that they keep their direction alone; where lengths matter, "
+        "divide all rows by a public number that none exceeds, which is not to be one of their norms, such as " +
+        option("scale", shortest(power_above(norms.largest))));
+  }
+
   void require_bounded(const RowNorms& norms) const {
     if (norms.above == 0) return;
     throw InputError(

@@ -70,9 +70,9 @@ TEST_SUITE("unit") {
       int scaled;
     };
     const std::vector<Case> cases{
-        {"rows", {0.6, 0.8, 0.5, 0, 0, 0, -0.6, 0.8}, 2},  {"10", {0.3, 0.4, 0.05, 0, 0, 0, -0.6, 0.8}, 0},
-        {"20", {0.15, 0.2, 0.025, 0, 0, 0, -0.3, 0.4}, 0}, {"5", {0.6, 0.8, 0.1, 0, 0, 0, -0.6, 0.8}, 1},
-        {"0.25", {0.6, 0.8, 1, 0, 0, 0, -0.6, 0.8}, 3},    {"1", {0.6, 0.8, 0.5, 0, 0, 0, -0.6, 0.8}, 2}};
+        {"rows", {0.6, 0.8, 0.5, 0, 0, 0, -0.6, 0.8}, 2},         {"10", {0.3, 0.4, 0.05, 0, 0, 0, -0.6, 0.8}, 0},
+        {"16", {0.1875, 0.25, 0.03125, 0, 0, 0, -0.375, 0.5}, 0}, {"5", {0.6, 0.8, 0.1, 0, 0, 0, -0.6, 0.8}, 1},
+        {"0.25", {0.6, 0.8, 1, 0, 0, 0, -0.6, 0.8}, 3},           {"1", {0.6, 0.8, 0.5, 0, 0, 0, -0.6, 0.8}, 2}};
     int stores = 0;
     for (const Words& input : inputs)
       for (const Case& one : cases) {
@@ -84,6 +84,11 @@ TEST_SUITE("unit") {
         const auto json = result.json();
         CHECK(json["rows_scaled"] == one.scaled);
         CHECK(json["largest_norm"] == 10);
+        // Whoever has chosen a number is told where it does not reach, and what does.
+        const bool has_note = one.scaled > 0 && one.scale != "rows" && one.scale != "1";
+        const std::string note = std::to_string(one.scaled) + " of 4 rows are longer than --scale " + one.scale;
+        CHECK((result.error.find(note) != std::string::npos) == has_note);
+        CHECK((result.error.find("such as --scale 16") != std::string::npos) == has_note);
         const std::string said = one.scale == "1" ? "rows" : one.scale;
         CHECK(json["scale"] == said);
         CHECK(run({"info", store, "--json"}).json()["scale"] == said);

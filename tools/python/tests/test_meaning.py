@@ -2,12 +2,13 @@
 import datetime
 import decimal
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 import unweave
-from meaning import PATH, advised
+from meaning import NAMES, PATH, advised
 from unweave import ForgetSet, read_forget_set
 
 
@@ -329,3 +330,20 @@ def test_a_batch_of_nothing_has_no_time(store, sample):
         model.forget(purge=True)
     assert model.forget(nodes=[]).time is None and model.forget(nodes=[3]).time > "2026"
     model.store_.purge()
+
+
+def test_rows_that_are_longer_than_the_scale_are_told(tmp_path):
+    rows = np.array([[3.0, 4], [1, 0], [0, 2], [0.5, 0.5]])
+    with pytest.warns(unweave.RemarkWarning, match="^features: 1 of 4 rows are longer than scale=2 and were divided by their norm") as caught:
+        store = unweave.import_store(tmp_path / "s", PATH, rows, scale=2)
+    assert store.imported.rows_scaled == 1 and store.imported.remarks == [str(caught[0].message)]
+    scale = float(re.search(r"such as scale=(\d+)", str(caught[0].message))[1])
+    mended = unweave.import_store(tmp_path / "t", PATH, rows, scale=scale)
+    assert mended.imported.rows_scaled == 0 and mended.imported.remarks == []
+    mended.propagate(0, rows="all")
+    assert np.allclose(mended.embeddings() * scale, rows)
+    assert unweave.import_store(tmp_path / "r", PATH, rows).imported.remarks == []  # the default does so by its name
+    for given, longer in ((1, "X: 2 of 4 rows are longer than 1"), ("rows", "X: 2 of 4 rows are longer than 1"), (2, "1 of 4 rows are longer than scale=2")):
+        with pytest.warns(unweave.RemarkWarning) as caught:
+            unweave.ForgettingClassifier(scale=given).fit(rows, [0, 1, 0, 1], graph=PATH)
+        assert [longer in str(one.message) for one in caught if one.category is unweave.RemarkWarning] == [True]

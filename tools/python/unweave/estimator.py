@@ -151,7 +151,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                              classes=names or len(self.classes_), memory=self.memory, threads=self.threads, progress=False,
                              max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header,
                              scale=self.scale)
-        if scaled := store.imported.rows_scaled:
+        if (scaled := store.imported.rows_scaled) and store.imported.scale == "rows":  # of a number the import has told it
             warnings.warn(f"X: {scaled} of {len(rows) if not arrays.is_path(rows) else 'the'} rows are longer than 1 and were divided by their norm, so that they keep their direction "
                           "alone; where lengths matter, standardise the columns and give scale=B, a number above the longest row that is not computed from "
                           "rows that may be forgotten", RemarkWarning, stacklevel=2)
