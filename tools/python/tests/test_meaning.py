@@ -347,3 +347,109 @@ def test_rows_that_are_longer_than_the_scale_are_told(tmp_path):
         with pytest.warns(unweave.RemarkWarning) as caught:
             unweave.ForgettingClassifier(scale=given).fit(rows, [0, 1, 0, 1], graph=PATH)
         assert [longer in str(one.message) for one in caught if one.category is unweave.RemarkWarning] == [True]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_tables_of_edges_whose_index_may_be_an_end(pandas, named, tmp_path):
+    pairs = [("ann", "bob"), ("cyd", "dan"), ("ann", "cyd"), ("bob", "dan")] if named else [(0, 1), (2, 3), (0, 2), (1, 3)]
+    frame = pandas.DataFrame(pairs[:2], columns=["src", "dst"])
+    other = frame.rename(columns={"src": "a", "dst": "b"})
+    cases = [frame.set_index("src"), frame.set_index("dst"), frame.set_index(["src", "dst"]), frame.assign(w=2).set_index("src"),
+             frame.assign(w=2).set_index("dst"), frame.assign(weight=2).set_index(["src", "dst"]), frame.assign(w=2, z=7).set_index("src"),
+             other.assign(id=[5, 6]).set_index("id"), other.set_index("a", drop=False),
+             *([frame.set_index("src").rename_axis(None)] if named else [])]
+    for number, table in enumerate(cases):
+        store = unweave.import_store(tmp_path / f"s{number}", pairs)
+        with store.stream() as stream:
+            for call, edges in ((stream.remove_edges, 2), (stream.insert_edges, 4)):
+                with pytest.raises(unweave.UsageError, match="^edges: its index .* may be an end of the edges; give edges") as caught:
+                    call(table)
+                assert call(advised(caught, r"give (edges.*?\)(?:\[\[.*?\]\])?)(?:,| where|$)", edges=table)).statuses == ["applied"] * 2
+        assert len(store.edges()) == 4
+        for weighted in ({}, {"max_weight": 3}) if table.shape[1] + table.index.nlevels > 2 and "b" not in table.columns else ({},):
+            with pytest.raises(unweave.UsageError, match="^graph: its index .* may be an end of the edges; give graph") as caught:
+                unweave.import_store(tmp_path / "bad", table, **weighted)
+            mended = advised(caught, r"give (graph.*?\)(?:\[\[.*?\]\])?)(?:,| where|$)", graph=table)
+            read = unweave.import_store(tmp_path / f"i{number}{len(weighted)}", mended, **weighted)
+            assert {frozenset(read.ids()[end] if named else end for end in pair) for pair in read.edges().tolist()} == set(map(frozenset, pairs[:2]))
+            assert read.info().weight_sum == (4 if weighted else None)
+    store = unweave.import_store(tmp_path / "plain", pairs)
+    with store.stream() as stream:
+        for table in (frame.assign(w=2), frame.assign(w=2, z=[4, 5]).set_index("z")):
+            with pytest.raises(unweave.UsageError, match="^edges: a table of 3 columns, where the two ends are wanted; give these alone, edges") as caught:
+                stream.remove_edges(table)
+            assert stream.remove_edges(advised(caught, r"alone, (.*)$", edges=table)).requests == 2
+        with pytest.raises(unweave.UsageError, match="^edges: a table of 1 columns, where the two ends are wanted; give a table with both$"):
+            stream.remove_edges(frame[["src"]])
+    assert len(unweave.import_store(tmp_path / "called", frame.assign(id=[5, 6]).set_index("id")).edges()) == 2  # both ends are called so
+
+
+def test_tables_where_nodes_are_wanted(pandas, tmp_path):
+    store = unweave.import_store(tmp_path / "s", PATH, np.eye(4), [0, 1, 0, 1], ids=NAMES, train=NAMES)
+    store.propagate(1)
+    store.train()
+    table = pandas.DataFrame({"who": ["bob"], "why": ["asked"]}, index=["dan"])
+    model = unweave.ForgettingClassifier(hops=0).fit(np.eye(4), [0, 1, 0, 1], graph=PATH, ids=NAMES)
+    with store.stream() as stream:
+        calls = {"nodes": [store.predict, store.embeddings, stream.remove_features, stream.remove_nodes, lambda given: model.forget(nodes=given)],
+                 "features": [lambda given: model.forget(features=given)]}
+        for name, call in [(name, call) for name in ("features", "nodes") for call in calls[name]]:
+            said = f"^{name}: a table, whose index may have the nodes, or a column their numbers or a mask; give a column"
+            with pytest.raises(unweave.UsageError, match=said) as caught:
+                call(table)
+            column, index = advised(caught, r"column, (\S+), or", **{name: table}), advised(caught, r"or (list\(.*\))", **{name: table})
+            assert column.tolist() == ["bob"] and index == ["dan"]
+            with pytest.raises(unweave.UsageError, match=rf"give a column, {name}\['who'\]$"):  # rows that are numbered have no nodes in their index
+                call(table.reset_index(drop=True))
+            assert len(call(column)) > 0
+    assert store.edges().tolist() == [[2, 3]] and model.forgotten_.tolist() == [1]
+
+
+def test_names_that_are_numbers_as_texts(tmp_path):
+    names, pairs = ["138", "7", "12", "x"], [("138", "7"), ("7", "12"), ("12", "138")]
+    store = unweave.import_store(tmp_path / "s", pairs, np.eye(4), [0, 1, 0, 1], ids=names, train=names)
+    store.propagate(1)
+    store.train()
+    said = 'no node has the number 138; numbers are 0 to 3, and names are texts here, of which "138" is one; give'
+    for given in ([138], np.array([138, 7])):
+        for call in (store.predict, store.predict_proba, store.scores, store.embeddings, lambda nodes: next(store.batches(nodes))[1]):
+            with pytest.raises(unweave.UsageError, match=f"^nodes: {said}") as caught:
+                call(given)
+            assert np.array_equal(call(advised(caught, "give (.*) for names", nodes=given)), call(unweave.NodeNumbers([0, 1][:len(given)])))
+    for requests in ([("node", 138)], [("edge", 138, 7)], [("node", 138, "id=T1")], [("set-label", 138, 1)]):
+        with store.stream() as stream, pytest.raises(unweave.UsageError, match=f"^requests: {said} them in quotes"):
+            stream.send(requests)
+    for call in (store.plan, store.audit):
+        with pytest.raises(unweave.UsageError, match=f"^requests: {said} them in quotes"):
+            call(requests=[("node", 138)])
+    assert store.plan(requests=[("node", "138")]).applied == 1
+    with store.stream() as stream:
+        assert stream.send([("edge", 0, 2), ("insert-edge", "138", "12")]).statuses == ["applied"] * 2  # numbers of nodes
+        for given in ([(138, 7)], np.array([[138, 7]]), ([138], [7])):
+            for call in (stream.remove_edges, stream.insert_edges):
+                with pytest.raises(unweave.UsageError, match=f"^edges: {said}") as caught:
+                    call(given)
+                assert call(advised(caught, "give (.*) for names", edges=given)).statuses == ["applied"]
+        for call in (stream.remove_features, stream.remove_nodes):
+            with pytest.raises(unweave.UsageError, match=f"^nodes: {said}") as caught:
+                call([138])
+            assert call(advised(caught, "give (.*) for names", nodes=[138])).statuses == ["applied"]
+            with pytest.raises(unweave.UsageError, match="^nodes: no node has the number 139; numbers are 0 to 3. Nothing was sent"):
+                call([139])
+    for given in ({"train": [138, 7]}, {"graph": [(138, 7), (7, 12), (12, 138)]}):
+        options = {"graph": pairs, "features": np.eye(4), "labels": [0, 1, 0, 1], "ids": names, **given}
+        with pytest.raises(unweave.DataError, match="outside the graph") as caught:
+            unweave.import_store(tmp_path / "bad", **options)
+        ids_are = re.search(r'give ids_are="(.*)"', str(caught.value))[1]
+        read = unweave.import_store(tmp_path / f"t{len(given)}{next(iter(given))}", **options, ids_are=ids_are)
+        assert read.edges().tolist() == [[0, 1], [0, 2], [1, 2]] and ("train" not in given or read.splits.train.tolist() == [0, 1])
+    model = unweave.ForgettingClassifier(hops=0, graph=pairs, features=np.eye(4), ids=names)
+    with pytest.raises(unweave.UsageError, match=f"^X: {said}") as caught:
+        model.fit([138, 7], [0, 1])
+    model.fit(advised(caught, "give (.*) for names", X=[138, 7]), [0, 1])
+    for ask, name, given in ((model.predict, "X", [138]), (lambda given: model.forget(edges=given), "edges", [(138, 7)]),
+                             (lambda given: model.forget(nodes=given), "nodes", [138])):
+        with pytest.raises(unweave.UsageError, match=f"^{name}: {said}") as caught:
+            ask(given)
+        assert len(ask(advised(caught, "give (.*) for names", **{name: given}))) > 0
+    assert model.forgotten_.tolist() == [0]

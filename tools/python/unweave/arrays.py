@@ -9,12 +9,12 @@ import numpy as np
 from . import _arrow
 from .columns import Columns, is_columnar, require_no_ids
 from .errors import UsageError
-from .names import NameTable, NodeNumbers, Numbers, class_codes, class_names_of, is_missing, nodes_called, require_listed, texts_of, told_as
+from .names import NameTable, NodeNumbers, Numbers, class_codes, class_names_of, is_missing, nodes_called, require_listed, require_no_texts, texts_of, told_as
 from .request_lines import is_digits, is_encodable
-from .row_order import index_of, require_order, require_unmoved
+from .row_order import index_of, is_default, require_order, require_unmoved
 
 __all__ = ["array_of", "columns_of", "features_of", "ids_of", "input_of", "is_path", "joined", "labels_of", "little_endian", "names_of", "node_ids",
-           "remarks_on_features", "require_no_largest", "require_unmasked", "table_of", "whole_number"]
+           "remarks_on_features", "remarks_on_rows", "require_no_largest", "require_no_table", "require_unmasked", "table_of", "whole_number"]
 
 
 def is_path(value: Any) -> bool:
@@ -145,6 +145,7 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
         numbers, nodes = None, np.asarray(nodes)
     if isinstance(nodes, (str, bytes)):
         raise UsageError(f"{name}: {nodes!r} is one text, where a list of names or numbers is wanted", [name])
+    require_no_table(nodes, name)
     if numbers is not None and (texts := texts_of(nodes, name)) is not None:
         return numbers([str(text) for text in texts])
     if isinstance(nodes, np.ma.MaskedArray):
@@ -171,11 +172,26 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or array.ndim > 1:
         raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
-    if numbers is not None and numbers_are_names and nodes_are_integers:
-        remedies = None if array.ndim else (f"[str({name})]", f"unweave.NodeNumbers({name})")
-        return nodes_called(np.atleast_1d(array), name, numbers, count, remedies=remedies)
+    remedies = None if array.ndim else (f"[str({name})]", f"unweave.NodeNumbers({name})")
     array = np.atleast_1d(array)
+    if numbers is not None and numbers_are_names and nodes_are_integers:
+        return nodes_called(array, name, numbers, count, remedies=remedies)
+    if numbers is not None and nodes_are_integers and count is not None:
+        require_no_texts(array, name, numbers, count, remedies)
     return array.astype(np.int64, copy=False)
+
+
+def require_no_table(ids: Any, name: str) -> None:
+    """A UsageError for a table where nodes are wanted: a column may have them, and of pandas the index as well."""
+    has_index = hasattr(ids, "iloc") and hasattr(ids, "columns")
+    columns = [] if isinstance(ids, Columns) else list(_columns_in(ids))
+    if not has_index and len(columns) < 2:
+        return
+    remedies = [f"a column, {name}[{columns[0]!r}]"] if columns else []
+    if has_index and not is_default(ids.index):
+        remedies.append(f"list({name}.index)")
+    what = "whose index may have the nodes, or a column" if has_index else "of which a column may have the nodes,"
+    raise UsageError(f"{name}: a table, {what} their numbers or a mask; give {', or '.join(remedies or ['a list of nodes'])}", [name])
 
 
 def _require_no_bits(array: np.ndarray, name: str, value: Any) -> None:
@@ -297,12 +313,24 @@ _NO_FEATURES = {"label", "labels", "y", "target", "targets", "class", "split", "
                 *(form.format(split) for split in ("train", "val", "valid", "validation", "test") for form in ("{}", "is_{}", "{}_mask"))}
 
 
+def remarks_on_columns(features: Any, name: str) -> list[str]:
+    """Columns of features that are called as labels or splits are."""
+    return [f"{name}: the column {one!r} is one of the features, and is called as labels or splits are; leave it out if it is none"
+            for one in _columns_in(features) if isinstance(one, str) and one.strip().lower() in _NO_FEATURES]
+
+
+def remarks_on_rows(features: Any, name: str) -> list[str]:
+    """What the names of the columns of rows in memory say, before these become an array without names: those of ids are a UsageError."""
+    if is_path(features) or columns_of(features) is not None:
+        return []  # the import looks at them
+    require_no_ids(_columns_in(features), name)
+    return remarks_on_columns(features, name)
+
+
 def remarks_on_features(features: Any, given: Any, table: NameTable | None) -> list[str]:
     """What may be a slip in features: columns that are called as labels or splits are, and ids in the first column, which say
     another order of the rows. ``given``: the option that :func:`features_of` has made of them. ``table``: the nodes' names."""
-    columns = _columns_in(columns_of(features) or features)
-    remarks = [f"features: the column {one!r} is one of the features, and is called as labels or splits are; leave it out if it is "
-               "none" for one in columns if isinstance(one, str) and one.strip().lower() in _NO_FEATURES]
+    remarks = remarks_on_columns(columns_of(features) or features, "features")
     if not isinstance(given, dict) or len(given["shape"]) != 2 or given["shape"][1] < 2:
         return remarks
     rows = "features" if isinstance(features, np.ndarray) else "numpy.asarray(features)"
@@ -397,10 +425,7 @@ def ids_of(ids: Any, name: str, table: NameTable | None = None, numbers_are_name
     files = columns_of(ids)
     if files is None and is_path(ids):
         return os.fspath(ids)
-    if hasattr(ids, "iloc") and hasattr(ids, "columns"):
-        column = f", {name}[{ids.columns[0]!r}]" if len(ids.columns) else ""
-        raise UsageError(f"{name}: a table, whose index may have the nodes, or a column their numbers or a mask; give a column{column}, or "
-                         f"list({name}.index)", [name])
+    require_no_table(ids, name)
     if (texts := files.texts() if files is not None else texts_of(ids, name)) is not None:
         if table is None:
             raise UsageError(f"{name}: names, and the nodes have none; ids gives them, as a list that names all nodes in the order of their rows", [name, "ids"])

@@ -106,7 +106,7 @@ def require_no_ids(columns: Iterable[Any], name: str) -> None:
     for column in columns:
         if isinstance(column, str) and _native.names_ids(column):
             raise UsageError(f"{name}: the column {column!r} may have the ids of nodes, or be a feature; give the others alone, where row i is that "
-                             "of node i, or call it otherwise if it is a feature", ["features"])
+                             "of node i, or call it otherwise if it is a feature", ["X" if name == "X" else "features"])
 
 
 def is_columnar(value: Any) -> bool:

@@ -15,7 +15,7 @@ from . import _native, arrays, graphs, row_order
 from .errors import RemarkWarning, UsageError
 from .estimator_base import BaseEstimator, ClassifierMixin, NotFittedError, checked_rows, checked_rows_and_classes
 from .imports import import_store
-from .names import NodeNumbers, missing_as_text, texts_of
+from .names import NodeNumbers, missing_as_text, require_no_texts, texts_of
 from .records import Record
 from .request_lines import is_digits
 from .store import Store
@@ -210,6 +210,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         nodes = arrays.node_ids(_column(X), "X", None if table is None else lambda words: table(words, "X"), ids_are == "names")
         assert nodes is not None
         if len(nodes) and not 0 <= int(nodes.min()) <= int(nodes.max()) < rows.shape[0]:
+            if table is not None and not isinstance(X, NodeNumbers):
+                require_no_texts(nodes, "X", lambda words: table(words, "X"), lambda: rows.shape[0])
             raise UsageError(f"X: node {int(nodes.max() if nodes.max() >= rows.shape[0] else nodes.min())} has no row of features, which has {rows.shape[0]}", ["X", "features"])
         given = self._with_missing(y)
         if len(given) != len(nodes):

@@ -11,8 +11,8 @@ from . import _arrow
 from .arrays import array_of, columns_of, input_of, is_path, joined, little_endian
 from .columns import EndKinds, are_ends, ends_elsewhere, is_index, is_label, is_weight
 from .errors import UsageError
-from .names import MISSING_AS_TEXT, NameTable, NodeNumbers, Numbers, nodes_called, texts_of
-from .row_order import require_one_order, require_unmoved
+from .names import MISSING_AS_TEXT, NameTable, NodeNumbers, Numbers, nodes_called, require_no_texts, texts_of
+from .row_order import is_default, require_one_order, require_unmoved
 
 __all__ = ["edges_of", "named_edges", "pairs_of", "parts_of_graph", "remarks_on_graph", "require_ends_first", "require_no_missing", "require_no_weights", "warn_of_third_column", "weights_of"]
 
@@ -155,6 +155,7 @@ def require_ends_first(table: Any, name: str, weighted: bool = False, columns: S
         return
     if name == "graph":
         _require_no_matrix(table, weighted)
+    _require_no_index(table, name, weighted)
     weights = [one for one in columns if weighted and isinstance(one, str) and one.strip().lower() in ("weight", "weights", "w")][:1]
     if len(columns) > 1 and any(is_weight(one) or is_label(one) for one in columns[:2]):
         called = next(one for one in columns[:2] if is_weight(one) or is_label(one))
@@ -223,8 +224,8 @@ def _as_pairs(edges: Any) -> tuple[Any, bool]:
     if columns is not None:
         require_ends_first(edges, "edges")
         if len(columns) != 2:
-            raise UsageError(f"edges: a table of {len(columns)} columns, where the two ends are wanted; give these alone, as in edges[[\"source\", \"target\"]]", ["edges"])
-        _require_no_index(edges, "edges")
+            remedy = f"give these alone, {_choice(edges, 'edges', list(columns)[:2])}" if len(columns) > 2 else "give a table with both"
+            raise UsageError(f"edges: a table of {len(columns)} columns, where the two ends are wanted; {remedy}", ["edges"])
         return edges, True
     _require_pairs(edges, "edges")
     are_tuples = isinstance(edges, list) and len(edges) > 0 and all(isinstance(edge, tuple) for edge in edges)
@@ -233,12 +234,35 @@ def _as_pairs(edges: Any) -> tuple[Any, bool]:
     return edges, are_tuples
 
 
-def _require_no_index(table: Any, name: str) -> None:
-    """A UsageError for a table of edges whose index has a name: it may be an end."""
-    names = [one for one in getattr(getattr(table, "index", None), "names", ()) if one is not None]
-    if names:
-        raise UsageError(f"{name}: its index is called {', '.join(map(repr, names))} and may be an end of the edges; give {name}.reset_index(), or "
-                         f"{name}.reset_index(drop=True) where it is none", [name])
+def _require_no_index(table: Any, name: str, weighted: bool) -> None:
+    """A UsageError for a table of pandas whose index may be an end of the edges: it has a name, or the table lacks an end without it.
+    ``weighted``: weights stand behind the ends."""
+    if not hasattr(table, "iloc") or not hasattr(table, "columns") or is_default(table.index):
+        return
+    columns, names = list(table.columns), [one for one in table.index.names if one is not None]
+    if len(columns) > 1 and (not names or are_ends(*columns[:2])):
+        return
+    # Pandas makes no columns of an index that is called as one is; and beside two columns one that is called "id" counts the rows.
+    is_none = set(names) & set(columns) or (len(columns) > 1 and is_index(names[0]))
+    with_index = None if is_none else _ends_among(f"{name}.reset_index()", table.iloc[:1].reset_index(), weighted)
+    without = None if with_index is not None and with_index[1] else _ends_among(f"{name}.reset_index(drop=True)", table.iloc[:1], weighted)
+    remedies = [with_index[0]] if with_index is not None else []
+    remedies += [f"{without[0]} where it is none"] if without is not None else []
+    called = f"is called {', '.join(map(repr, names))} and" if names else f"is not 0, 1, 2, .., and beside {len(columns)} column{'s' * (len(columns) != 1)} it"
+    raise UsageError(f"{name}: its index {called} may be an end of the edges; give {', or '.join(remedies or ['a table with both ends'])}", [name])
+
+
+def _ends_among(given: str, table: Any, weighted: bool) -> tuple[str, bool] | None:
+    """What takes the ends out of a table that ``given`` gives, and weights behind them, and whether they are called so, or are its first
+    columns; None where it lacks an end."""
+    columns = list(table.columns)
+    others = [one for one in columns if not is_weight(one) and not is_label(one)]
+    ends = list(ends_elsewhere(others) or others[:2])
+    if len(ends) < 2 or _has_numbers(table[ends[0]]) != _has_numbers(table[ends[1]]):
+        return None
+    rest = [one for one in columns if one not in ends]
+    chosen = ends + ([one for one in rest if is_weight(one)] or rest[:1] if weighted else [])[:1]
+    return given if chosen == columns else f"{given}[[{_listed(chosen)}]]", are_ends(*ends)
 
 
 def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool = False,
@@ -266,6 +290,8 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
     array = array.T if array.shape[1] != 2 else array
     if numbers is not None and numbers_are_names:
         return nodes_called(array, "edges", numbers, count, remedies=_as_names_and_as_numbers(given, edges is not given))
+    if numbers is not None and count is not None:
+        require_no_texts(array, "edges", numbers, count, _as_names_and_as_numbers(given, edges is not given))
     return array
 
 
@@ -302,9 +328,6 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     if isinstance(graph, tuple) and len(graph) == 2:
         require_one_order(source=graph[0], target=graph[1])
     _require_pairs(graph, name)
-    if hasattr(graph, "iloc") and hasattr(graph, "columns"):
-        _require_no_index(graph, name)
-
     def nodes(piece: np.ndarray) -> np.ndarray:
         return table.of_numbers(piece, name) if table is not None and numbers_are_names else piece
 

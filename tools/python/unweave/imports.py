@@ -4,8 +4,6 @@ from __future__ import annotations
 import warnings
 from typing import Any, Sequence
 
-import numpy as np
-
 from . import _native, arrays, graphs
 from .columns import Piped, piped
 from .errors import Error, RemarkWarning, UsageError, text_of
@@ -113,8 +111,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         try:
             store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, given))
         except Error as error:
-            are_integers = not arrays.is_path(ids) and np.asarray(ids).dtype.kind in "iu"
-            if ids_are is not None or not are_integers or "outside the graph" not in str(error):
+            may_be_names = table is not None and table.has_integers
+            if ids_are is not None or not may_be_names or "outside the graph" not in str(error):
                 raise
             raise type(error)(f"{error}; where integers in edges and splits are names, those of ids, give ids_are=\"names\"",
                               [*error.options, "ids_are"]) from None

@@ -11,7 +11,7 @@ import numpy as np
 from .errors import Error, UsageError
 
 __all__ = ["NameTable", "NodeNumbers", "Numbers", "class_codes", "class_names_of", "is_missing", "missing_as_text", "nodes_called",
-           "require_listed", "texts_of", "told_as"]
+           "require_listed", "require_no_texts", "texts_of", "told_as"]
 
 #: Numbers of nodes by their names; a UsageError for a name that no node has.
 Numbers = Callable[[Sequence[str]], np.ndarray]
@@ -101,6 +101,27 @@ class NodeNumbers(np.ndarray):
         return array.astype(np.int64).view(cls)
 
 
+def _remedies(name: str) -> tuple[str, str]:
+    """What gives a list of integers as names of nodes, and what as their numbers."""
+    as_list = "numpy.asarray(X).astype(str)" if name == "X" else f"[str(node) for node in {name}]"  # X may be a column
+    return as_list, f"unweave.NodeNumbers({name})"
+
+
+def require_no_texts(array: np.ndarray, name: str, numbers: Numbers, count: Callable[[], int], remedies: tuple[str, str] | None = None) -> None:
+    """A UsageError for integers of which one is no number of a node, and is the name of one as a text. ``count``, ``remedies``: as
+    :func:`nodes_called` has them."""
+    nodes = count() if array.size else 0
+    outside = array[(array < 0) | (array >= nodes)]
+    if not outside.size:
+        return
+    try:
+        numbers([str(outside[0])])
+    except UsageError:
+        return  # no name either, which is told elsewhere
+    raise UsageError(f"{name}: no node has the number {outside[0]}; numbers are 0 to {nodes - 1}, and names are texts here, of which \"{outside[0]}\" is "
+                     f"one; give {(remedies or _remedies(name))[0]} for names", [name])
+
+
 def nodes_called(array: np.ndarray, name: str, numbers: Numbers, count: Callable[[], int] | None = None,
                  among: np.ndarray | None = None, remedies: tuple[str, str] | None = None) -> np.ndarray:
     """The numbers of nodes whose names are these integers, in the array's shape. ``count``: of the nodes; then integers that may be numbers
@@ -109,8 +130,7 @@ def nodes_called(array: np.ndarray, name: str, numbers: Numbers, count: Callable
     values, whole = array.reshape(-1), array if among is None else among
     nodes = count() if count is not None and array.size else 0
     may_be_numbers = nodes > 0 and int(whole.min()) >= 0 and int(whole.max()) < nodes
-    as_list = "numpy.asarray(X).astype(str)" if name == "X" else f"[str(node) for node in {name}]"  # X may be a column
-    as_names, as_numbers = remedies or (as_list, f"unweave.NodeNumbers({name})")
+    as_names, as_numbers = remedies or _remedies(name)
     try:
         found = np.asarray(numbers([str(value) for value in values.tolist()]), np.int64)
     except UsageError as error:
@@ -136,6 +156,11 @@ class NameTable:
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether a name is a whole number."""
+        return any(name.isascii() and name.isdigit() for name in self._numbers)
 
     def places(self, words: Iterable[Any]) -> np.ndarray:
         """The numbers of the nodes that have these names; -1 where none has."""

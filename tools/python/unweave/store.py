@@ -17,7 +17,7 @@ from . import _native, arrays
 from ._arrow import Column, Exported
 from .errors import Error, MissingRowsWarning, UsageError
 from .linear_models import linear_model_files
-from .names import NameTable, NodeNumbers
+from .names import NameTable, NodeNumbers, require_no_texts
 from .progress import Progress, watcher
 from .records import Record
 from .request_lines import Request, batch_of, is_encodable, line_of, plain_integers
@@ -229,10 +229,13 @@ class Store:
         """Numbers of nodes, from numbers, names or a mask; None for None. Integers are names where the import said so."""
         return arrays.node_ids(nodes, name, self.numbers, self.info().ids_are == "names", lambda: self.num_nodes)
 
-    def _require_one_meaning(self, requests: Iterable[Request]) -> None:
-        """A UsageError for requests whose integers, names here, may all be numbers of nodes as well, and of other ones."""
+    def _require_one_meaning(self, requests: Iterable[Request], are_names: bool) -> None:
+        """A UsageError for requests whose integers, where they are names, may all be numbers of nodes as well, and of other ones; where they are
+        numbers, for one that no node has, and that is a name as a text."""
         integers = list(dict.fromkeys(plain_integers(requests)))
-        if not integers or max(integers) >= self.num_nodes:
+        if not are_names and integers:
+            require_no_texts(np.array(integers, object), "requests", self.numbers, lambda: self.num_nodes, ("them in quotes", ""))
+        if not are_names or not integers or max(integers) >= self.num_nodes:
             return
         words = [str(integer) for integer in integers]
         try:
@@ -474,8 +477,8 @@ class Store:
         """Lines of requests, as a file of requests has them."""
         checked = batch_of(requests)
         info = self.info()
-        if info.ids_are == "names":
-            self._require_one_meaning(checked)
+        if info.named is not None:
+            self._require_one_meaning(checked, info.ids_are == "names")
         return [request if isinstance(request, str) else line_of(request, info.named is not None, bool(info.class_names), info.ids_are == "names")
                 for request in checked]
 

@@ -79,8 +79,8 @@ class Stream:
         requests = batch_of(requests)
         named = self._native.named()
         are_names = self._numbers_are_names()
-        if are_names:
-            self._store._require_one_meaning(requests)
+        if named:
+            self._store._require_one_meaning(requests, are_names)
         # Lines are read as those of a file: what is a number, and what parts words, is said in one place.
         if any(isinstance(request, str) or has_id(request) or has_value(request) for request in requests):
             named_classes = self._native.named_classes()
