@@ -349,6 +349,123 @@ def test_rows_that_are_longer_than_the_scale_are_told(tmp_path):
         assert [longer in str(one.message) for one in caught if one.category is unweave.RemarkWarning] == [True]
 
 
+@pytest.mark.parametrize("how", ["rows", "graph", "features"])
+def test_columns_of_an_estimator_that_are_called_as_ids_and_labels(pandas, how):
+    frame = pandas.DataFrame({"x": [0.25, 0.5, 0.75, 0.1], "z": [0.5, 0.25, 0.1, 0.75], "node_id": [2, 0, 3, 1],
+                              "label": [0.0, 0.1, 0.0, 0.1], "train": [0.1] * 4})
+    name = "features" if how == "features" else "X"
+
+    def fitted(table):
+        if how == "features":
+            return unweave.ForgettingClassifier(graph=PATH, features=table).fit([0, 1, 2, 3], [0, 1, 0, 1])
+        return unweave.ForgettingClassifier().fit(table, [0, 1, 0, 1], **({"graph": PATH} if how == "graph" else {}))
+
+    with pytest.raises(unweave.UsageError, match=f"^{name}: the column 'node_id' may have the ids of nodes, or be a feature; give the others alone") as caught:
+        fitted(frame)
+    assert caught.value.options == [name]
+    for table in (frame.drop(columns="node_id"), frame.rename(columns={"node_id": "visits"}).assign(visits=0.5)):
+        with pytest.warns(unweave.RemarkWarning) as caught:
+            fitted(table)
+        told = [str(one.message) for one in caught if "called as labels or splits are" in str(one.message)]
+        assert [re.search(f"^{name}: the column '(.*?)'", one)[1] for one in told] == ["label", "train"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(frame[["x", "z"]])
+
+
+INDEXES = [[13, 11, 10, 12], [3, 1, 0, 2], list("dbac")]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_masks_with_the_index_of_a_fit(pandas, index):
+    X = pandas.DataFrame({"a": [0.1, 0.2, 0.3, 0.4], "b": [0.4, 0.3, 0.1, 0.2]}, index=index)
+    y = pandas.Series([0, 1, 0, 1], index=index)
+    first = pandas.Series([True, False, False, False], index=index)
+    for of, rows, classes in (("X", X, y), ("y", X.to_numpy(), y), (None, X.to_numpy(), y.to_numpy())):
+        for mask in (first, first.sort_index()):
+            for call in ("forget", "features", "predict"):
+                model = unweave.ForgettingClassifier().fit(rows, classes)
+                expected = model.predict(unweave.NodeNumbers([0])).tolist()
+                ask = {"forget": lambda given: model.forget(nodes=given), "features": lambda given: model.forget(features=given),
+                       "predict": model.predict}[call]
+                name, table = {"forget": "nodes", "features": "features", "predict": "X"}[call], "T" if call == "predict" else of or "X"
+                with pytest.raises(unweave.UsageError, match=f"^{name}: a mask with an index") as caught:
+                    ask(mask)
+                given = {name: mask, table: y if of == "y" else X}
+                by_index = advised(caught, r"give (\S+\.reindex\(.*?\)\.to_numpy\(\))", **{table: given[table], **given})
+                assert by_index.tolist() == [True, False, False, False]
+                as_it_stands = advised(caught, r"or (\w+\.to_numpy\(\)) where", **{name: mask})
+                assert as_it_stands.tolist() == mask.tolist()
+                done = ask(by_index)
+                assert done.tolist() == expected if call == "predict" else done.statuses == ["applied"]
+                assert call != "forget" or model.forgotten_.tolist() == [0]
+    # One that numbers its rows is a mask of the rows, but where the labels of the fit are these numbers as well.
+    model, mask = unweave.ForgettingClassifier().fit(X, y), first.reset_index(drop=True)
+    if sorted(map(str, index)) == ["0", "1", "2", "3"]:
+        with pytest.raises(unweave.UsageError, match="^nodes: a mask with an index") as caught:
+            model.forget(nodes=mask)
+        assert advised(caught, r"give (\S+\.reindex\(.*?\)\.to_numpy\(\))", nodes=mask, X=X).tolist() == [False, False, True, False]
+    else:
+        assert model.forget(nodes=mask).statuses == ["applied"] and model.forgotten_.tolist() == [0]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_training_rows_with_the_index_of_a_fit(pandas, index):
+    X = pandas.DataFrame({"a": [0.1, 0.2, 0.3, 0.4], "b": [0.4, 0.3, 0.1, 0.2]}, index=index)
+    y, mask = pandas.Series([0, 1, 0, 1], index=index), pandas.Series([True, True, True, False], index=index)
+
+    def trained(rows, classes, train):
+        model = unweave.ForgettingClassifier().fit(rows, classes, train=train)
+        return model.store_.splits.train.tolist()
+
+    whole = pandas.concat([mask, pandas.Series([True], index=["e" if index[0] == "d" else 99])])
+    for of, rows in (("X", X), ("y", X.to_numpy())):
+        assert trained(rows, y, mask) == trained(rows, y, mask.to_numpy()) == [0, 1, 2]
+        for given in (mask.sort_index(), whole):
+            with pytest.raises(unweave.UsageError, match=f"^train: its index is not that of {of}, and row i of both belongs together") as caught:
+                trained(rows, y, given)
+            assert trained(rows, y, advised(caught, r"give (\S+)[,;]", train=given, X=X, y=y)) == [0, 1, 2]
+            assert advised(caught, r"or (train\.to_numpy\(\)) where", train=given).tolist() == given.tolist()
+        with pytest.raises(unweave.UsageError, match="^train: the rows of the fit had an index other than 0, 1, 2") as caught:
+            trained(rows, y, index[:3])
+        labels = {"train": mask.index[:3], "X": X, "y": y, "unweave": unweave}
+        assert trained(rows, y, advised(caught, r"give (unweave.*?) for labels", **labels)) == [0, 1, 2]
+        assert trained(rows, y, advised(caught, r"fit, or (.*) for rows", train=[0, 1, 3], unweave=unweave)) == [0, 1, 3]
+    # Arrays have no index, and a mask with one is read as it stands alone.
+    with pytest.raises(unweave.UsageError, match="^train: its index is not that of X") as caught:
+        trained(X.to_numpy(), y.to_numpy(), mask)
+    assert trained(X.to_numpy(), y.to_numpy(), advised(caught, r"give (train\.to_numpy\(\)) where", train=mask)) == [0, 1, 2]
+
+
+def test_a_score_of_classes_in_another_order(pandas):
+    index = list("dbac")
+    X = pandas.DataFrame({"a": [0.1, 0.9, 0.1, 0.9], "b": [0.9, 0.1, 0.9, 0.1]}, index=index)
+    y, weights = pandas.Series([0, 1, 0, 1], index=index), pandas.Series([1.0, 2, 3, 4], index=index)
+    rows = unweave.ForgettingClassifier().fit(X, y)
+    graph = unweave.ForgettingClassifier(hops=0).fit(X, y, graph=PATH, ids=index)
+    nodes = unweave.ForgettingClassifier(hops=0, graph=PATH, features=X.to_numpy(), ids=index).fit(index, y.tolist())
+    some, mask = pandas.Series(["d", "b"]), pandas.Series([True, True, False, False], index=index)
+    for model, given, classes, remedy in ((rows, X, y, r"X\.index"), (graph, X, y, r"X\.index"), (graph, X.to_numpy(), y, "ids"), (graph, None, y, "ids"),
+                                          (graph, some, y[:2], "X"), (graph, mask, y[:2], r"X\.index\[X\]"), (nodes, some, y[:2], "X")):
+        assert model.score(given, classes) == 1
+        for name, value in (("y", classes), ("sample_weight", weights[classes.index])):
+            beside = {"y": classes, "sample_weight": weights[classes.index]}
+            moved = value.sort_index()
+            with pytest.raises(unweave.UsageError, match=rf"^{name}: .*give {name}\.loc\[{remedy}\], or") as caught:
+                model.score(given, **{**beside, name: moved})
+            mended = advised(caught, r"give (\S+), or", X=given, ids=index, **{name: moved})
+            assert mended.index.tolist() == classes.index.tolist() and model.score(given, **{**beside, name: mended}) == 1
+            as_it_stands = advised(caught, r"or (\S+) where", **{name: moved})
+            share = np.average(as_it_stands == classes.to_numpy(), weights=beside["sample_weight"]) if name == "y" else 1
+            assert model.score(given, **{**beside, name: as_it_stands}) == pytest.approx(share)
+    numbers = pandas.Series([0, 1], index=[2, 0])  # those of the nodes, in the order of a mask
+    plain = unweave.ForgettingClassifier(hops=0).fit(X.to_numpy(), y.to_numpy(), graph=PATH)
+    with pytest.raises(unweave.UsageError, match=r"y\.loc\[numpy\.flatnonzero\(X\)\]"):
+        plain.score(np.array([True, False, True, False]), numbers)
+    with pytest.raises(unweave.NotFittedError):
+        unweave.ForgettingClassifier().score(X, y)
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_tables_of_edges_whose_index_may_be_an_end(pandas, named, tmp_path):
     pairs = [("ann", "bob"), ("cyd", "dan"), ("ann", "cyd"), ("bob", "dan")] if named else [(0, 1), (2, 3), (0, 2), (1, 3)]

@@ -15,7 +15,7 @@ from . import _native, arrays, graphs, row_order
 from .errors import RemarkWarning, UsageError
 from .estimator_base import BaseEstimator, ClassifierMixin, NotFittedError, checked_rows, checked_rows_and_classes
 from .imports import import_store
-from .names import NodeNumbers, missing_as_text, require_no_texts, texts_of
+from .names import NameTable, NodeNumbers, missing_as_text, require_no_texts, texts_of
 from .records import Record
 from .request_lines import is_digits
 from .store import Store
@@ -109,8 +109,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         if getattr(self, "_left_out", False) and graph is None and self.features is None:
             raise UsageError("graph, features, ids: a pickle has left them out, since something in them was forgotten; give them by set_params()",
                              ["graph", "features", "ids"])
+        slips = arrays.remarks_on_rows(X, "X") if self.features is None else arrays.remarks_on_rows(self.features, "features")
         self._index_of: str | None = None
-        self._saw_index = True
+        self._saw_index, self._has_moved = True, False
         if self.features is not None:
             for name, value in (("train", train), ("valid", valid), ("test", test)):
                 if value is not None:
@@ -128,11 +129,12 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             tables = {name: value for name, value in (("X", X), ("y", y)) if hasattr(value, "iloc")}
             row_order.require_one_order(X=X, y=y)
             self._index_of = next((name for name, value in tables.items() if value.index.tolist() != list(range(len(value)))), None)
+            self._has_moved = self._index_of is not None and set(tables[self._index_of].index) == set(range(len(tables[self._index_of])))
             self._saw_index = bool(tables)
+            train, valid, test = (self._beside(one, name, X, y) for name, one in (("train", train), ("valid", valid), ("test", test)))
             rows, labels = checked_rows_and_classes(self, X, y)
             self.classes_, labels = np.unique(labels, return_inverse=True)
             self._places = "rows"
-            train, valid, test = (_beside(one, X) for one in (train, valid, test))
         if len(self.classes_) < 2:
             no_class = "; -1 stands for none with a graph: give texts if it is one" if np.any(labels < 0) else ""
             raise UsageError(f"y: {len(self.classes_)} class, and a classifier needs two at least{no_class}", ["y"])
@@ -142,6 +144,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             remedy = "leave out its rows" if self._places == "rows" else "give None for rows without a class"
             warnings.warn(f"y: the text {lost!r} is learnt as a class, and may be what a missing value has become as a text; {remedy} if it is",
                           RemarkWarning, stacklevel=2)
+        for slip in slips:
+            warnings.warn(slip, RemarkWarning, stacklevel=2)
         names = [str(one) for one in self.classes_] if self.classes_.dtype.kind in "OU" else []
         if not all(map(_may_name_a_class, names)):
             names = []
@@ -260,6 +264,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                 raise UsageError("X: rows that are not all rows of the fit, in their order, have no place in the graph; give the nodes, their numbers, names or a "
                                  "mask, or make the estimator with graph and features, and X a column of nodes", ["X", "graph", "features"])
             nodes = None
+        elif self._places == "rows":
+            self._require_no_labels(X, "X")
         numbers = NodeNumbers(np.arange(store.num_nodes) if nodes is None else store._nodes(nodes, "X"))
         gone = np.intersect1d(numbers, self.forgotten_)
         if gone.size:
@@ -284,6 +290,23 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         """
         margins = self._said(X, "margins")
         return self.classes_[np.argmax(margins, axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """How often :meth:`predict` is right, 0 to 1.
+
+        ``X``: as :meth:`predict` takes it. ``y``: the class of each. ``sample_weight``: how much each counts, by default the same. A Series whose
+        index has the rows, or the nodes, of X in another order is a UsageError, as it is in :meth:`fit`.
+        """
+        store = self._fitted()
+        are_all = self._places != "rows" and (X is None or (self._places == "graph" and not _are_nodes(X)))  # in the order of the nodes
+        table = NameTable(store.ids() or []) if are_all and store.info().named is not None else None
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if X is not None:
+                _require_one_order(X, value, name)
+            if are_all:
+                row_order.require_order(value, name, table)
+        row_order.require_one_order(y=y, sample_weight=sample_weight)
+        return super().score(X, y, sample_weight)
 
     def predict_proba(self, X: Any = None) -> np.ndarray:
         """Probabilities, float64 [n, C], in the order of ``classes_``.
@@ -319,6 +342,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             return self._fitted().num_nodes
 
         for name, value in (("nodes", nodes), ("features", features)):
+            arrays.require_no_table(value, name)
             self._require_no_labels(value, name)
         are_names = hasattr(self, "store_") and self.store_.info().ids_are == "names"
         ends = None if edges is None else graphs.pairs_of(edges, numbers, are_names, count)
@@ -364,19 +388,41 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         return outcome
 
     def _require_no_labels(self, nodes: Any, name: str) -> None:
-        """A UsageError for what may be labels of the rows of the fit, and is read as numbers of rows."""
-        is_index = hasattr(nodes, "get_indexer")
-        if nodes is None or isinstance(nodes, NodeNumbers) or getattr(nodes, "dtype", None) == bool or np.asarray(nodes).dtype.kind == "b":
+        """A UsageError for what may be labels of the rows of the fit, and is read as numbers of rows, or as a mask in their order."""
+        if nodes is None or isinstance(nodes, NodeNumbers) or arrays.is_path(nodes) or arrays.columns_of(nodes) is not None:
             return
-        of = getattr(self, "_index_of", None)
+        of, saw_index = getattr(self, "_index_of", None), getattr(self, "_saw_index", True)
+        table, where = of or "X", "," if of else ", where X is the table that the arrays are of,"
+        if name == "X":
+            table, where = "T", f", where T is the {of or 'table'} of the fit,"
+        if getattr(nodes, "dtype", None) == bool or np.asarray(nodes).dtype.kind == "b":
+            if not hasattr(nodes, "iloc") or (of is None and saw_index) or (row_order.is_default(nodes.index) and not getattr(self, "_has_moved", False)):
+                return
+            had = "another one than 0, 1, 2, .." if of else "none"
+            raise UsageError(f"{name}: a mask with an index, and the rows of the fit had {had}, so that it may say whose its rows are, or they may stand in the "
+                             f"order of the fit; give {name}.reindex({table}.index, fill_value=False).to_numpy() by the "
+                             f"index{where} or {name}.to_numpy() where the rows are right", [name])
         if of is not None:
             raise UsageError(f"{name}: the rows of the fit had an index other than 0, 1, 2, .., so that these may be its labels, or "
-                             f"numbers of rows; give unweave.NodeNumbers({of}.index.get_indexer({name})) for labels of the {of} of the fit, or "
+                             f"numbers of rows; give unweave.NodeNumbers({table}.index.get_indexer({name})) for labels of the {of} of the fit{where} or "
                              f"unweave.NodeNumbers({name}) for rows", [name])
-        if is_index and not getattr(self, "_saw_index", True) and not row_order.is_default(nodes):
+        if hasattr(nodes, "get_indexer") and not saw_index and not row_order.is_default(nodes):
             raise UsageError(f"{name}: an index of pandas, and the fit saw arrays, which have none, so that these may be labels, or "
-                             f"numbers of rows; give X.index.get_indexer({name}) for labels, where X is the table that the arrays are of, "
+                             f"numbers of rows; give {table}.index.get_indexer({name}) for labels{where} "
                              f"or {name}.to_numpy() for rows", [name])
+
+    def _beside(self, rows: Any, name: str, X: Any, y: Any) -> Any:
+        """Numbers or a mask of the samples, without an index, which must be that of X, or of y where X has none."""
+        if not hasattr(rows, "iloc") or getattr(rows, "dtype", None) != bool:
+            self._require_no_labels(rows, name)
+            return rows
+        of, index = next(((one, value.index) for one, value in (("X", X), ("y", y)) if hasattr(value, "iloc")), ("X", None))
+        has_all = index is not None and bool(index.isin(rows.index).all())
+        if (index is not None and rows.index.equals(index)) or (row_order.is_default(rows.index) and not has_all):
+            return rows.to_numpy()
+        by_index = f"{name}.loc[{of}.index].to_numpy(), or " if has_all and rows.index.is_unique else ""
+        raise UsageError(f"{name}: its index is not that of {of}, and row i of both belongs together here; give {by_index}{name}.to_numpy() where the rows "
+                         "are right", [name])
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -416,11 +462,6 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                               "forgotten_ does not have what was forgotten meanwhile", RemarkWarning, stacklevel=2)
 
 
-def _beside(rows: Any, X: Any) -> Any:
-    """A mask of the samples X, whose index, where it is that of X, says nothing of their order."""
-    return rows.to_numpy() if hasattr(rows, "iloc") and hasattr(X, "iloc") and rows.index.equals(X.index) else rows
-
-
 def _may_name_a_class(text: str) -> bool:
     """Whether a store takes it (storage/formats/class_names.h); other classes have numbers there."""
     return (text not in ("", "-1", "nan", "NaN", "none") and text.isprintable() and text.strip() == text and len(text.encode()) <= 255 and
@@ -440,17 +481,21 @@ def _column(X: Any) -> Any:
     return X
 
 
-def _require_one_order(X: Any, y: Any) -> None:
-    """A UsageError for classes whose index has the nodes of X, or the rows of X, in another order."""
+def _require_one_order(X: Any, y: Any, name: str = "y") -> None:
+    """A UsageError for classes, or weights of samples, whose index has the nodes of X, or the rows of X, in another order."""
     if not hasattr(y, "iloc") or getattr(y.index, "nlevels", 1) != 1:
         return
-    row_order.require_one_order(X=X, y=y)
+    row_order.require_one_order(**{"X": X, name: y})
     nodes = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
     nodes = nodes.reshape(-1) if nodes.ndim == 2 and nodes.shape[1] == 1 else nodes
+    chosen = "X"
+    if nodes.dtype.kind == "b" and nodes.ndim == 1:
+        chosen = "X.index[X]" if hasattr(X, "iloc") else "numpy.flatnonzero(X)"
+        nodes = np.asarray(X.index)[nodes] if hasattr(X, "iloc") else np.flatnonzero(nodes)
     index = y.index.to_numpy()
     if nodes.shape == index.shape and y.index.is_unique and set(nodes.tolist()) == set(index.tolist()) and nodes.tolist() != index.tolist():
-        raise UsageError("y: its index has the nodes of X in another order, and row i of both belongs together here; give y.loc[X], or y.to_numpy() where the "
-                         "rows are right", ["y"])
+        raise UsageError(f"{name}: its index has the nodes of X in another order, and row i of both belongs together here; give {name}.loc[{chosen}], or "
+                         f"{name}.to_numpy() where the rows are right", [name])
 
 
 def _may_be_a_row(X: Any, features: int) -> bool:
