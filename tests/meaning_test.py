@@ -289,6 +289,79 @@ def part_lists(session):
     check(session.edges(session.imported("--edges", columns)[0]) == between((0, 1), (1, 2)), message)
 
 
+def part_nodes(session):
+    """Lists of nodes of all commands are read as splits of an import are: a line of words above them is a header, and one that may be data is asked about."""
+    folder = session.folder
+
+    def text(name, lines):
+        (folder / name).write_text(lines)
+        return name
+
+    np.save(folder / "x.npy", np.eye(4, 3, dtype="f4"))
+    rest = ["--features", "x.npy", "--labels", text("y", "1\n0\n1\n0\n"), "--classes", "2"]
+    numbered = ["--edges", text("e.txt", "0 1\n1 2\n2 3\n"), *rest]
+    named = ["--edges", text("n.txt", "ann bob\nbob cid\ncid name\n"), "--ids", text("ids", "ann\nbob\ncid\nname\n"), *rest]
+
+    def said(store, option, nodes):
+        """What three commands say of these nodes: the ids, whether the rows are theirs, what stands on standard error, and what is drawn of them."""
+        predicted = session.command("predict", store, option, nodes)
+        session.command("export", store, "--embeddings", "all.npy")
+        exported = session.command("export", store, "--embeddings", "z.npy", option, nodes)
+        evaluated = session.command("evaluate", store, option, nodes, "--json")
+        drawn = session.command("export", store, "--requests", "drawn", "--draw", "node", "--count", "1", option, nodes)
+        codes = {done.returncode for done in (predicted, exported, evaluated, drawn)}
+        errors = {done.stderr.strip() for done in (predicted, exported, evaluated, drawn)}
+        check(len(codes) == 1 and len(errors) == 1, codes, errors)
+        if codes != {0}:
+            return None, errors.pop()
+        ids = [line.split("\t")[0] for line in predicted.stdout.splitlines()[1:]]
+        places = [["ann", "bob", "cid", "name"].index(one) if one.isalpha() else int(one) for one in ids]
+        check((np.load(folder / "z.npy") == np.load(folder / "all.npy")[places]).all(), nodes)
+        labels = [[1, 0, 1, 0][place] for place in places]
+        classes = [int(line.split("\t")[1]) for line in predicted.stdout.splitlines()[1:]]
+        share = sum(map(int.__eq__, labels, classes)) / len(places)
+        check(abs(json.loads(evaluated.stdout)["accuracy_nodes"] - share) < 1e-12, nodes, evaluated.stdout)
+        check((folder / "drawn").read_text().split()[1] in ids, nodes)
+        return ids, errors.pop()
+
+    stores = {}
+    for kind, words in ("numbered", numbered), ("named", named):
+        stores[kind] = session.imported(*words, "--split", "train=" + text("all", "True\n" * 4))[0]
+        for command in "propagate", "train":
+            check(session.command(command, stores[kind], *(["--rows", "all"] if command == "propagate" else [])).returncode == 0, kind)
+    headed = [("numbered", "node\n2\n0\n", "", ["2", "0"]), ("numbered", "node,z\n2,9\n3,8\n", "[0]", ["2", "3"]),
+              ("numbered", "mask\nTrue\nFalse\nFalse\nTrue\n", "", ["0", "3"]), ("named", "id\ncid\nann\n", "", ["cid", "ann"]),
+              ("named", "user_id,z\ncid,9\nann,8\n", "[0]", ["cid", "ann"])]
+    for kind, lines, columns, ids in headed:
+        found, error = said(stores[kind], "--nodes", text("q.csv", lines) + columns)
+        check(found == ids and error == f"note: q.csv: line 1: skipped as a header line: '{lines.split()[0].split(',')[0]}'", found, error)
+        _, done = session.imported(*(numbered if kind == "numbered" else named), "--split", f"train=q.csv{columns}")
+        check(error in done.stderr, "an import says the same of a split", done.stderr)
+        check(session.command("predict", stores[kind], "--nodes", f"q.csv{columns}", "--quiet").stderr == "")
+    check(said(stores["numbered"], "--nodes", text("q.csv", "node,z\n2,9\n3,8\n") + "[node]") == (["2", "3"], ""))
+    # What may be data is an error, and both answers that it names are right.
+    for kind, lines, rest in ("numbered", "0\n3\n2\n", ["3", "2"]), ("named", "name\ncid\nann\n", ["cid", "ann"]):
+        found, error = said(stores[kind], "--nodes", text("q.csv", lines))
+        check(found is None and "put a line of # alone above it if it is" in error and "or take it out if it is" in error, error)
+        check(said(stores[kind], "--nodes", text("q.csv", "#\n" + lines)) == ([lines.split()[0], *rest], ""))
+        check(said(stores[kind], "--nodes", text("q.csv", lines.split("\n", 1)[1])) == (rest, ""))
+    # Where nodes have names, a word that is none may have been one, of a node that was removed, unless columns of ids are called so.
+    found, error = said(stores["named"], "--nodes", text("q.csv", "person\ncid\nann\n"))
+    check(found is None and "no node has the name 'person'; correct the name, or take the line out if it is the name of the column" in error, error)
+    check(said(stores["named"], "--nodes", text("q.csv", "cid\nann\n")) == (["cid", "ann"], ""))
+    check(said(stores["named"], "--nodes", text("q.csv", "person,z\ncid,9\nann,8\n") + "[person]") == (["cid", "ann"], ""))
+    # A table of several columns: the remedy names one of them.
+    found, error = said(stores["numbered"], "--nodes", text("q.csv", "node,z\n2,9\n3,8\n"))
+    column = re.search(r"as in (\S+)", error)[1]
+    check(found is None and said(stores["numbered"], "--nodes", column)[0] == ["2", "3"], error)
+    # Names that a purge gives to new nodes.
+    purge = ["purge", stores["named"], "--always", "--nodes", "6", "--ids"]
+    message = session.command(*purge, text("new", "id\nhal\n")).stderr
+    check("put a line of # alone above it if it is a node" in message, message)
+    check(session.command(*purge, text("new", "#\nid\nhal\n")).returncode == 0)
+    check(session.command("export", stores["named"], "--names", "-").stdout.split() == ["ann", "bob", "cid", "name", "id", "hal"])
+
+
 def part_tables(session):
     """Tables that mean something else than their first look: each is refused with the word that tells, and what the line advises is right."""
     folder = session.folder
@@ -659,8 +732,8 @@ def part_columns(session):
     session.command("propagate", store)
     session.command("train", store)
     message = session.command("predict", store, "--nodes", text("q.txt", "0,x\n4,y\n") + "[0]").stderr
-    check("put a line above it that begins with #" in message, message)
-    done = session.command("predict", store, "--nodes", text("q.txt", "# ids\n0,x\n4,y\n") + "[0]")
+    check("put a line of # alone above it" in message, message)
+    done = session.command("predict", store, "--nodes", text("q.txt", "#\n0,x\n4,y\n") + "[0]")
     check([line.split("\t")[0] for line in done.stdout.splitlines()[1:]] == ["0", "4"], done.stdout, done.stderr)
 
 
@@ -766,7 +839,7 @@ def part_days(session):
 
 
 PARTS = {"graphs": part_graphs, "links": part_links, "arrays": part_arrays, "identity": part_identity, "names": part_names,
-         "features": part_features, "lists": part_lists, "tables": part_tables, "columns": part_columns, "days": part_days}
+         "features": part_features, "lists": part_lists, "nodes": part_nodes, "tables": part_tables, "columns": part_columns, "days": part_days}
 
 
 def main():

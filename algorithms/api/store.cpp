@@ -344,14 +344,18 @@ RequestWords request_words(const Reader& reader) {
   return words_of(Internals::store(reader), id_reader(reader));
 }
 
-NodeList read_nodes(const Reader& reader, const std::string& file) {
+NodeList read_nodes(const Reader& reader, const std::string& file,
+                    const std::function<void(const std::string&)>& remark) {
   NodeList list;
   MemoryBudget& budget = Internals::store(reader).budget();
-  list.nodes = read_node_ids(named_input(file), reader.nodes(), id_reader(reader), reader.names().ids_are(),
-                             [&](std::uint64_t bytes) {
-                               list.memory.release();
-                               list.memory = budget.reserve(bytes, file + ": a list of nodes");
-                             });
+  InputFile input = named_input(file);
+  input.remark = remark;
+  input.names_may_be_gone = true;
+  list.nodes =
+      read_node_ids(input, reader.nodes(), id_reader(reader), reader.names().ids_are(), [&](std::uint64_t bytes) {
+        list.memory.release();
+        list.memory = budget.reserve(bytes, file + ": a list of nodes");
+      });
   return list;
 }
 

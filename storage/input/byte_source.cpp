@@ -136,7 +136,7 @@ void ByteSource::open(const InputFile& file) {
 
 std::string ByteSource::header_remedy(const std::string& data, const std::string& no_data) const {
   if (header_key_.empty())
-    return "put a line above it that begins with # if it is " + data + ", or take it out if it is " + no_data;
+    return "put a line of # alone above it if it is " + data + ", or take it out if it is " + no_data;
   return "say which by " + option("header", header_key_ + "=no") + " (" + data + ") or " +
          option("header", header_key_ + "=yes") + " (" + no_data + ")";
 }

@@ -40,6 +40,7 @@ struct InputFile {
   std::string columns{};                        ///< empty: all; else those that are meant, as ColumnChoice reads them
   Header header = Header::ask;                  ///< that of a text
   bool words_are_data = false;                  ///< a line of words may be names, and so no header
+  bool names_may_be_gone = false;               ///< a word that no node has as its name may be that of a removed node
   LinesAre lines_are = LinesAre::any;           ///< those of a text
   std::shared_ptr<LineOrders> orders{};  ///< those of the tables that are read beside it; empty: nobody compares them
   std::string header_key{};  ///< what messages name where the header may be said: "edges" for --header edges=yes

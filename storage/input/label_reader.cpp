@@ -376,8 +376,14 @@ bool is_number_word(std::string_view line) {
 /// One id a line, or a mask of words.
 class TextIds {
  public:
-  TextIds(LineReader lines, std::optional<std::uint64_t> nodes, const ReadId& read_id, const MakeRoom& make_room)
-      : lines_(std::move(lines)), nodes_(nodes), limit_(id_limit(nodes)), read_id_(read_id), ids_(make_room) {}
+  TextIds(LineReader lines, std::optional<std::uint64_t> nodes, const ReadId& read_id, bool names_may_be_gone,
+          const MakeRoom& make_room)
+      : lines_(std::move(lines)),
+        nodes_(nodes),
+        limit_(id_limit(nodes)),
+        read_id_(read_id),
+        names_may_be_gone_(names_may_be_gone),
+        ids_(make_room) {}
 
   std::vector<NodeId> read() {
     std::string_view line;
@@ -424,14 +430,20 @@ class TextIds {
     // The index of a frame, to which pandas gives no name.
     if (word == "\"\"" && lines_.header() == Header::ask) return lines_.skips_named_header(line);
     if (!read_id_ || lines_.header() != Header::ask) return !mask_word(line) && lines_.skips_header(line);
-    if (word.empty()) return line.find_first_of(",\t") == std::string_view::npos && lines_.skips_named_header(line);
+    if (word.empty()) return line.find_first_of(",\t") == std::string_view::npos && skips_no_name(line);
     if (mask_word(word)) return false;
     const bool is_name = read_id_(word).id < limit_;
-    if (!is_name) return lines_.skips_named_header(line);
-    if (!is_header_of_names(word) && word != "0") return false;
+    if (!is_name) return skips_no_name(line);
+    // Behind a remark it is data, as skips_header() has it.
+    if (lines_.number() > 1 || (!is_header_of_names(word) && word != "0")) return false;
     throw InputError(lines_.name(), lines_.place(),
                      quote_for_message(word) + " may be the name of a node, or that of the column",
                      lines_.header_remedy("a node", "the name of the column"));
+  }
+
+  /// Whether a line that no node has as its name is a header.
+  bool skips_no_name(std::string_view line) {
+    return (!names_may_be_gone_ || is_header_of_names(line)) && lines_.skips_named_header(line);
   }
 
   static std::optional<bool> mask_word(std::string_view word) {
@@ -463,13 +475,15 @@ class TextIds {
     const std::uint64_t id = read_id_(word).id;
     if (id < limit_) return static_cast<NodeId>(id);
     throw InputError(lines_.name(), lines_.place(), "no node has the name " + quote_for_message(word),
-                     "correct the name or take the line out");
+                     number_ == 0 ? "correct the name, or take the line out if it is the name of the column"
+                                  : "correct the name or take the line out");
   }
 
   LineReader lines_;
   std::optional<std::uint64_t> nodes_;
   std::uint64_t limit_;
   const ReadId& read_id_;
+  bool names_may_be_gone_;
   IdList ids_;
   std::uint64_t number_ = 0;  ///< lines so far
   bool is_first_ = true, is_mask_ = false, seems_mask_ = true;
@@ -508,7 +522,7 @@ std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint
                         ids_are == IdsAre::names && !file.memory ? read_id : ReadId(), make_room);
   }
   refuse_foreign_format(source, file, InputKind::kNodeIds);
-  return TextIds(LineReader(std::move(source)), num_nodes, read_id, make_room).read();
+  return TextIds(LineReader(std::move(source)), num_nodes, read_id, file.names_may_be_gone, make_room).read();
 }
 
 }  // namespace unweave

@@ -57,7 +57,8 @@ using MakeRoom = std::function<void(std::uint64_t bytes)>;
 /// `.npy` of booleans, [N] or [N, 1], or one column or row of several masks that file.columns names, [N, S] or [S, N]; else text, one
 /// id a line, `#` comments, empty lines and a header line skipped, or a mask of the words True and False, one a node.
 /// `read_id`: what the words of a text mean, where nodes have names; `ids_are`: what numbers in an array mean there, positions where
-/// nobody has said so. `make_room`: a list with repeats has no other bound. Throws as open_edges() does, for a name that no
+/// nobody has said so. A first line that no node has as its name is a header, where file.names_may_be_gone by such words as "id" alone.
+/// `make_room`: a list with repeats has no other bound. Throws as open_edges() does, for a name that no
 /// node has, and for zeros and ones, which seem to be a mask.
 [[nodiscard]] std::vector<NodeId> read_node_ids(const InputFile& file,
                                                 std::optional<std::uint64_t> num_nodes = std::nullopt,

@@ -208,7 +208,7 @@ void run_evaluate(CommandLine& line) {
   std::optional<Reader> before;
   if (line.has("before")) before.emplace(line.get<std::string>("before"), resources);
   NodeList nodes;
-  if (line.has("nodes")) nodes = read_nodes(before ? *before : store, line.get<std::string>("nodes"));
+  if (line.has("nodes")) nodes = listed_nodes(line, before ? *before : store);
   const EvaluateOptions options = evaluate_options(line, nodes);
   Evaluator evaluator(store, before ? &*before : nullptr, options);
   Printer printer(line, store, options);

@@ -240,7 +240,7 @@ void run_export(CommandLine& line) {
   NodeList list;
   std::optional<std::vector<NodeId>> nodes;
   if (line.has("nodes")) {
-    list = read_nodes(reader, line.get<std::string>("nodes"));
+    list = listed_nodes(line, reader);
     nodes = std::move(list.nodes);
   }
   if (opened) {

@@ -1,6 +1,7 @@
-// tools/commands/model_output.cpp - fields of a model's step and of its accuracy.
+// tools/commands/model_output.cpp - fields of a model's step and of its accuracy, and options that choose models and nodes.
 #include "tools/commands/model_output.h"
 
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "unweave/solvers.h"
 
@@ -21,6 +22,11 @@ ModelSelection model_selection(const CommandLine& line) {
   if (line.has("name")) selection.name = line.get<std::string>("name");
   if (line.has("solver")) selection.solver = solver_info(line.get<std::string>("solver")).name;
   return selection;
+}
+
+NodeList listed_nodes(const CommandLine& line, const Reader& reader) {
+  return read_nodes(reader, line.get<std::string>("nodes"),
+                    [&](const std::string& remark) { line.note(command_text(remark)); });
 }
 
 void add_follow_options(CommandLine& line) {

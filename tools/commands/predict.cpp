@@ -145,7 +145,7 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, co
 /// Nodes of the store: how many.
 std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   NodeList list;
-  if (line.has("nodes")) list = read_nodes(reader, line.get<std::string>("nodes"));
+  if (line.has("nodes")) list = listed_nodes(line, reader);
   const std::optional<std::vector<NodeId>> nodes =
       line.has("nodes") ? std::optional(std::move(list.nodes)) : std::nullopt;
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);

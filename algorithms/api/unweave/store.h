@@ -238,9 +238,10 @@ struct NodeList {
   std::vector<NodeId> nodes;
   Reservation memory;
 };
-/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. Throws InputError, DataError,
-/// ResourceError.
-[[nodiscard]] NodeList read_nodes(const Reader& reader, const std::string& file);
+/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. `remark` is told of a first line
+/// that was left out as a header. Throws InputError, DataError, ResourceError.
+[[nodiscard]] NodeList read_nodes(const Reader& reader, const std::string& file,
+                                  const std::function<void(const std::string&)>& remark);
 
 }  // namespace v0
 }  // namespace unweave

@@ -231,6 +231,22 @@ TEST_SUITE("unit") {
                     static_cast<void>(read_node_ids({write_file(dir / "l", "bob\nzoe\n"), {}}, 4, read_id));
                   }),
                   {"line 2", "'zoe'"});
+    // A first word that no node has as its name is a header, but may be that of a removed node where there may be some.
+    InputFile list{dir / "l", {}};
+    std::vector<std::string> remarks;
+    list.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
+    const auto read = [&](const std::string& lines) {
+      write_file(dir / "l", lines);
+      return read_node_ids(list, 4, read_id);
+    };
+    CHECK(read("zoe\nbob\n") == std::vector<NodeId>{1});
+    CHECK(remarks.size() == 1);
+    list.names_may_be_gone = true;
+    check_message(message_of<InputError>([&] { static_cast<void>(read("zoe\nbob\n")); }),
+                  {"line 1", "'zoe'", "take the line out if it is the name of the column"});
+    for (const char* header : {"node_id", "name", "user id"})
+      CHECK(read(std::string(header) + "\nbob\n") == std::vector<NodeId>{1});
+    CHECK(remarks.size() == 4);
     RequestReader reader(write_file(dir / "r", "edge ann,\tbob\nnode zoe\nnode\n"), {read_id, nullptr});
     Request request;
     CHECK(reader.next(request));
