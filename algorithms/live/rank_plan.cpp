@@ -19,8 +19,6 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kNameBytes = 100;  // the name of a file, about
-
 /// What ranks tell each other that share rows, tile by tile and level by level.
 void count_rows(const RowShare& share, const PropagationSpec& spec, std::uint32_t columns, const TilePlan& tiles,
                 PlannedRanks& job) {
@@ -38,7 +36,7 @@ void count_rows(const RowShare& share, const PropagationSpec& spec, std::uint32_
       job.count_broadcast(sizeof(bool));
     }
   }
-  job.count_gather(spec.levels * num_spans(nodes) * kNameBytes / job.size());  // names of files
+  job.count_gather(told_file_bytes(spec.levels, num_spans(nodes), job.size()));
   job.count_gather(kTileNormBytes * columns);
 }
 
@@ -73,7 +71,7 @@ RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::si
     job.barrier();  // when all have found the folder
     job.barrier();  // when all have looked whether the disk has the room
     job.barrier();  // when all have their tiles
-    if (spec.kept.has_sums()) job.count_gather(levels * num_spans(nodes) * kNameBytes / ranks);  // names of files
+    if (spec.kept.has_sums()) job.count_gather(told_file_bytes(levels, num_spans(nodes), ranks));
     job.barrier();  // when all are joined
     plan.calls = job.calls();
     return plan;

@@ -37,9 +37,11 @@ void read_lines(const std::string& text, std::vector<std::vector<FileEntry>>& le
   for (FileEntry entry; read_entry(lines >> level >> span, entry);) levels.at(level).at(span) = entry;
 }
 
-/// What every rank has made of its spans, durable, by the first one: the others have their own files alone.
+/// The files that every rank has made of its spans, at rank 0: the others know their own alone. Each tells as many bytes.
 void gather_files(RankShare spans, LevelEntries& files, Ranks& job) {
-  for (const std::string& one : gather_texts(lines_of(files, spans), job)) read_lines(one, files);
+  std::string lines = lines_of(files, spans);
+  lines.resize(told_file_bytes(files.size(), files.front().size(), job.size()), ' ');
+  for (const std::string& one : gather_texts(lines, job)) read_lines(one, files);
 }
 
 /// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the norms of all.
@@ -100,6 +102,11 @@ PropagateReport publish_rows(LiveStore& store, PropagationSpec spec, MemoryBudge
 }
 
 }  // namespace
+
+std::uint64_t told_file_bytes(std::size_t levels, std::size_t spans, std::size_t ranks) noexcept {
+  constexpr std::uint64_t kMostLineBytes = 192;  // numbers, a root of 32 digits and a name of about 50
+  return levels * ((spans + ranks - 1) / ranks) * kMostLineBytes;
+}
 
 std::string what_is_shared(const LiveStore& store, const PropagationSpec& spec, RankCut cut) {
   return tile_folder(store, spec).text() + (cut == RankCut::rows ? "by rows\n" : "by columns\n");

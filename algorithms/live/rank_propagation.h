@@ -9,6 +9,8 @@
 // each level of a tile it gets from the others what its rows read (propagation/row_share.h). Rank 0 publishes the partitions.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "algorithms/live/propagate.h"
@@ -22,6 +24,9 @@ enum class RankCut { columns, rows };
 
 /// Contents and options, line by line, in which all ranks have to agree.
 [[nodiscard]] std::string what_is_shared(const LiveStore& store, const PropagationSpec& spec, RankCut cut);
+
+/// Bytes in which a rank names the files that it has made of a share of the spans, of so many levels.
+[[nodiscard]] std::uint64_t told_file_bytes(std::size_t levels, std::size_t spans, std::size_t ranks) noexcept;
 
 /// Throws UsageError where so many ranks cannot share this propagation so.
 void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankCut cut, const Ranks& job);
