@@ -123,13 +123,22 @@ std::vector<TileRun> plan_runs(const PropagationJob& job, const std::vector<Fini
 
 /// Throws ResourceError unless the disk has room for what is still to be written.
 void require_room(const PropagationJob& job, const TileFolder* folder, TileUse use) {
+  if (use == TileUse::join)
+    return require_disk_room(job.store, job.form.joined_bytes(job.plan), job.form.name(), job.more_room);
   const std::vector<FinishedTile> there =
       folder == nullptr ? std::vector<FinishedTile>() : folder->tiles(job.form.tiles());
   std::uint64_t missing = 0;  // columns that no tile has, where there are some tiles
-  if (use == TileUse::sum && !there.empty())
+  if (!there.empty())
     for (const TileColumns& gap : missing_columns(there, job.sweep.columns)) missing += gap.count;
   require_disk_room(job.store, job.form.disk_bytes(job.plan, folder == nullptr ? 0 : folder->bytes(), missing),
                     job.form.name(), job.more_room);
+}
+
+/// Tiles stay until the embedding is published where the disk has room, so that nothing is lost with who joins them.
+TileEnd end_of_tiles(const PropagationJob& job, const TileFolder& folder, TileUse use) {
+  if (use == TileUse::join) return TileEnd::stay;
+  const std::optional<std::uint64_t> free = free_disk_bytes(job.store);
+  return folder.kept() && free && *free >= job.form.joined_bytes(job.plan) ? TileEnd::stay : TileEnd::removed;
 }
 
 /// All columns at once, into the files of the store.
@@ -184,7 +193,8 @@ SweepResult run_whole(const PropagationJob& job, const TileFolder* folder, TileU
     std::vector<FinishedTile> tiles = folder->tiles(form);
     take_norms(job, *folder, tiles);
     result.count_tiles(tiles, job.sweep.columns);
-    result.files = job.form.join(job.store, tiles, own_spans(job), TileEnd::removed, job.plan, job.budget);
+    result.files =
+        job.form.join(job.store, tiles, own_spans(job), end_of_tiles(job, *folder, use), job.plan, job.budget);
     result.seconds += seconds_since(summed);
   } else {
     result = run_to_files(job);
