@@ -17,7 +17,7 @@ set(looks "${library}(exists|is_[a-z]+|file_size|status|symlink_status|space|can
           "(^|[^_a-zA-Z0-9:])::(open|openat|stat|lstat|fstatat|statvfs|access)\\("
           "std::ifstream")
 set(of_users storage/input/ tools/ engine/ingest/import_identity.cpp engine/ingest/import_forecast.cpp
-    engine/ingest/store_import.cpp engine/graph/node_count.cpp)
+    engine/graph/node_count.cpp)
 set(of_system engine/resources/machine.cpp engine/resources/machine_profile.cpp engine/resources/memory.cpp)
 set(walks_of_users storage/input/ogb_folder.cpp tools/examples/)
 

@@ -30,17 +30,13 @@ struct EdgePiece {
 };
 
 /// Calls work(piece) on any thread, then use(piece) in the order of the edges, one at a time. A piece has some ten thousand
-/// arcs, or those of one block. Begins with the block `next`, and ends after the last one, or after a piece where
-/// pause() says so, which is asked between pieces; returns the block with which to go on. Throws FormatError, and what
-/// these throw.
-template <class Work, class Use, class Pause>
-std::size_t for_edge_pieces(const Graph& graph, const Work& work, const Use& use, std::size_t next,
-                            const Pause& pause) {
+/// arcs, or those of one block. Throws FormatError, and what these throw.
+template <class Work, class Use>
+void for_edge_pieces(const Graph& graph, const Work& work, const Use& use) {
   constexpr std::uint64_t kArcsAPiece = std::uint64_t{1} << 16;  // where hubs come first, blocks would be too many
-  const std::size_t begin = next;
+  std::size_t next = 0;
   run_pipeline<EdgePiece>(
       [&](EdgePiece& piece) {
-        if (next > begin && pause()) return false;
         piece.first_block = next;
         for (std::uint64_t arcs = 0; next < graph.num_blocks() && arcs < kArcsAPiece; ++next) {
           read_ahead_of(graph, next);
@@ -63,13 +59,6 @@ std::size_t for_edge_pieces(const Graph& graph, const Work& work, const Use& use
         work(piece);
       },
       [&](EdgePiece& piece) { use(piece); });
-  return next;
-}
-
-/// Likewise, all of them.
-template <class Work, class Use>
-void for_edge_pieces(const Graph& graph, const Work& work, const Use& use) {
-  static_cast<void>(for_edge_pieces(graph, work, use, 0, [] { return false; }));
 }
 
 }  // namespace unweave

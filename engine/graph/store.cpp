@@ -45,7 +45,7 @@ std::string new_manifest_name() {
 
 /// Whether a store in the making has an entry of this name in its folder, besides its mark and its lock.
 bool is_of_building(const std::string& name) {
-  return name == new_manifest_name() || name == kImportFolder || name.starts_with(SpoolFile::kPrefix) ||
+  return name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix) ||
          std::find(std::begin(kStoreFolders), std::end(kStoreFolders), name) != std::end(kStoreFolders);
 }
 
@@ -89,7 +89,8 @@ void remove_building_mark(const std::filesystem::path& store) {
 
 /// Removes what building puts into a store.
 void remove_building(const std::filesystem::path& store) {
-  clear_building(store);
+  for (const Entry& entry : list_folder(store))
+    if (is_of_building(entry.name())) drop_tree(entry.path);
   sync_directory(store);
   remove_building_mark(store);  // last: what a kill or a power cut leaves until then is known as ours
 }
@@ -166,10 +167,9 @@ void create_store_folder(const std::filesystem::path& store) {
   if (!is_folder(store) || !list_folder(store).empty()) refuse_folder(store);
 }
 
-WriterLock start_building(const std::filesystem::path& store, bool keeps) {
+WriterLock start_building(const std::filesystem::path& store) {
   if (!is_unfinished(store) && !holds_nothing(store)) create_store_folder(store);
   WriterLock lock(store);
-  if (keeps && is_unfinished(store) && has_entry(store / kImportFolder)) return lock;
   if (is_unfinished(store)) remove_building(store);
   // Somebody may have finished since, and a user's own files are not ours to remove.
   if (!holds_nothing(store)) refuse_folder(store);
@@ -180,20 +180,6 @@ WriterLock start_building(const std::filesystem::path& store, bool keeps) {
   sync_directory(store);
   sync_directory(store / "..");  // whoever made the folder
   return lock;
-}
-
-void clear_building(const std::filesystem::path& store, const std::set<std::string>& named) {
-  for (const Entry& entry : list_folder(store)) {
-    if (!is_of_building(entry.name())) continue;
-    if (named.empty() || entry.kind != EntryKind::folder) {
-      drop_tree(entry.path);
-      continue;
-    }
-    walk_folder(entry.path, [&](const Entry& below) {
-      if (below.kind != EntryKind::folder && !named.contains(below.path.lexically_relative(store).generic_string()))
-        drop_entry(below.path);
-    });
-  }
 }
 
 void abandon_building(const std::filesystem::path& store) {
@@ -208,12 +194,6 @@ void abandon_building(const std::filesystem::path& store) {
 }
 
 void end_building(const std::filesystem::path& store) {
-  // Without the mark a folder of that name is not ours, so it goes first, and for good.
-  if (has_entry(store / kImportFolder) && read_mark(store) == kMark) {
-    if (!drop_tree(store / kImportFolder))
-      return;  // the mark stays, by which the next writer knows the folder for its own
-    sync_directory(store);
-  }
   remove_building_mark(store);
 }
 

@@ -43,10 +43,7 @@ void create_store_folder(const std::filesystem::path& store);
 /// Makes an empty folder for a new store whose building takes a while. The folder carries a mark until end_building(),
 /// so that what a killed process leaves there is recognised and removed by the next start_building(). Throws UsageError
 /// when `store` exists and holds anything else, ResourceError when another process builds it.
-/// `keeps`: what a killed process leaves with the record of an unfinished import stays, for who goes on with it.
-[[nodiscard]] WriterLock start_building(const std::filesystem::path& store, bool keeps = false);
-/// Removes what lies in a folder that is being built, but for the files of `named`, relative to it.
-void clear_building(const std::filesystem::path& store, const std::set<std::string>& named = {});
+[[nodiscard]] WriterLock start_building(const std::filesystem::path& store);
 /// Removes what was built so far; the caller still holds the lock, which nobody can take from now on.
 void abandon_building(const std::filesystem::path& store);
 /// Removes the mark of a store whose manifest is durable.

@@ -24,17 +24,10 @@ constexpr std::size_t kBytesInBatch = sizeof(double) + sizeof(std::uint32_t) + s
 struct Batch {
   NodeId first = 0;
   NodeId rows = 0;
-  FeatureBatch read;            // as it came
-  std::vector<double> row;      // scratch of one row
-  std::vector<float> bounded;   // what is written: all values of dense rows, the non-zeros of sparse ones
-  std::vector<RowNorms> norms;  // norms of the rows of each span that the batch reaches into
-};
-
-/// The files that are finished, and who is told.
-struct FinishedFiles {
-  std::vector<KeptFeatures> files;
-  std::function<void(std::vector<KeptFeatures>&)> closed;  // after each one; may be empty
-  NamedRows rows;                                          // on their way to their positions
+  FeatureBatch read;           // as it came
+  std::vector<double> row;     // scratch of one row
+  std::vector<float> bounded;  // what is written: all values of dense rows, the non-zeros of sparse ones
+  RowNorms norms;              // norms of its rows
 };
 
 /// The matrix to write.
@@ -49,28 +42,15 @@ std::uint64_t batch_bytes(std::uint32_t columns) {
   return std::max<std::uint64_t>(kBatchValues, columns) * kBytesInBatch * pipeline_items();
 }
 
-/// The first row behind so many files.
-NodeId first_row(NodeId nodes, std::size_t files) {
-  return nodes_of({0, files}, nodes).last;
-}
-
-std::vector<FileEntry> entries_of(std::vector<KeptFeatures> files) {
-  std::vector<FileEntry> entries;
-  entries.reserve(files.size());
-  for (KeptFeatures& one : files) entries.push_back(std::move(one.file));
-  return entries;
-}
-
 /// What all builders share: budget, spans, and the change from one span's file to the next.
 template <class Writer>
 class SpanFiles {
  public:
-  SpanFiles(const std::filesystem::path& store, const FeatureShape& shape, MemoryBudget& budget, FinishedFiles finished)
+  SpanFiles(const std::filesystem::path& store, const FeatureShape& shape, MemoryBudget& budget)
       : store_(store),
         shape_(shape),
         batches_(budget.reserve(batch_bytes(shape.columns), "batches of feature rows")),
-        span_(budget.reserve(memory_shares::kFeatureSpan.of(budget), "features of one span")),
-        finished_(std::move(finished)) {}
+        span_(budget.reserve(memory_shares::kFeatureSpan.of(budget), "features of one span")) {}
 
   /// The file that takes row `node`, and the row after its last one.
   Writer& writer_of(NodeId node) {
@@ -83,13 +63,10 @@ class SpanFiles {
   /// Rows before `node` are written.
   void close_before(NodeId node) {
     if (node != end_) return;
-    finished_.files.push_back({writer_->finish()});
+    finished_.push_back(writer_->finish());
     writer_.reset();
-    if (finished_.closed) finished_.closed(finished_.files);
   }
-  /// The first row of the first file that is not finished.
-  [[nodiscard]] NodeId first() const noexcept { return first_row(shape_.nodes, finished_.files.size()); }
-  std::vector<KeptFeatures> take() { return std::move(finished_.files); }
+  std::vector<FileEntry> take() { return std::move(finished_); }
 
  private:
   const std::filesystem::path& store_;
@@ -98,7 +75,7 @@ class SpanFiles {
   Reservation span_;
   std::optional<Writer> writer_;
   NodeId end_ = 0;
-  FinishedFiles finished_;
+  std::vector<FileEntry> finished_;
 };
 
 void add_dense(SpanFiles<DenseFeatureWriter>& files, NodeId node, std::span<const float> values,
@@ -116,10 +93,10 @@ void add_dense(SpanFiles<DenseFeatureWriter>& files, NodeId node, std::span<cons
 /// Rows whose place is not the one in which they come.
 class Replacer {
  public:
-  Replacer(const std::filesystem::path& store, std::span<const NodeId> positions, MemoryBudget& budget, NamedRows named)
+  Replacer(const std::filesystem::path& store, std::span<const NodeId> positions, MemoryBudget& budget)
       : positions_(positions),
         memory_(budget.reserve(memory_shares::kRowSort.of(budget), "feature rows on their way to their positions")),
-        sorter_(store, static_cast<NodeId>(positions.size()), memory_.bytes(), std::move(named)) {}
+        sorter_(store, static_cast<NodeId>(positions.size()), memory_.bytes()) {}
 
   void add(NodeId row, std::span<const std::uint32_t> columns, std::span<const float> values) {
     words_.assign(columns.begin(), columns.end());
@@ -140,34 +117,30 @@ class Replacer {
 class DenseSink {
  public:
   DenseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
-            MemoryBudget& budget, FinishedFiles finished = {})
+            MemoryBudget& budget)
       : columns_(shape.columns) {
-    if (!positions.empty()) replacer_.emplace(store, positions, budget, std::move(finished.rows));
-    files_.emplace(store, shape, budget, std::move(finished));
+    if (!positions.empty()) replacer_.emplace(store, positions, budget);
+    files_.emplace(store, shape, budget);
   }
   void add(const Batch& batch) {
     if (!replacer_) return add_dense(*files_, batch.first, batch.bounded, columns_);
     for (NodeId r = 0; r < batch.rows; ++r)
       replacer_->add(batch.first + r, {}, std::span(batch.bounded).subspan(std::size_t{r} * columns_, columns_));
   }
-  /// Null where rows keep their places.
-  [[nodiscard]] RowSorter* sorter() noexcept { return replacer_ ? &replacer_->sorter() : nullptr; }
-  std::vector<KeptFeatures> finish() {
+  std::vector<FileEntry> finish() {
     if (replacer_) {
       std::vector<float> rows;
-      NodeId first = files_->first();
+      NodeId first = 0;
       const auto flush = [&](NodeId next) {
         add_dense(*files_, first, rows, columns_);
         rows.clear();
         first = next;
       };
-      replacer_->sorter().drain(
-          [&](NodeId position, std::span<const std::uint32_t> row) {
-            if (rows.size() + row.size() > kBatchValues) flush(position);
-            rows.resize(rows.size() + row.size());
-            std::memcpy(rows.data() + rows.size() - row.size(), row.data(), row.size_bytes());
-          },
-          first);
+      replacer_->sorter().drain([&](NodeId position, std::span<const std::uint32_t> row) {
+        if (rows.size() + row.size() > kBatchValues) flush(position);
+        rows.resize(rows.size() + row.size());
+        std::memcpy(rows.data() + rows.size() - row.size(), row.data(), row.size_bytes());
+      });
       flush(0);
     }
     return files_->take();
@@ -183,9 +156,9 @@ class DenseSink {
 class SparseSink {
  public:
   SparseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
-             MemoryBudget& budget, FinishedFiles finished = {}) {
-    if (!positions.empty()) replacer_.emplace(store, positions, budget, std::move(finished.rows));
-    files_.emplace(store, shape, budget, std::move(finished));
+             MemoryBudget& budget) {
+    if (!positions.empty()) replacer_.emplace(store, positions, budget);
+    files_.emplace(store, shape, budget);
   }
   void add(const Batch& batch) {
     for (NodeId r = 0; r < batch.rows; ++r) {
@@ -202,18 +175,13 @@ class SparseSink {
         write(batch.first + r, columns_, values_);
     }
   }
-  /// Null where rows keep their places.
-  [[nodiscard]] RowSorter* sorter() noexcept { return replacer_ ? &replacer_->sorter() : nullptr; }
-  std::vector<KeptFeatures> finish() {
+  std::vector<FileEntry> finish() {
     if (replacer_)
-      replacer_->sorter().drain(
-          [&](NodeId position, std::span<const std::uint32_t> row) {
-            values_.resize(row.size() / 2);
-            if (!values_.empty())
-              std::memcpy(values_.data(), row.data() + values_.size(), values_.size() * sizeof(float));
-            write(position, row.first(values_.size()), values_);
-          },
-          files_->first());
+      replacer_->sorter().drain([&](NodeId position, std::span<const std::uint32_t> row) {
+        values_.resize(row.size() / 2);
+        if (!values_.empty()) std::memcpy(values_.data(), row.data() + values_.size(), values_.size() * sizeof(float));
+        write(position, row.first(values_.size()), values_);
+      });
     return files_->take();
   }
 
@@ -240,15 +208,13 @@ void bound_stored_values(Batch& batch, const FeatureShape& shape, double divisor
   const bool sparse = batch.read.sparse;
   const std::size_t columns = shape.columns;
   batch.bounded.resize(batch.read.values.size());
-  const NodeId span = span_nodes(shape.nodes);
-  batch.norms.assign((batch.first + batch.rows - 1) / span - batch.first / span + 1, {});
+  batch.norms = {};
   for (std::size_t r = 0; r < batch.rows; ++r) {
     const std::size_t begin = sparse ? static_cast<std::size_t>(batch.read.indptr[r]) : r * columns;
     const std::size_t end = sparse ? static_cast<std::size_t>(batch.read.indptr[r + 1]) : begin + columns;
     const double norm = bound_row(std::span(batch.read.values).subspan(begin, end - begin),
                                   std::span(batch.bounded).subspan(begin, end - begin), divisor);
-    const std::uint64_t row = std::uint64_t{batch.first} + r;
-    batch.norms[row / span - batch.first / span].add(row, norm, divisor);
+    batch.norms.add(std::uint64_t{batch.first} + r, norm, divisor);
   }
   round_to_type(batch.bounded, shape.type);
 }
@@ -313,13 +279,11 @@ void cut_batch(Batch& batch, NodeId rows) {
   batch.read.rows = batch.rows = rows;
 }
 
-/// Brings some rows of a reader to a sink, from the first one that nobody has kept: bound(batch) makes them ready on
-/// any thread. `norms` has one of each span of rows. The end of the reader, where files turn out to be whole, is for
-/// whoever has the last row.
+/// Brings some rows of a reader to a sink: bound(batch) makes them ready on any thread. The end of the reader, where
+/// files turn out to be whole, is for whoever has the last row.
 template <class Sink, class Bound>
-std::vector<KeptFeatures> run_kept(Sink& sink, FeatureReader& reader, std::size_t values, const Bound& bound,
-                                   std::vector<RowNorms>& norms, NodeRange rows, FeatureKeeper* keeper,
-                                   WorkMeter& meter) {
+BuiltFeatures build_rows(Sink& sink, FeatureReader& reader, std::size_t values, const Bound& bound, NodeRange rows,
+                         WorkMeter& meter) {
   const auto nodes = static_cast<NodeId>(reader.rows());
   reader.skip(rows.first);
   NodeId next = rows.first;
@@ -329,88 +293,39 @@ std::vector<KeptFeatures> run_kept(Sink& sink, FeatureReader& reader, std::size_
     next += batch.rows;
     return true;
   };
-  const auto keep_rows = [&](NodeId so_far) {
-    if (keeper == nullptr || sink.sorter() == nullptr || !keeper->is_due()) return;
-    RowNorms all;
-    for (const RowNorms& one : norms) all.add(one);
-    keeper->keep_rows(*sink.sorter(),
-                      {so_far, all.above, all.first_above, all.norm_of_first_above, all.largest, 0, 0, {}});
-  };
+  BuiltFeatures built;
   run_pipeline<Batch>(read, bound, [&](const Batch& batch) {
-    for (std::size_t i = 0; i < batch.norms.size(); ++i) norms[batch.first / span_nodes(nodes) + i].add(batch.norms[i]);
+    built.norms.add(batch.norms);
     sink.add(batch);
     meter.advance(batch.rows);
-    keep_rows(batch.first + batch.rows);
   });
-  keep_rows(nodes);
-  return sink.finish();
+  built.files = sink.finish();
+  return built;
 }
-
-/// What a keeper has of a matrix, and the row with which its reader begins.
-struct KeptMatrix {
-  KeptMatrix(FeatureKeeper* keeper, NodeId nodes, bool in_place) : norms(num_spans(nodes)) {
-    if (keeper == nullptr) return;
-    finished.files = keeper->files();
-    if (in_place) {
-      first = first_row(nodes, finished.files.size());
-      for (std::size_t i = 0; i < finished.files.size(); ++i) {
-        const KeptFeatures& file = finished.files[i];
-        norms[i] = {file.above, file.first_above, file.norm_of_first_above, file.largest};
-      }
-    } else {
-      finished.rows = keeper->named_rows();
-      if (const auto rows = keeper->rows()) {
-        first = static_cast<NodeId>(rows->rows);
-        norms[0] = {rows->above, rows->first_above, rows->norm_of_first_above, rows->largest};
-      }
-    }
-    finished.closed = [this, keeper, in_place](std::vector<KeptFeatures>& files) {
-      if (in_place) {
-        const RowNorms& own = norms[files.size() - 1];
-        files.back() = {std::move(files.back().file), own.above, own.first_above, own.norm_of_first_above, own.largest};
-      }
-      keeper->keep_files(files);
-    };
-  }
-  KeptMatrix(const KeptMatrix&) = delete;
-  KeptMatrix& operator=(const KeptMatrix&) = delete;
-
-  FinishedFiles finished;
-  std::vector<RowNorms> norms;
-  NodeId first = 0;
-};
 
 }  // namespace
 
 BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                              const FeatureScale& scale, std::span<const NodeId> positions, MemoryBudget& budget,
-                             WorkMeter& meter, FeatureKeeper* keeper, std::optional<RankShare> part) {
+                             WorkMeter& meter, std::optional<RankShare> part) {
   if (part && part->begin == part->end) return {};
   const FeatureShape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
-  KeptMatrix kept(keeper, shape.nodes, positions.empty());
-  meter.advance(kept.first);
-  const NodeRange rows = part ? nodes_of(*part, shape.nodes) : NodeRange{kept.first, shape.nodes};
+  const NodeRange rows = part ? nodes_of(*part, shape.nodes) : NodeRange{0, shape.nodes};
   const auto build = [&](auto&& sink) {
-    return entries_of(run_kept(
-        sink, reader, kBatchValues, [&](Batch& batch) { bound_stored_values(batch, shape, scale.divisor); }, kept.norms,
-        rows, keeper, meter));
+    const auto bound = [&](Batch& batch) { bound_stored_values(batch, shape, scale.divisor); };
+    return build_rows(sink, reader, kBatchValues, bound, rows, meter);
   };
-  BuiltFeatures built;
-  built.files = reader.sparse() ? build(SparseSink(store, shape, positions, budget, std::move(kept.finished)))
-                                : build(DenseSink(store, shape, positions, budget, std::move(kept.finished)));
-  for (const RowNorms& one : kept.norms) built.norms.add(one);
-  return built;
+  return reader.sparse() ? build(SparseSink(store, shape, positions, budget))
+                         : build(DenseSink(store, shape, positions, budget));
 }
 
 std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store, FeatureReader& reader,
                                                    const Standardization& standardization, FeatureType type,
                                                    std::span<const NodeId> positions, MemoryBudget& budget,
-                                                   WorkMeter& meter, FeatureKeeper* keeper) {
+                                                   WorkMeter& meter) {
   const auto columns = static_cast<std::uint32_t>(reader.columns());
   const auto nodes = static_cast<NodeId>(reader.rows());
-  KeptMatrix kept(keeper, nodes, positions.empty());
-  meter.advance(kept.first);
-  DenseSink sink(store, {nodes, columns, type}, positions, budget, std::move(kept.finished));
+  DenseSink sink(store, {nodes, columns, type}, positions, budget);
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
   const auto bound = [&](Batch& batch) {
@@ -419,7 +334,7 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
       standardization.apply(row);
     });
   };
-  return entries_of(run_kept(sink, reader, values, bound, kept.norms, {kept.first, nodes}, keeper, meter));
+  return build_rows(sink, reader, values, bound, {0, nodes}, meter).files;
 }
 
 bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget) {
@@ -466,7 +381,7 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
       sink.add(batch);
       meter.advance(batch.rows);
     });
-    return entries_of(sink.finish());
+    return sink.finish();
   };
   const FeatureShape shape{nodes, columns, layout.type};
   return layout.sparse ? build(SparseSink(store, shape, positions, budget))
@@ -480,7 +395,7 @@ std::uint64_t rebuild_bytes(std::uint32_t columns) {
 std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns,
                                                FeatureType type, const MakeRow& make, MemoryBudget& budget,
                                                WorkMeter& meter) {
-  SpanFiles<DenseFeatureWriter> files(store, {nodes, columns, type}, budget, {});
+  SpanFiles<DenseFeatureWriter> files(store, {nodes, columns, type}, budget);
   const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
   NodeId next = 0;
   run_pipeline<Batch>(
@@ -498,7 +413,7 @@ std::vector<FileEntry> build_computed_features(const std::filesystem::path& stor
         add_dense(files, batch.first, batch.bounded, columns);
         meter.advance(batch.rows);
       });
-  return entries_of(files.take());
+  return files.take();
 }
 
 }  // namespace unweave

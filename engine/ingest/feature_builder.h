@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "engine/graph/features.h"
-#include "engine/ingest/import_keeper.h"
 #include "engine/ingest/standardize.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
@@ -43,18 +42,19 @@ struct BuiltFeatures {
 
 /// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a permutation of the
 /// rows, or to i where `positions` is empty; rows that change places pass through a temporary file in `store` where
-/// they do not fit the budget. `keeper`, where there is one, keeps what is finished, and knows what is there already.
-/// `part`: writes the files of these spans alone, without positions or a keeper; the result is of them, too. Throws
-/// what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
+/// they do not fit the budget. `part`: writes the files of these spans alone, without positions; the result is of them,
+/// too. Throws what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                                            const FeatureScale& scale, std::span<const NodeId> positions,
-                                           MemoryBudget& budget, WorkMeter& meter, FeatureKeeper* keeper = nullptr,
+                                           MemoryBudget& budget, WorkMeter& meter,
                                            std::optional<RankShare> part = std::nullopt);
 
 /// Writes the matrix standardised: always dense.
-[[nodiscard]] std::vector<FileEntry> build_standardized_features(
-    const std::filesystem::path& store, FeatureReader& reader, const Standardization& standardization, FeatureType type,
-    std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter, FeatureKeeper* keeper = nullptr);
+[[nodiscard]] std::vector<FileEntry> build_standardized_features(const std::filesystem::path& store,
+                                                                 FeatureReader& reader,
+                                                                 const Standardization& standardization,
+                                                                 FeatureType type, std::span<const NodeId> positions,
+                                                                 MemoryBudget& budget, WorkMeter& meter);
 
 /// Fills one row of features before it is scaled down. Called on any threads, in any order.
 using MakeRow = std::function<void(NodeId node, std::span<double> row)>;

@@ -13,11 +13,8 @@
 #include "engine/graph/graph.h"
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/import_context.h"
-#include "engine/ingest/import_keeper.h"
 #include "engine/ingest/name_table.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/edge_place.h"
-#include "storage/formats/import_record.h"
 #include "storage/formats/manifest.h"
 #include "storage/input/edge_reader.h"
 #include "storage/input/named_edges.h"
@@ -25,12 +22,8 @@
 
 namespace unweave {
 
-/// Goes on with what the keeper has of the graph.
 class GraphImport {
  public:
-  /// The files of the graph before it is ordered, in the store.
-  static constexpr const char* kByIds = "graph/by-ids";
-
   explicit GraphImport(const ImportContext& context);
 
   /// Makes the number of nodes known from the edges alone, which are read for it.
@@ -41,21 +34,19 @@ class GraphImport {
 
   /// The position of each id; empty where it equals the id.
   [[nodiscard]] std::span<const NodeId> positions() const noexcept { return positions_; }
-  /// What it took to compute the order, in this process or an earlier one.
+  /// What it took to compute the order.
   [[nodiscard]] double seconds_order() const noexcept { return seconds_order_; }
 
  private:
   ArcCounts build_by_ids(const std::filesystem::path& folder, Manifest& manifest);
-  void take_shards(const std::vector<CountedShard>& shards, Manifest& manifest);
   void settle_nodes(const ArcCounts& counts);
   void require_ids(const ArcCounts& counts) const;
   void remark_on_header(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
-  void read_order(NodeId nodes);
   [[nodiscard]] EdgeOptions edge_options() const;
-  std::unique_ptr<SortedArcs> collect_arcs(ArcSorter& sorter, GraphKeeper& keeper, const std::optional<KeptArcs>& kept);
-  void collect_names(NamedEdges& reader, ArcSorter& sorter, GraphKeeper& keeper, const EdgePlace& begin);
-  void collect_numbers(EdgeReader& reader, ArcSorter& sorter, GraphKeeper& keeper, const EdgePlace& begin);
+  void collect_arcs(ArcSorter& sorter);
+  void collect_names(NamedEdges& reader, ArcSorter& sorter);
+  void collect_numbers(EdgeReader& reader, ArcSorter& sorter);
   void require_stated_edges(std::uint64_t count, const std::string& place) const;
 
   const ImportOptions& options_;
@@ -64,7 +55,6 @@ class GraphImport {
   Ranks& job_;
   NodeCount& nodes_;
   StoreBuilder& builder_;
-  ImportKeeper& keeper_;
   ImportReport& report_;
   const NodeNames* names_;               ///< or null
   bool edges_tell_nodes_ = false;        ///< the file of edges says how many nodes there are

@@ -50,34 +50,19 @@ std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, Mem
 
 std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
                                               const std::vector<NodeId>& positions, MemoryBudget& budget,
-                                              WorkMeter& meter, GraphKeeper* keeper) {
+                                              WorkMeter& meter) {
   const Reservation memory = budget.reserve(memory_shares::kEdgeSort.of(budget), "sorting of edges");
   const auto nodes = static_cast<NodeId>(positions.size());
-  KeptGraph kept = keeper != nullptr ? keeper->kept() : KeptGraph();
-  const bool whole = kept.arcs && kept.arcs->whole;
-  std::size_t block = kept.arcs ? kept.arcs->place.edges : 0;
-  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight(),
-                   keeper != nullptr ? keeper->arcs() : NamedArcs());
-  meter.advance(block * kBlockNodes);
-  while (!whole && block < graph.num_blocks()) {
-    block = for_edge_pieces(
-        graph,
-        [&](EdgePiece& piece) {
-          for (Edge& edge : piece.edges) edge = {positions[edge.u], positions[edge.v]};
-          sorter.add(piece.edges, piece.weights);
-        },
-        [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); }, block,
-        [&] { return keeper != nullptr && keeper->is_due(); });
-    if (block < graph.num_blocks()) keeper->keep_arcs(sorter, {block});
-  }
-  if (keeper != nullptr && !whole) keeper->keep_all_arcs(sorter, {block});
+  ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
+  for_edge_pieces(
+      graph,
+      [&](EdgePiece& piece) {
+        for (Edge& edge : piece.edges) edge = {positions[edge.u], positions[edge.v]};
+        sorter.add(piece.edges, piece.weights);
+      },
+      [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
-  BuiltShards built = build_shards(store, nodes, graph.max_weight(), *arcs, budget, meter, std::move(kept.shards),
-                                   [&](std::span<const CountedShard> finished) {
-                                     if (keeper != nullptr) keeper->keep_shards(finished);
-                                   });
-  if (keeper != nullptr) keeper->finish(std::move(built.counted), nodes, arcs->counts());
-  return std::move(built.files);
+  return build_shards(store, nodes, graph.max_weight(), *arcs, budget, meter).files;
 }
 
 }  // namespace unweave

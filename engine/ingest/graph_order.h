@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/ingest/import_keeper.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 #include "storage/formats/sealed_file.h"
@@ -34,10 +33,9 @@ namespace unweave {
 [[nodiscard]] std::uint64_t order_bytes(std::string_view name, std::uint64_t nodes, std::uint64_t arcs) noexcept;
 
 /// Writes the shards of `graph` with every node at its position. There may be more positions than nodes: whoever comes
-/// behind them has no edges. Arcs are sorted in a part of the budget and temporary files inside `store`. `keeper`,
-/// where there is one, keeps what is finished, and knows what is there already.
+/// behind them has no edges. Arcs are sorted in a part of the budget and temporary files inside `store`.
 [[nodiscard]] std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
                                                             const std::vector<NodeId>& positions, MemoryBudget& budget,
-                                                            WorkMeter& meter, GraphKeeper* keeper = nullptr);
+                                                            WorkMeter& meter);
 
 }  // namespace unweave

@@ -5,7 +5,6 @@
 
 #include "engine/graph/node_count.h"
 #include "engine/graph/node_names.h"
-#include "engine/ingest/import_keeper.h"
 #include "engine/ingest/import_report.h"
 #include "engine/ingest/store_builder.h"
 #include "engine/ingest/store_import.h"
@@ -23,7 +22,6 @@ struct ImportContext {
   Ranks& job;
   NodeCount& nodes;
   StoreBuilder& builder;
-  ImportKeeper& keeper;
   ImportReport& report;
   const NodeNames* names;  ///< null where nodes have numbers alone
 };

@@ -3,52 +3,44 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
+#include <utility>
 
 #include "storage/formats/class_names.h"
-#include "storage/formats/import_record.h"
 #include "storage/formats/manifest.h"
-#include "storage/io/plain_text.h"
 
 namespace unweave {
 namespace {
 
-/// Collects them; a file that cannot be read again ends it.
+/// Collects lines.
 class Identity {
  public:
-  /// A path may hold any bytes, and a record none but plain text.
-  void add(const std::string& key, const std::string& value) { all_.emplace_back(key, printable(value)); }
+  void add(const std::string& key, const std::string& value) {
+    text_.append(key).append(": ").append(value).append("\n");
+  }
   void add(const std::string& key, std::uint64_t value) { add(key, std::to_string(value)); }
   void add(const std::string& key, const std::optional<std::uint64_t>& value) {
     add(key, value ? std::to_string(*value) : "not given");
   }
   void add_file(const std::string& key, const InputFile& file) {
     struct stat status {};
-    if (file.memory || file.path == "-" || ::stat(file.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
-      repeatable_ = false;
-      return;
-    }
+    static_cast<void>(::stat(file.path.c_str(), &status));  // whoever opens it says what is wrong
     std::error_code ignored;
     const std::filesystem::path path = std::filesystem::canonical(file.path, ignored);
-    // The device is left out: the next job of a queue may see a shared file system under another number.
+    // The device is left out: ranks may see a shared file system under different numbers.
     constexpr std::array<const char*, 3> kHeaders{"", ", with a header", ", without a header"};
     add(key, path.string() + (file.member.empty() ? "" : "[" + file.member + "]") +
                  (file.columns.empty() ? "" : "[" + file.columns + "]") +
                  kHeaders[static_cast<std::size_t>(file.header)] + " of " + std::to_string(status.st_size) +
-                 " bytes, changed at " + std::to_string(status.st_mtim.tv_sec) + "." +
-                 nine_digits(status.st_mtim.tv_nsec) + ", inode " + std::to_string(status.st_ino));
+                 " bytes, changed at " + std::to_string(status.st_mtim.tv_sec) + " s " +
+                 std::to_string(status.st_mtim.tv_nsec) + " ns, inode " + std::to_string(status.st_ino));
   }
-  std::optional<ImportIdentity> take() { return repeatable_ ? std::optional(std::move(all_)) : std::nullopt; }
+  std::string take() { return std::move(text_); }
 
  private:
-  static std::string nine_digits(long nanoseconds) {
-    const std::string digits = std::to_string(nanoseconds);
-    return std::string(9 - std::min<std::size_t>(9, digits.size()), '0') + digits;
-  }
-  ImportIdentity all_;
-  bool repeatable_ = true;
+  std::string text_;
 };
 
 /// The input files, each with the option that names it.
@@ -101,10 +93,9 @@ bool reads_a_pipe(const ImportOptions& options) {
   return false;
 }
 
-std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
+std::string import_identity(const ImportOptions& options) {
   Identity identity;
-  identity.add("format",
-               "record " + std::to_string(kImportRecordVersion) + ", store " + std::to_string(kManifestVersion));
+  identity.add("format", std::uint64_t{kManifestVersion});
   for (const auto& [option, file] : named_files(options)) identity.add_file(option, *file);
   if (options.features)
     if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) identity.add("columns", csr->columns);
@@ -123,28 +114,6 @@ std::optional<ImportIdentity> import_identity(const ImportOptions& options) {
   if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);
   if (options.stated_edges) identity.add("stated edges", options.stated_edges->count);
   return identity.take();
-}
-
-std::string identity_text(const ImportIdentity& identity) {
-  std::string text;
-  for (const auto& [key, value] : identity) text.append(key).append(": ").append(value).append("\n");
-  return text;
-}
-
-std::string identity_difference(const ImportIdentity& before, const ImportIdentity& now) {
-  std::string text;
-  const auto value_in = [](const ImportIdentity& one, const std::string& key) {
-    const auto found = std::find_if(one.begin(), one.end(), [&](const auto& item) { return item.first == key; });
-    return found == one.end() ? std::string("not given") : found->second;
-  };
-  const auto compare = [&](const std::string& key) {
-    const std::string was = value_in(before, key), is = value_in(now, key);
-    if (was != is) text.append(text.empty() ? "" : "; ").append(key + " was " + was + ", now " + is);
-  };
-  for (const auto& [key, value] : before) compare(key);
-  for (const auto& [key, value] : now)
-    if (value_in(before, key) == "not given") compare(key);
-  return text;
 }
 
 }  // namespace unweave

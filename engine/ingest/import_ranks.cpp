@@ -41,10 +41,8 @@ void join_shards(const std::filesystem::path& store, BuiltShards& built, std::ui
   if (job.alone()) return;
   sync_files(store, built.files);
   std::ostringstream mine;
-  mine << spooled_bytes << '\n';
-  for (const CountedShard& shard : built.counted) {
-    write_entry(mine, shard.file) << ' ' << shard.arcs << ' ' << shard.unique << '\n';
-  }
+  mine << spooled_bytes << ' ' << built.arcs << ' ' << built.unique << '\n';
+  for (const FileEntry& entry : built.files) write_entry(mine, entry) << '\n';
   const std::vector<std::string> texts = gather_texts(mine.str(), job);
   if (!job.first()) return;
   built = {};
@@ -52,14 +50,12 @@ void join_shards(const std::filesystem::path& store, BuiltShards& built, std::ui
   for (const std::string& text : texts) {
     std::istringstream in(text);
     std::uint64_t spooled = 0;
-    in >> spooled;
+    ArcIndex arcs = 0, unique = 0;
+    in >> spooled >> arcs >> unique;
     spooled_bytes += spooled;
-    for (CountedShard shard; read_entry(in, shard.file) >> shard.arcs >> shard.unique;) {
-      built.arcs += shard.arcs;
-      built.unique += shard.unique;
-      built.files.push_back(shard.file);
-      built.counted.push_back(shard);
-    }
+    built.arcs += arcs;
+    built.unique += unique;
+    for (FileEntry entry; read_entry(in, entry);) built.files.push_back(entry);
   }
 }
 

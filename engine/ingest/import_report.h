@@ -16,15 +16,7 @@
 
 namespace unweave {
 
-/// What an import did not do again.
-struct KeptWork {
-  std::uint64_t edges = 0;          ///< read before
-  std::uint64_t shards = 0;         ///< written before; under an order those by ids and those by positions
-  std::uint64_t feature_files = 0;  ///< written before
-};
-
 struct ImportReport : BuildReport {
-  std::optional<KeptWork> resumed;  ///< where it went on with what one that was ended has kept
   /// Distinct edges that stand in one direction only, which the graph has in both. Where edges are repeated in both
   /// directions nobody counts which of them are repeats of the same direction: then the fewest that there can be.
   std::uint64_t one_way_edges = 0;

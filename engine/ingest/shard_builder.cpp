@@ -75,16 +75,13 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 }  // namespace
 
 BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight, SortedArcs& arcs,
-                         MemoryBudget& budget, WorkMeter& meter, std::vector<CountedShard> finished,
-                         const TakeShards& take, std::optional<RankShare> part) {
+                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::optional<ShardWriter> writer;
-  CountedShard next;
   const RankShare spans = part.value_or(RankShare{0, num_spans(nodes)});
-  const NodeRange unfinished = nodes_of({spans.begin + finished.size(), spans.end}, nodes);
-  arcs.begin(nodes, unfinished);
-  meter.advance(unfinished.first - nodes_of(spans, nodes).first);
+  arcs.begin(nodes, nodes_of(spans, nodes));
+  BuiltShards built;
   run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
                       [&](Piece& piece) {
                         if (piece.excess.bytes() > 0) {
@@ -102,22 +99,13 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
                         if (!writer) writer.emplace(store, shard, nodes, max_weight, encoded.bytes());
                         writer->append(piece.encoded);
-                        next.arcs += piece.lists.targets.size();
-                        next.unique += piece.lists.unique;
+                        built.arcs += piece.lists.targets.size();
+                        built.unique += piece.lists.unique;
                         meter.advance(range.size());
                         if (range.last != shard.last) return;
-                        next.file = writer->finish();
+                        built.files.push_back(writer->finish());
                         writer.reset();
-                        finished.push_back(std::exchange(next, {}));
-                        if (take) take(finished);
                       });
-  BuiltShards built;
-  for (const CountedShard& shard : finished) {
-    built.arcs += shard.arcs;
-    built.unique += shard.unique;
-    built.files.push_back(shard.file);
-  }
-  built.counted = std::move(finished);
   return built;
 }
 

@@ -2,39 +2,31 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "engine/graph/arc_lists.h"
 #include "engine/graph/graph.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/work_meter.h"
-#include "storage/formats/import_record.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
 
-/// Told of the shards that are finished, in order, after each one. One call at a time, on any thread.
-using TakeShards = std::function<void(std::span<const CountedShard> finished)>;
-
 struct BuiltShards {
   std::vector<FileEntry> files;
-  std::vector<CountedShard> counted;  ///< the files, each with its arcs
-  ArcIndex arcs = 0;                  ///< an edge is two for each unit of its weight
-  ArcIndex unique = 0;                ///< an edge is two
+  ArcIndex arcs = 0;    ///< an edge is two for each unit of its weight
+  ArcIndex unique = 0;  ///< an edge is two
 };
 
 /// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`, with the `max_weight` for which
 /// they were sorted. Reading, sorting and
 /// encoding run on all threads, only shards are put together in order; the bytes do not depend on the number of threads.
-/// Charges what it holds besides `arcs` to the budget. `finished`: the first shards, which are there already. `part`:
-/// writes the shards of these spans alone, for which `arcs` has all arcs. Throws DataError, ResourceError.
+/// Charges what it holds besides `arcs` to the budget. `part`: writes the shards of these spans alone, for which `arcs` has all arcs.
+/// Throws DataError, ResourceError.
 [[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight,
                                        SortedArcs& arcs, MemoryBudget& budget, WorkMeter& meter,
-                                       std::vector<CountedShard> finished = {}, const TakeShards& take = {},
                                        std::optional<RankShare> part = std::nullopt);
 
 /// Memory that fold_shards() asks for at least.

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "engine/ingest/import_keeper.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 #include "storage/input/feature_reader.h"
@@ -26,11 +25,9 @@ struct Standardization {
   void apply(std::span<double> row) const noexcept;
 };
 
-/// Reads the matrix twice. `keeper`, where there is one, keeps what is measured, and knows what was before. Throws what
-/// the readers throw, DataError for values whose squares exceed float64, ResourceError where three rows do not fit the
-/// budget.
-[[nodiscard]] Standardization measure_standardization(const OpenFeatures& open, MemoryBudget& budget, WorkMeter& meter,
-                                                      StatisticsKeeper* keeper = nullptr);
+/// Reads the matrix twice. Throws what the readers throw, DataError for values whose squares exceed float64,
+/// ResourceError where three rows do not fit the budget.
+[[nodiscard]] Standardization measure_standardization(const OpenFeatures& open, MemoryBudget& budget, WorkMeter& meter);
 
 /// Row `row` of a batch with all its columns, zeros included.
 void expand_row(const FeatureBatch& batch, std::size_t row, std::span<double> out) noexcept;

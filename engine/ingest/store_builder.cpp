@@ -18,8 +18,8 @@ std::vector<std::filesystem::path> missing_folders(std::filesystem::path folder)
 
 }  // namespace
 
-StoreBuilder::StoreBuilder(std::filesystem::path store, bool keeps)
-    : store_(std::move(store)), made_folders_(missing_folders(store_)), lock_(start_building(store_, keeps)) {}
+StoreBuilder::StoreBuilder(std::filesystem::path store)
+    : store_(std::move(store)), made_folders_(missing_folders(store_)), lock_(start_building(store_)) {}
 
 StoreBuilder::~StoreBuilder() {
   if (committed_ || left_) return;

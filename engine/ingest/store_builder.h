@@ -19,9 +19,9 @@ namespace unweave {
 /// commit() the destructor removes everything it finds there, and the folder itself if it was made here, as those that it lies in.
 class StoreBuilder {
  public:
-  /// What a killed builder left in `store` is removed, unless it `keeps` that of an import. Throws UsageError when the
-  /// folder holds anything else, ResourceError when somebody else builds it.
-  explicit StoreBuilder(std::filesystem::path store, bool keeps = false);
+  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
+  /// ResourceError when somebody else builds it.
+  explicit StoreBuilder(std::filesystem::path store);
   /// A part of the work on a folder that another process builds: it puts files there, and neither commits nor removes
   /// anything.
   struct Part {};
@@ -34,7 +34,7 @@ class StoreBuilder {
   [[nodiscard]] Manifest& manifest() noexcept { return manifest_; }
   /// Makes the files of the manifest durable, then the manifest.
   void commit();
-  /// Leaves what is there when this object ends without a commit(), for who goes on with it.
+  /// Leaves what is there when this object ends without a commit(), since others may still write there.
   void leave() noexcept { left_ = true; }
 
  private:

@@ -1,5 +1,4 @@
-// engine/ingest/store_import.cpp - imports a user's files step by step, and goes on with what is kept of an import that
-// was ended.
+// engine/ingest/store_import.cpp - imports a user's files step by step.
 #include "engine/ingest/store_import.h"
 
 #include <algorithm>
@@ -7,11 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
-#include <new>
-#include <set>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,7 +19,6 @@
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/import_context.h"
 #include "engine/ingest/import_identity.h"
-#include "engine/ingest/import_keeper.h"
 #include "engine/ingest/import_ranks.h"
 #include "engine/ingest/label_import.h"
 #include "engine/ingest/name_import.h"
@@ -36,7 +31,6 @@
 #include "storage/input/tables/line_order.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "storage/io/file.h"
 #include "storage/io/store_folders.h"
 
 namespace unweave {
@@ -135,40 +129,17 @@ class Import {
         meter_(meter),
         job_(job),
         nodes_(options.nodes),
-        identity_(import_identity(options_)),
-        builder_(job.first() ? StoreBuilder(store, !options.restart) : StoreBuilder(store, StoreBuilder::Part())) {
-    try {
-      begin_keeping();
-    } catch (...) {  // nobody has judged what is kept
-      if (try_status_of(builder_.path() / kImportFolder)) builder_.leave();
-      throw;
-    }
+        builder_(job.first() ? StoreBuilder(store) : StoreBuilder(store, StoreBuilder::Part())) {
     if (!job_.alone()) require_one_job();
   }
 
-  ImportReport run() {
-    try {
-      return job_.alone() ? build() : build_with_others();
-    } catch (const ResourceError& error) {
-      if (!leave()) throw;
-      throw ResourceError(error.message() + "; what is finished is kept, and a new call with these options goes on");
-    } catch (const Cancelled&) {
-      static_cast<void>(leave());
-      throw;
-    } catch (const std::bad_alloc&) {
-      static_cast<void>(leave());
-      throw;
-    } catch (const std::system_error&) {
-      static_cast<void>(leave());
-      throw;
-    }
-  }
+  ImportReport run() { return job_.alone() ? build() : build_with_others(); }
 
  private:
   /// Ranks read the same files for the same options, and write into the folder that rank 0 has made, on storage that
   /// they share.
   void require_one_job() {
-    require_same(builder_.path(), "options or input files", identity_ ? identity_text(*identity_) : "nothing", job_);
+    require_same(builder_.path(), "options or input files", import_identity(options_), job_);
     const std::optional<EntryStatus> mark = try_status_of(builder_.path() / kUnfinishedName);
     require_same(builder_.path(), "a folder", mark ? std::to_string(mark->modified_ns) : "nothing", job_);
   }
@@ -183,80 +154,6 @@ class Import {
     }
   }
 
-  /// Whether somebody can go on with what is there.
-  bool leave() {
-    keeper_->join();
-    if (!keeper_->is_written()) return false;
-    builder_.leave();
-    return true;
-  }
-
-  /// Takes up what an import that was ended has kept.
-  void begin_keeping() {
-    const std::string by_ids = options_.order == "none" ? "" : GraphImport::kByIds;
-    ImportRecord record;
-    if (identity_) record.options = *identity_;
-    if (std::optional<ImportRecord> kept = job_.first() ? read_kept() : std::nullopt) {
-      if (!job_.alone())
-        throw UsageError(builder_.path().string() +
-                         ": an import of one process is not finished here, and only one process goes on with it; "
-                         "several ranks begin anew with " +
-                         option("restart"));
-      if (!identity_) require_inputs();
-      const std::string difference =
-          identity_ ? identity_difference(kept->options, *identity_) : "an input cannot be read again";
-      if (!difference.empty()) {
-        builder_.leave();
-        throw UsageError(builder_.path().string() + ": an import with other options or files is not finished here (" +
-                         difference + "); go on with those, or drop what is kept with " + option("restart"));
-      }
-      record = checked_record(builder_.path(), by_ids, *std::move(kept), [this](const std::string& file) {
-        report_.remark(file + ": damaged since an import that was ended kept it; it is made again");
-        if (!is_file(file)) drop_tree(file);
-      });
-      report_.resumed = KeptWork();
-    }
-    const bool resumed = report_.resumed.has_value();
-    keeper_.emplace(builder_.path(), identity_.has_value() && job_.alone(), options_.keep_seconds, by_ids,
-                    std::move(record), resumed);
-    std::set<std::string> named;
-    if (resumed) {
-      named.insert((std::filesystem::path(kImportFolder) / "record.json").generic_string());
-      for (const FileEntry& entry : keeper_->files(keeper_->record())) named.insert(entry.path);
-      for (const std::string file : {"given.arcs", "ordered.arcs", "rows"})
-        named.insert((std::filesystem::path(kImportFolder) / file).generic_string());
-      clear_building(builder_.path(), named);
-    }
-  }
-
-  /// Where an import is to be gone on with, says of an input file that cannot be opened what is wrong with it.
-  void require_inputs() const {
-    for (const InputFile* const file : files_of(options_)) {
-      std::error_code unknown;
-      if (file->memory || file->path == "-") continue;
-      if (!std::filesystem::exists(file->path, unknown) || std::filesystem::is_directory(file->path, unknown))
-        static_cast<void>(ByteSource(*file));
-    }
-  }
-
-  /// The record of an import that was ended. What one leaves without a record, or with a damaged one, is removed.
-  std::optional<ImportRecord> read_kept() {
-    std::optional<ImportRecord> kept;
-    try {
-      kept = read_import_record(builder_.path());
-    } catch (const FormatError& error) {
-      report_.remark(builder_.path().string() + ": the record of an import that was ended is damaged (" + error.fault +
-                     "); this one begins anew");
-    } catch (const DataError&) {
-      const std::filesystem::path record = builder_.path() / kImportFolder / "record.json";
-      if (is_file(record)) throw;
-      report_.remark(record.string() + ": is not a file; this import begins anew");
-      drop_tree(record);
-    }
-    if (!kept) clear_building(builder_.path());
-    return kept;
-  }
-
   /// What tells the number of nodes comes first, so that errors in the edges name their line.
   ImportReport build() {
     if (const auto& stated = options_.stated_nodes) nodes_.agree(stated->count, stated->file, stated->place);
@@ -268,8 +165,8 @@ class Import {
       features = open_rows();
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
-    const ImportContext context{
-        options_, budget_, meter_, job_, nodes_, builder_, *keeper_, report_, names_ ? &*names_ : nullptr};
+    const ImportContext context{options_, budget_,  meter_,  job_,
+                                nodes_,   builder_, report_, names_ ? &*names_ : nullptr};
     LabelImport labels(context, replayed_, read_id_);
     if (job_.first()) labels.read();
     GraphImport graph(context);
@@ -284,16 +181,13 @@ class Import {
     }
     Manifest& manifest = builder_.manifest();
     manifest.nodes = nodes_.value();
-    keeper_->wait();
     builder_.commit();
-    drop_tree(builder_.path() / GraphImport::kByIds);  // where the record named it to the end
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
     report_.scale = manifest.scale;
     report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = labels.unlabelled_split_ids();
     report_.seconds_order = graph.seconds_order();
     count_one_way_edges(counts, manifest.edges, report_);
-    if (const std::string& trouble = keeper_->trouble(); !trouble.empty()) report_.remark(trouble);
     job_.barrier();
     return std::move(report_);
   }
@@ -306,14 +200,7 @@ class Import {
   }
 
   void read_names() {
-    if (!keeper_->record().names) {
-      ImportedNames fresh = import_names(builder_.path(), *options_.ids, options_.ids_are, budget_, meter_);
-      names_kept_ = {std::move(fresh.entries), fresh.nodes, fresh.named};
-      keeper_->settle([this](ImportRecord& record) { record.names = names_kept_; });
-    } else {
-      names_kept_ = *keeper_->record().names;
-    }
-    const KeptNames& imported = names_kept_;
+    const ImportedNames imported = import_names(builder_.path(), *options_.ids, options_.ids_are, budget_, meter_);
     Manifest& manifest = builder_.manifest();
     manifest.names = imported.entries;
     manifest.ids_are = options_.ids_are;
@@ -341,16 +228,15 @@ class Import {
     manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
     manifest.standardized = options_.standardize;
     manifest.scale = options_.scale;
-    FeatureKeeper keeper(*keeper_);
-    if (report_.resumed) report_.resumed->feature_files = keeper.files().size();
     if (!options_.standardize) {
       meter_.start("features", own_sources(nodes_, job_).value_or(NodeRange{0, nodes_.value()}).size(), "rows");
       const std::uint64_t columns = reader->columns();
       Reservation memory = budget_.reserve(ColumnSurvey::bytes(columns), "figures of the columns");
       ColumnSurvey survey(columns, options_.scale.as_given ? 1 : options_.scale.divisor);
-      // What goes on, or is one of several, does not read the first rows.
+      // One of several ranks may not read the first rows.
       std::vector<std::string> remarks;
-      if (identity_) {
+      const bool is_read_once = reads_a_pipe(options_);
+      if (!is_read_once) {
         look_at_first_rows(survey);
         remarks = survey.remarks(display_name(first_file(*options_.features)).string());
         survey = ColumnSurvey(0, 1);
@@ -359,22 +245,21 @@ class Import {
         reader = surveyed(std::move(reader), survey);
       }
       BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions,
-                                           budget_, meter_, job_.alone() ? &keeper : nullptr, own_spans(nodes_, job_));
+                                           budget_, meter_, own_spans(nodes_, job_));
       join_features(builder_.path(), built, job_);
       if (options_.scale.as_given && job_.first()) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
-      if (!identity_) remarks = survey.remarks(display_name(first_file(*options_.features)).string());
+      if (is_read_once) remarks = survey.remarks(display_name(first_file(*options_.features)).string());
       if (job_.first()) remark_on_features(remarks);
       if (job_.first()) remark_on_longer_rows(built.norms);
       return;
     }
-    StatisticsKeeper statistics(*keeper_);
-    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_, &statistics);
+    const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_);
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
-                                                         options_.feature_type, positions, budget_, meter_, &keeper);
+                                                         options_.feature_type, positions, budget_, meter_);
   }
 
   void look_at_first_rows(ColumnSurvey& survey) {
@@ -426,10 +311,7 @@ class Import {
   WorkMeter& meter_;
   Ranks& job_;
   NodeCount nodes_;
-  std::optional<ImportIdentity> identity_;  ///< nothing where a file cannot be read again
   StoreBuilder builder_;
-  std::optional<ImportKeeper> keeper_;  ///< after builder_, in whose folder it works on a thread of its own
-  KeptNames names_kept_;
   std::optional<NodeNames> names_;
   ReadId read_id_;                ///< empty where ids are numbers
   std::vector<NodeId> replayed_;  ///< sorted ids

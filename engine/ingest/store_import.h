@@ -53,10 +53,6 @@ struct ImportOptions {
   std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most
   std::optional<InputFile> edge_weights;                  ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
-  /// What an import that was ended has kept in the store is dropped, and not gone on with.
-  bool restart = false;
-  /// Work after which what is finished is made durable, so that another process can go on with it.
-  double keep_seconds = 30;
 };
 
 /// Builds a store in the folder `store`, which is missing, empty or what a killed import left. Nodes: as declared or
@@ -68,18 +64,15 @@ struct ImportOptions {
 /// No step holds the edges: they are sorted in a part of the budget and temporary files inside `store`. Under an order
 /// the graph is built twice: by ids, for the order to be computed from it, then by positions.
 ///
-/// What is finished is kept in the store while it is in the making, from the time on that options.keep_seconds says:
-/// where an import is ended, by a signal or a power cut too, one of equal options goes on. That needs files that can be
-/// read again, no standard input and no arrays in memory.
-///
 /// The ranks of a job share the work where all of them call this with the same options: each reads all edges and has
 /// the shards and features of some spans, in its own budget; `store` and the files lie on storage that all see. Where
 /// the number of nodes is not known before the edges, rank 0 reads these once more. The store and the report, which
 /// rank 0 has and others return empty, are those of one process, but for spooled_bytes, which all budgets together
-/// decide. Nothing is kept to be gone on with. Throws UsageError for an order, names, standardize and pipes.
+/// decide. Throws UsageError for an order, names, standardize and pipes.
 ///
-/// On any other error than ResourceError and Cancelled nothing is left, on these what is kept. Throws UsageError for
-/// options that do not fit together, or to those of what is kept, InputError and DataError for files, ResourceError.
+/// On any error nothing is left. Where the process is killed what it had made stays, until the next import into this
+/// folder removes it and begins anew. Throws UsageError for options that do not fit together, InputError and DataError
+/// for files, ResourceError.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter, Ranks& job = Ranks::world());
 

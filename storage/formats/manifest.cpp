@@ -343,9 +343,10 @@ std::string text_of_store(const std::filesystem::path& store) {
   const bool is_there = has_entry(path);
   if (!is_there && store.extension() == ".jsonl") throw DataError(store.string() + ": no such file");
   if (!is_there && has_entry(store / kUnfinishedName))
-    throw DataError(store.string() +
-                    ": no store yet (manifest.json is missing): what makes it is at work or was ended; " +
-                    "give the same command again, and " + operation("import") + " goes on where it was");
+    throw DataError(
+        store.string() +
+        ": no store yet (manifest.json is missing): what makes it is at work, or was ended, and begins anew "
+        "when the same command is given again");
   if (!is_there)
     throw DataError(store.string() + ": no store here (manifest.json is missing); make one with " +
                     operation("import " + shell_word(store.string()) + ' ' + option("edges", "FILE")));

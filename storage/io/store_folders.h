@@ -11,8 +11,6 @@ inline constexpr const char* kCertificatesFolder = "certificates";
 inline constexpr const char* kModelsFolder = "models";
 /// What is kept of propagations that are not finished; no manifest names a file of it.
 inline constexpr const char* kTilesFolder = "tiles";
-/// What is kept of an import that is not finished; no manifest names a file of it.
-inline constexpr const char* kImportFolder = "import";
 inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",      "splits",
                                                 "names", "state",    kJournalFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};

@@ -20,8 +20,6 @@ TEST_SUITE("heavy") {
   TEST_CASE("power cuts while importing") {
     CHECK(walk(import_setting("none"), 8).points > 50);
     CHECK(walk(import_setting("degree"), 8).points > 50);
-    CHECK(walk(kept_import_setting("none"), 8).points > 50);
-    CHECK(walk(kept_import_setting("degree"), 8).points > 50);
   }
   TEST_CASE("power cuts while propagating") {
     CHECK(walk(propagate_setting(false), 8).points > 20);

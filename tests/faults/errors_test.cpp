@@ -49,8 +49,6 @@ TEST_SUITE("heavy") {
   TEST_CASE("errors while importing") {
     walk(import_setting("none"));
     walk(import_setting("degree"));
-    walk(kept_import_setting("none"));
-    walk(kept_import_setting("degree"));
   }
   TEST_CASE("errors while propagating") {
     walk(propagate_setting(false));

@@ -17,9 +17,9 @@ TEST_SUITE("slow") {
     const Setting setting = checkpoint_setting();
     CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
   }
-  TEST_CASE("a full disk and power cuts while an import keeps what is finished") {
+  TEST_CASE("a full disk and power cuts while importing") {
     for (const char* order : {"none", "degree"}) {
-      const Setting setting = kept_import_setting(order);
+      const Setting setting = import_setting(order);
       CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
       // What a sync has lost no later one brings back: the import must not go on.
       CHECK(fail_calls(setting.before, setting.scenario, {kSync, 0, EIO, false, false}).failed > 3);

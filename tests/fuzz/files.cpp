@@ -7,7 +7,6 @@
 #include "fuzz/target.h"
 #include "storage/codec/gap_block.h"
 #include "storage/formats/feature_file.h"
-#include "storage/formats/import_record.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/model_file.h"
@@ -191,11 +190,6 @@ void manifest(std::string_view bytes) {
   if (manifest_text(found) != text) std::abort();  // nothing is without meaning
 }
 
-void import_record(std::string_view bytes) {
-  const ImportRecord found = parse_import_record(under_checksum(bytes, import_record_text({})), "record.json");
-  if (parse_import_record(import_record_text(found), "record.json") != found) std::abort();
-}
-
 void journal(std::string_view bytes) {
   constexpr std::size_t kHeader = 40, kRecord = 24;
   std::string file(bytes);
@@ -264,9 +258,9 @@ void lines(std::string_view bytes) {
   AppendedLine(path, "last", Readers::all);
 }
 
-constexpr Target kTargets[] = {{"block", block},       {"sealed", sealed},         {"payload", payload},
-                               {"manifest", manifest}, {"journal", journal},       {"model", model},
-                               {"lines", lines},       {"statistics", statistics}, {"import-record", import_record}};
+constexpr Target kTargets[] = {{"block", block},       {"sealed", sealed},        {"payload", payload},
+                               {"manifest", manifest}, {"journal", journal},      {"model", model},
+                               {"lines", lines},       {"statistics", statistics}};
 
 }  // namespace
 

@@ -41,8 +41,6 @@ std::set<std::string> names_of(const FullStore& store) {
                               "manifest.json.new",
                               "tiles",
                               "tiles/contents-options",
-                              "import",
-                              "import/record.json",
                               "journal",
                               "names",
                               "graph/by-ids",

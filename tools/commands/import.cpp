@@ -26,9 +26,8 @@ constexpr const char* kDescription =
     "and\n"
     "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one "
     "may be -\n"
-    "for standard input. Without edges the store holds flat data. An import that was ended goes on where it was when "
-    "the\n"
-    "same command is given again.";
+    "for standard input. Without edges the store holds flat data. An import that was ended begins anew when the same\n"
+    "command is given again.";
 constexpr const char* kExample =
     "D=tests/data/debian-deps\n"
     "  unweave import demo/debian.store --edges $D/edges.tsv.zst \\\n"
@@ -228,7 +227,6 @@ ImportOptions import_options(const CommandLine& line) {
   options.replay = file_option(line, "replay");
   set_headers(line, options);
   options.standardize = line.get<bool>("standardize");
-  options.restart = line.get<bool>("restart");
   options.scale = line.get<ScaleName>("scale").value;
   if (options.standardize && line.given("scale"))
     throw UsageError("--standardize and --scale: give one of them; standardising sets the largest norm to 1 itself");
@@ -320,10 +318,6 @@ void run_import(CommandLine& line) {
       "chooses anew); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");
-  add("restart", po::bool_switch(),
-      "drop what an import into STORE that was ended has kept there, and begin anew; without it the same command goes "
-      "on "
-      "with that");
   add("plan", po::bool_switch(),
       "import nothing: say what it would take (sizes, memory, disk, passes, seconds) from headers and a sample of the "
       "lines, and what is assumed; exit code 3: cannot fit");
@@ -339,7 +333,7 @@ void run_import(CommandLine& line) {
     print_import_plan(line, *forecast);
     return;
   }
-  line.on_interrupt(interrupted_import(line.positional(0)));
+  line.on_interrupt(interrupted_build(line.positional(0)));
   if (!job.first()) {  // its share of the graph, and nothing to say
     static_cast<void>(import_store(line.positional(0), options, resources));
     Figures().ranks();
@@ -358,7 +352,6 @@ void run_import(CommandLine& line) {
   progress.finish();
   if (line.has("ogb")) note_missing_parts(line, options);
   if (!report.order_reason.empty()) line.note(report.order_reason);
-  if (report.resumed) line.note(resumed_text(*report.resumed));
   for (const std::string& remark : report.remarks) line.note(command_text(remark));
   if (const std::string remark = remark_on_sums(report); !remark.empty()) line.note(remark);
   Figures figures = figures_of(report);

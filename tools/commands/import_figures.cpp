@@ -156,22 +156,7 @@ void print_import_plan(const CommandLine& line, const ImportForecast& plan) {
                       (is_disk ? " are free; free some, or import to another disk" : " are there; raise --memory"));
 }
 
-std::string interrupted_import(const std::string& store) {
-  return store + " is a store if `unweave info " + shell_word(store) +
-         "` can read it; else give the same command again, and it goes on with what is kept there, if anything is";
-}
-
-std::string resumed_text(const KeptWork& kept) {
-  return "went on with an import that was ended: " + count_text(kept.edges) + " edges were read before, " +
-         count_text(kept.shards) + " shards and " + count_text(kept.feature_files) + " files of features written";
-}
-
 void add_import_figures(const ImportReport& report, Figures& figures) {
-  figures.json["resumed"] = report.resumed.has_value();
-  const KeptWork kept = report.resumed.value_or(KeptWork());
-  figures.json["kept_edges"] = kept.edges;
-  figures.json["kept_shards"] = kept.shards;
-  figures.json["kept_feature_files"] = kept.feature_files;
   figures.json["named"] = nullptr;
   if (report.named) figures.count("named", "nodes with a name", *report.named);
   add_one_way_edges(report, figures);

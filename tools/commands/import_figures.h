@@ -17,11 +17,6 @@ namespace unweave {
 /// `import --plan`: a table or one line of JSON. Throws ResourceError, once it is printed, where the import cannot fit.
 void print_import_plan(const CommandLine& line, const ImportForecast& forecast);
 
-/// What a signal says: nothing is lost but what was not kept yet.
-[[nodiscard]] std::string interrupted_import(const std::string& store);
-/// What an import that went on did not do again.
-[[nodiscard]] std::string resumed_text(const KeptWork& kept);
-
 void add_import_figures(const ImportReport& report, Figures& figures);
 
 }  // namespace unweave

@@ -12,7 +12,6 @@
 
 #include "engine/graph/store.h"
 #include "engine/ingest/store_import.h"
-#include "storage/formats/import_record.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"
@@ -146,8 +145,8 @@ std::string text_of(const ImportReport& report) {
   const auto maybe = [&](const auto& value) { value ? put(*value) : put("nothing"); };
   put(report.edges_read, report.self_loops, report.duplicates, report.unlabelled_split_ids, report.nodes, report.edges,
       report.max_weight, report.weight_sum, report.features, report.classes, report.order, report.bits_per_arc,
-      report.resumed.has_value(), report.one_way_edges, report.one_way_exact, report.left_out.ignored,
-      report.left_out.zeros, report.feature_bytes, report.largest_norm);
+      report.one_way_edges, report.one_way_exact, report.left_out.ignored, report.left_out.zeros, report.feature_bytes,
+      report.largest_norm);
   maybe(report.named);
   maybe(report.rows_scaled);
   maybe(report.empty_classes);
@@ -326,24 +325,6 @@ TEST_SUITE("unit") {
     };
     refused("b.txt", 10);
     refused("a.txt", 11);
-  }
-  TEST_CASE("ranks do not go on with what one process has kept") {
-    const TempDir dir;
-    testing::write_file(dir / "e.txt", "0 1\n");
-    ImportOptions options;
-    options.edges = InputFile{dir / "e.txt", {}};
-    {
-      const WriterLock lock = start_building(dir / "s");
-      make_folders(dir / "s" / kImportFolder);
-      write_import_record(dir / "s", ImportRecord());
-    }
-    constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
-    const std::string told =
-        message_of<UsageError>([&] { static_cast<void>(import_shared(2, dir / "s", options, kMemory)); });
-    testing::check_message(told, {"one process", "restart"});
-    CHECK(read_import_record(dir / "s"));
-    options.restart = true;
-    CHECK(import_shared(2, dir / "s", options, kMemory).edges == 1);
   }
 }
 

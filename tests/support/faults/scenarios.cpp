@@ -54,33 +54,6 @@ Setting import_setting(const std::string& order) {
   return setting;
 }
 
-Setting kept_import_setting(const std::string& order) {
-  // Beside the folder that is made anew for each fault: files that are written again would be other ones.
-  static const TempDir inputs;
-  ImportOptions options = write_sample(inputs.path(), sample(), {});
-  options.order = order;
-  options.keep_seconds = 0;
-  const auto work = [options](const fs::path& folder) {
-    WorkMeter nobody;
-    import_store(folder / "s", options, budget(), nobody);
-    acknowledge("imported");
-    return std::string();
-  };
-  Setting setting;
-  const Tree expected = tidied_after(work, setting.before);
-  setting.scenario = {"import that is kept, order " + order, work,
-                      [work, expected](const fs::path& folder, const std::vector<std::string>& acknowledged) {
-                        if (!fs::exists(folder / "s" / "manifest.json")) {
-                          if (!acknowledged.empty()) return std::string("an acknowledged import is gone");
-                          work(folder);
-                        }
-                        const Tree made = tidied(folder / "s");
-                        return made == expected ? std::string() : "other files: " + names_of(made);
-                      },
-                      open_as_next_writer};
-  return setting;
-}
-
 Setting propagate_setting(bool again) {
   Setting setting;
   setting.before = tree_after([&](const fs::path& folder) {

@@ -14,8 +14,6 @@ struct Setting {
 
 /// The command `import`; under an order the graph is built twice.
 [[nodiscard]] Setting import_setting(const std::string& order);
-/// An import that keeps what is finished as often as it can, and goes on with it.
-[[nodiscard]] Setting kept_import_setting(const std::string& order);
 /// The command `propagate` on an imported store, whose embedding is replaced where it has one.
 [[nodiscard]] Setting propagate_setting(bool again);
 /// The command `train` on a propagated store without models.

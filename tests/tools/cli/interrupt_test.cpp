@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
@@ -153,10 +155,6 @@ TEST_SUITE("unit") {
       return "interrupted: " + path + " is a store if `unweave info " + path +
              "` can read it; else run the command again, which begins anew";
     };
-    const std::string goes_on =
-        "interrupted: " + built + " is a store if `unweave info " + built +
-        "` can read it; else give the same command again, and it goes on with what is kept there, if "
-        "anything is";
     const std::string reads = "interrupted: nothing was changed; run the command again";
     const std::string exports =
         "interrupted: the store is as it was, and a file named is whole or as it was; run the command again";
@@ -165,7 +163,7 @@ TEST_SUITE("unit") {
       std::string text;
     };
     const Case cases[] = {
-        {{"import", built, "--edges", (dir / "edges").string()}, goes_on},
+        {{"import", built, "--edges", (dir / "edges").string()}, build(built)},
         {{"generate", built + "2", "--model", "rmat", "--scale", "4", "--features", "2"}, build(built + "2")},
         {{"plan", store}, reads},
         {{"propagate", store},
@@ -212,7 +210,7 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("Ctrl-C and SIGTERM amid an import tell how to go on, and without anything kept it begins anew") {
+  TEST_CASE("Ctrl-C and SIGTERM amid an import tell how to go on, and the next one removes what is left") {
     const testing::TempDir dir;
     const std::string store = (dir / "s").string(), edges = (dir / "edges").string();
     REQUIRE(::mkfifo(edges.c_str(), 0600) == 0);
@@ -228,13 +226,13 @@ TEST_SUITE("unit") {
         ::execl(UNWEAVE_BINARY, "unweave", "import", store.c_str(), "--edges", edges.c_str(), nullptr);
       });
       CHECK(died_of(ended, signal));
-      CHECK(ended.error ==
-            "unweave: interrupted: " + store + " is a store if `unweave info " + store +
-                "` can read it; else give the same command again, and it goes on with what is kept there, if "
-                "anything is\n");
+      CHECK(ended.error == "unweave: interrupted: " + store + " is a store if `unweave info " + store +
+                               "` can read it; else run the command again, which begins anew\n");
+      CHECK_FALSE(std::filesystem::exists(dir / "s" / "manifest.json"));
     }
-    testing::write_file(dir / "plain", "0 1\n");
-    CHECK(testing::run({"import", store, "--edges", (dir / "plain").string()}).code == 0);
+    const std::string plain = testing::write_file(dir / "plain", "0 1\n").string(), fresh = (dir / "fresh").string();
+    for (const std::string& made : {store, fresh}) CHECK(testing::run({"import", made, "--edges", plain}).code == 0);
+    CHECK(testing::folder_bytes(store) == testing::folder_bytes(fresh));
   }
 }
 

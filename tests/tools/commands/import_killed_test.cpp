@@ -21,11 +21,12 @@ namespace {
 using testing::folder_bytes;
 using testing::run_process;
 
-/// A killed process's folder: as start_building() and half of the work leave it.
+/// A killed process's folder: as start_building() and half of the work leave it, under an order.
 void leave_unfinished(const std::filesystem::path& store) {
   { const WriterLock lock = start_building(store); }
-  std::filesystem::create_directory(store / "graph");
-  testing::write_file(store / "graph" / "0000000000-0123456789abcdef.shard", "half of a shard");
+  std::filesystem::create_directories(store / "graph" / "by-ids" / "graph");
+  for (const char* const folder : {"graph", "graph/by-ids/graph"})
+    testing::write_file(store / folder / "0000000000-0123456789abcdef.shard", "half of a shard");
   testing::write_file(store / "manifest.json.new", "{");
 }
 
@@ -94,7 +95,7 @@ TEST_SUITE("unit") {
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("kill -9 at any moment of an import; the same command again makes the same store") {
+  TEST_CASE("kill -9 at any moment of an import, under any order; the next one makes the store of one that never was") {
     const testing::TempDir dir;
     std::mt19937 random(1);
     std::string text;
@@ -102,19 +103,27 @@ TEST_SUITE("slow") {
       text += std::to_string(random() % 100'000) + " " + std::to_string(random() % 100'000) + "\n";
     std::vector<float> features(std::size_t{100'000} * 8);
     for (std::size_t i = 0; i < features.size(); ++i) features[i] = static_cast<float>(i % 7) / 100;
-    const auto words = [&](const std::string& store) {
-      return std::vector<std::string>{"import",     (dir / store).string(),   "--edges", (dir / "e.txt").string(),
-                                      "--features", (dir / "x.npy").string(), "--json",  "--memory",
-                                      "16M"};
+    const auto words = [&](const std::string& store, const std::string& order = "none") {
+      const std::string memory = order == "none" ? "16M" : "64M";
+      return std::vector<std::string>{"import",     (dir / store).string(),
+                                      "--edges",    (dir / "e.txt").string(),
+                                      "--features", (dir / "x.npy").string(),
+                                      "--json",     "--memory",
+                                      memory,       "--order",
+                                      order};
     };
     testing::write_file(dir / "e.txt", text);
     testing::write_file(dir / "x.npy", testing::npy("<f4", "(100000, 8)", features));
     REQUIRE(run_process(words("fresh")).code == 0);
     const auto expected = folder_bytes(dir / "fresh");
-    // Later and later, until one comes to its end; every second time the remains of several are taken over.
+    REQUIRE(run_process(words("ordered", "degree")).code == 0);
+    const auto expected_ordered = folder_bytes(dir / "ordered");
+    // Later and later, until one comes to its end; every second time the remains of several are taken over. Those of an
+    // order are left to an import without.
     int kills = 0;
     for (useconds_t delay = 500;; delay += delay / 6 + 500) {
-      const pid_t process = testing::start_program(words("s"), dir / "out");
+      const bool ordered = kills % 3 == 0;
+      const pid_t process = testing::start_program(words("s", ordered ? "degree" : "none"), dir / "out");
       usleep(delay);
       kill(process, SIGKILL);
       const int code = testing::wait_for(process);
@@ -125,7 +134,7 @@ TEST_SUITE("slow") {
       if (!complete) REQUIRE(run_process(words("s")).code == 0);
       auto files = folder_bytes(dir / "s");
       files.erase("unfinished");  // where the kill came between the manifest and the removal of the mark
-      CHECK(files == expected);
+      CHECK(files == (complete && ordered ? expected_ordered : expected));
       std::filesystem::remove_all(dir / "s");
       if (code == 0) break;
     }

@@ -95,7 +95,6 @@ ImportOptions import_options(const py::dict& options) {
   out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
   if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options);
   out.order = taken_or<std::string>(options, "order", "none");
-  out.restart = taken_or(options, "restart", false);
   set_headers(options, out);
   return out;
 }

@@ -125,11 +125,6 @@ py::dict dict_of(const BuildReport& report) {
 
 py::dict dict_of(const ImportReport& report) {
   py::dict out = dict_of(static_cast<const BuildReport&>(report));
-  const KeptWork kept = report.resumed.value_or(KeptWork());
-  out["resumed"] = report.resumed.has_value();
-  out["kept_edges"] = kept.edges;
-  out["kept_shards"] = kept.shards;
-  out["kept_feature_files"] = kept.feature_files;
   out["named"] = value_of(report.named);
   out["one_way_edges"] = report.one_way_edges;
   out["one_way_edges_exact"] = report.one_way_exact;

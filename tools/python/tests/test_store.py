@@ -564,17 +564,26 @@ def test_texts_that_a_terminal_obeys_are_not_taken_and_not_said(store, tmp_path)
     assert r"p\xFF\x1B[2J\xE2\x80\xAE" in str(caught.value) and str(caught.value).isprintable()
 
 
-def test_what_an_import_that_was_ended_has_kept_is_looked_at_or_dropped(sample, tmp_path):
+def test_what_a_killed_import_left_is_removed(sample, tmp_path):
     np.save(tmp_path / "edges.npy", sample.edge_index.T)
-    for restart in (False, True):
-        left = tmp_path / f"left-{restart}"
-        (left / "import").mkdir(parents=True)
-        (left / "unfinished").write_text("A store of unweave is being built here.\n")
-        (left / "import" / "record.json").write_text("{}")
-        store = unweave.import_store(left, tmp_path / "edges.npy", nodes=400, restart=restart)
-        assert store.imported.resumed is False
-        assert any("record of an import that was ended is damaged" in remark for remark in store.imported.remarks) is not restart
-        assert not (left / "import").exists() and store.info().nodes == 400
+    left = tmp_path / "left"
+    (left / "graph" / "by-ids").mkdir(parents=True)
+    (left / "unfinished").write_text("A store of unweave is being built here.\n")
+    (left / "graph" / "by-ids" / "half.shard").write_text("half of a shard")
+    store = unweave.import_store(left, tmp_path / "edges.npy", nodes=400)
+    assert store.info().nodes == 400
+    assert sorted(path.name for path in left.rglob("*") if not path.stem.startswith("0")) == ["graph", "lock", "manifest.json"]
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
+def test_ctrl_c_ends_a_long_import_and_leaves_nothing(tmp_path):
+    edges = np.random.default_rng(1).integers(0, 1 << 18, (2_000_000, 2), dtype=np.uint32)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        unweave.import_store(tmp_path / "ended", edges, order="auto")  # seconds of work
+    timer.join()
+    assert not (tmp_path / "ended").exists()
 
 
 def test_no_link_in_a_store_is_followed(store, tmp_path):

@@ -18,7 +18,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
                  classes: int | Sequence[str] | None = None, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
-                 edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None, restart: bool = False,
+                 edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store in a new or empty folder and returns it; ``store.imported`` has the fields of ``unweave import --json``.
 
@@ -53,9 +53,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     {"edges": "no", "labels": "yes"}, of edges, features, ids, labels, train, valid and test. Without it a line of words is a header, and one
     that may be data, too, is an error.
 
-    What is finished of a long import from files is kept: where the process is ended, a call of equal arguments goes on with it, which
-    ``store.imported.resumed`` tells; ``restart``: True drops it. Arrays in memory, and tables, cannot be compared and are imported anew.
-    ``memory``, ``threads``, ``progress``: as :class:`Store` has them.
+    An import that ends by an error or by Ctrl-C leaves nothing. What a process that was killed leaves in the folder is removed by the next
+    call, which begins anew. ``memory``, ``threads``, ``progress``: as :class:`Store` has them.
 
     Wrong arguments are a UsageError, wrong contents a DataError that names argument and place; both are ValueErrors. What may be a slip is a
     :class:`unweave.RemarkWarning`, and stands in ``store.imported.remarks``.
@@ -69,7 +68,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
             if parts.get(name) is None:
                 parts[name] = value
     options: dict[str, Any] = {"order": order, "feature_type": feature_type, "standardize": standardize,
-                               "scale": None if standardize else scale, "ignore_weights": ignore_weights, "restart": restart}
+                               "scale": None if standardize else scale, "ignore_weights": ignore_weights}
     is_declared = max_weight is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
     if edge_weights is not None:
