@@ -11,7 +11,7 @@
 #include "engine/graph/arc_lists.h"
 #include "engine/ingest/store_builder.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/edge_place.h"
+#include "storage/input/edge_weight.h"
 #include "storage/io/types.h"
 
 namespace unweave {

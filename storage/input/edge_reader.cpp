@@ -50,19 +50,6 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
 
 }  // namespace
 
-void EdgeReader::drop(std::uint64_t edges) {
-  constexpr std::uint64_t kDropped = std::uint64_t{1} << 14;
-  std::vector<Edge> some(static_cast<std::size_t>(std::min(edges, kDropped)));
-  std::vector<std::uint32_t> weights(has_weights() ? some.size() : 0);
-  while (edges > 0) {
-    const auto wanted = static_cast<std::size_t>(std::min(edges, kDropped));
-    const std::size_t count =
-        read_some(std::span(some).first(wanted), std::span(weights).first(std::min(weights.size(), wanted)));
-    if (count == 0) return;  // the file was changed, and the next read() ends it
-    edges -= count;
-  }
-}
-
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   std::optional<ByteSource> source;
   if (auto reader = open_other_edges(file, options, true, source)) return reader;

@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "storage/formats/edge_place.h"
 #include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
+#include "storage/input/edge_weight.h"
 #include "storage/input/named_edges.h"
 #include "storage/io/types.h"
 
@@ -27,23 +27,7 @@ class EdgeReader {
   /// Fills a part of `out` (not empty) and returns how many; 0 at the end, which is reached only if the file is whole.
   /// `weights`: room for one number an edge where EdgeOptions::max_weight says that they have some, else empty.
   /// Throws InputError naming line or element, DataError from the bytes below.
-  std::size_t read(std::span<Edge> out, std::span<std::uint32_t> weights = {}) {
-    const std::size_t count = read_some(out, weights);
-    read_ += count;
-    return count;
-  }
-
-  /// How far read() has come.
-  [[nodiscard]] EdgePlace place() const {
-    const auto [bytes, lines] = text_place();
-    return {read_, bytes, lines, left_out()};
-  }
-  /// Before the first read(): goes to a place that a reader of the same file under the same options has come to. Edges
-  /// before it are not all looked at again. Throws as read() does.
-  void go_on(const EdgePlace& place) {
-    go_to(place);
-    read_ = place.edges;
-  }
+  std::size_t read(std::span<Edge> out, std::span<std::uint32_t> weights = {}) { return read_some(out, weights); }
 
   /// How many edges read() gives in all, where the file says so at its beginning (arrays do), those of weight 0 among them.
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
@@ -54,22 +38,8 @@ class EdgeReader {
   /// What read() has left out so far.
   [[nodiscard]] virtual LeftOutWeights left_out() const { return {}; }
 
- protected:
-  /// Where the next line of a text begins.
-  struct TextPlace {
-    std::uint64_t bytes = 0, lines = 0;
-  };
-  /// Reads so many edges, and drops them.
-  void drop(std::uint64_t edges);
-
  private:
   virtual std::size_t read_some(std::span<Edge> out, std::span<std::uint32_t> weights) = 0;
-  [[nodiscard]] virtual TextPlace text_place() const { return {}; }
-  virtual void go_to(const EdgePlace& place) { drop(place.edges); }
-  /// Whether read_some() needs room for weights.
-  [[nodiscard]] virtual bool has_weights() const { return false; }
-
-  std::uint64_t read_ = 0;
 };
 
 struct EdgeOptions {

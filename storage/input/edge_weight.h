@@ -7,9 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "storage/formats/edge_place.h"
-
 namespace unweave {
+
+/// What readers of edges leave out.
+struct LeftOutWeights {
+  std::uint64_t ignored = 0;  ///< weights of edges that are taken without them
+  std::uint64_t zeros = 0;    ///< weights of 0, which are no edges
+};
 
 /// The number behind 'weight' in attributes, as networkx.write_edgelist() puts them behind an edge: "{'weight': 3}", also
 /// among others; none where there is no such number.

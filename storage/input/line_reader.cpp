@@ -14,12 +14,12 @@ void LineReader::skip_mark() {
   if (begun_) return;
   begun_ = true;
   constexpr std::string_view kMark = "\xef\xbb\xbf";
-  if (source_.peek(kMark.size()).starts_with(kMark)) consume(kMark.size());
+  if (source_.peek(kMark.size()).starts_with(kMark)) source_.consume(kMark.size());
 }
 
 bool LineReader::next(std::string_view& line) {
   skip_mark();
-  consume(std::exchange(shown_, 0));
+  source_.consume(std::exchange(shown_, 0));
   std::string_view window = source_.peek(1);
   if (window.empty()) return false;
   ++number_;
@@ -43,25 +43,17 @@ bool LineReader::next(std::string_view& line) {
 
 std::string_view LineReader::window() {
   skip_mark();
-  consume(std::exchange(shown_, 0));
+  source_.consume(std::exchange(shown_, 0));
   return source_.peek(1);
 }
 
 void LineReader::skip(std::size_t bytes, std::uint64_t lines) noexcept {
-  consume(bytes);
+  source_.consume(bytes);
   number_ += lines;
 }
 
-void LineReader::go_to(std::uint64_t offset, std::uint64_t lines) {
-  skip_mark();
-  consume(std::exchange(shown_, 0));
-  source_.skip(offset - consumed_);
-  consumed_ = offset;
-  number_ = lines;
-}
-
 std::string_view LineReader::look_ahead() {
-  consume(std::exchange(shown_, 0));
+  source_.consume(std::exchange(shown_, 0));
   return source_.peek(kMostAhead).substr(0, kMostAhead);
 }
 

@@ -27,11 +27,6 @@ class LineReader {
   std::string_view window();
   void skip(std::size_t bytes, std::uint64_t lines) noexcept;
 
-  /// Bytes before the next line.
-  [[nodiscard]] std::uint64_t offset() const noexcept { return consumed_ + shown_; }
-  /// Goes to the line that begins behind `offset` bytes and `lines` lines; not back.
-  void go_to(std::uint64_t offset, std::uint64_t lines);
-
   /// Most bytes of look_ahead().
   static constexpr std::size_t kMostAhead = ByteSource::kBufferBytes;
   /// Bytes behind the line last given, kMostAhead of them where there are so many; that line is not valid any more.
@@ -78,17 +73,11 @@ class LineReader {
   void skip_mark();
   /// Says that a header was left out; false where nobody takes remarks.
   [[nodiscard]] bool leave_out(std::string_view line) const;
-  void consume(std::size_t bytes) noexcept {
-    source_.consume(bytes);
-    consumed_ += bytes;
-  }
-
   ByteSource source_;
   bool begun_ = false;         // the mark was looked for
   bool header_asked_ = false;  // skips_header() was called
   std::uint64_t number_ = 0;
-  std::uint64_t consumed_ = 0;  // bytes of the source that are gone
-  std::size_t shown_ = 0;       // bytes of the source that `line` occupies, its end included
+  std::size_t shown_ = 0;  // bytes of the source that `line` occupies, its end included
 };
 
 /// Fields of a line: separated by blanks, or by one comma with or without blanks around it. Blanks and commas in quotes are part

@@ -61,15 +61,6 @@ class MatrixMarketEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] TextPlace text_place() const override { return {lines_.offset(), lines_.number()}; }
-
-  void go_to(const EdgePlace& place) override {
-    if (place.entries() == 0) return;
-    lines_.go_to(place.bytes, place.lines);
-    seen_ = place.entries();
-    left_out_ = place.left_out;
-  }
-
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError(lines_.name(), lines_.place(), what,
                      "give a square Matrix Market file: coordinate, pattern, real or integer, general or symmetric");

@@ -41,8 +41,6 @@ class MetisEdges final : public EdgeReader {
     return count;
   }
 
-  [[nodiscard]] bool has_weights() const override { return rule_.reads_weights(); }
-
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const {
     throw InputError(source_.name(), "line " + std::to_string(line_), what, remedy);
   }

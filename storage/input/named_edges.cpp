@@ -118,13 +118,6 @@ bool NamedEdges::next(NamedEdgeChunk& chunk) {
   return true;
 }
 
-void NamedEdges::go_on(const EdgePlace& place) {
-  if (place.bytes == 0) return;
-  NamedEdgeChunk first;
-  static_cast<void>(next(first));  // the header, on which there may be a remark
-  lines_.go_to(place.bytes, place.lines);
-}
-
 void NamedEdges::resolve(NamedEdgeChunk& chunk) const {
   chunk.edges.clear();
   chunk.names.clear();

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/formats/edge_place.h"
 #include "storage/input/edge_weight.h"
 #include "storage/input/line_reader.h"
 #include "storage/io/types.h"
@@ -53,10 +52,6 @@ class NamedEdges {
 
   /// Takes the next piece, of 1 MiB at most or of one line; false at the end. Not thread-safe.
   bool next(NamedEdgeChunk& chunk);
-  /// Where the next piece begins, but for its number of edges, which whoever resolves pieces counts.
-  [[nodiscard]] EdgePlace place() const noexcept { return {0, lines_.offset(), lines_.number(), {}}; }
-  /// Before the first next(): goes to a place that a reader of the same file has come to.
-  void go_on(const EdgePlace& place);
   /// Finds the edges of a piece; any thread. Throws InputError naming the line.
   void resolve(NamedEdgeChunk& chunk) const;
 

@@ -47,8 +47,6 @@ class PairEdges final : public EdgeReader {
     return count;
   }
 
-  void go_to(const EdgePlace& place) override { array_.skip(2 * place.edges); }
-
   NpyReader array_;
   std::uint64_t limit_;
   std::vector<std::int64_t> ids_;
@@ -79,13 +77,6 @@ class TwoRowEdges final : public EdgeReader {
       out[i] = {static_cast<NodeId>(ids_[i]), static_cast<NodeId>(ids_[count + i])};
     }
     return count;
-  }
-
-  void go_to(const EdgePlace& place) override {
-    const std::uint64_t count = std::min(place.edges, left_);
-    first_.skip(count);
-    second_.skip(count);
-    left_ -= count;
   }
 
   NpyReader first_;
@@ -157,15 +148,6 @@ class WeightedEdges final : public EdgeReader {
       if (edges > 0) return edges;
     }
     return 0;
-  }
-  [[nodiscard]] bool has_weights() const override { return rule_.reads_weights(); }
-
-  void go_to(const EdgePlace& place) override {
-    EdgePlace entries;
-    entries.edges = place.entries();
-    edges_->go_on(entries);
-    weights_.skip(place.entries());
-    left_out_ = place.left_out;
   }
 
   std::unique_ptr<EdgeReader> edges_;

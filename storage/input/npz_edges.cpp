@@ -93,8 +93,6 @@ class MatrixEdges : public EdgeReader {
     return edges;
   }
 
-  [[nodiscard]] bool has_weights() const final { return rule_.reads_weights(); }
-
   NpyReader columns_, values_;
   std::uint64_t nodes_, limit_;
   WeightRule rule_;

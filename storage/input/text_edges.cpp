@@ -116,22 +116,6 @@ class TextEdges final : public EdgeReader {
     }
   }
 
-  [[nodiscard]] TextPlace text_place() const override { return {lines_.offset(), lines_.number()}; }
-  [[nodiscard]] bool has_weights() const override { return rule_.reads_weights(); }
-
-  /// The first lines tell header and columns, and mostly that this is no METIS; the others are not looked at again.
-  void go_to(const EdgePlace& place) override {
-    constexpr std::uint64_t kFirstEdges = 64;
-    const std::uint64_t first = std::min(place.edges, kFirstEdges);
-    drop(first);
-    if (metis_.possible() || kinds_ || lines_.offset() > place.bytes) {
-      drop(place.edges - first);
-      return;
-    }
-    lines_.go_to(place.bytes, place.lines);
-    left_out_ = place.left_out;
-  }
-
   void check_metis(std::span<const Edge> edges, std::uint64_t first_line) noexcept {
     for (const Edge& edge : edges) metis_.see(edge.u, edge.v, first_line++);
   }
