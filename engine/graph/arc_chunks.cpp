@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "storage/io/checksum.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -104,7 +103,7 @@ std::size_t ChunkStore::room_bytes(std::size_t chunk_arcs) noexcept {
 }
 
 ChunkStore::ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
-                       std::size_t open_chunks, std::filesystem::path file, std::uint64_t file_bytes)
+                       std::size_t open_chunks)
     : temp_dir_(std::move(temp_dir)),
       keys_(keys),
       chunk_arcs_(chunk_arcs),
@@ -112,19 +111,7 @@ ChunkStore::ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t
       budget_(std::numeric_limits<std::uint64_t>::max()),
       rooms_(open_chunks * stride_ * kKeyBytes, budget_, "open chunks of arcs"),
       kept_(std::max(bytes, rooms_.size() + kUnpackSlack) - rooms_.size(), budget_, "arcs"),
-      most_kept_(kept_.size() - kUnpackSlack),
-      file_(std::move(file)) {
-  if (file_bytes > 0) spool_.emplace(SpoolFile::named(file_, file_bytes));
-}
-
-/// Under the lock.
-void ChunkStore::open_file() {
-  if (spool_) return;
-  if (file_.empty())
-    spool_.emplace(temp_dir_);
-  else
-    spool_.emplace(SpoolFile::named(file_, 0));
-}
+      most_kept_(kept_.size() - kUnpackSlack) {}
 
 std::uint64_t* ChunkStore::open() {
   const std::scoped_lock lock(mutex_);
@@ -144,15 +131,12 @@ void ChunkStore::close(std::uint64_t* room, ArcChunk& chunk) {
     chunk.in_file = chunk.bytes() > most_kept_ - kept_end_;
     chunk.at = kept_end_;
     if (!chunk.in_file) kept_end_ += chunk.bytes();
-    if (chunk.in_file) open_file();
+    if (chunk.in_file && !spool_) spool_.emplace(temp_dir_);
   }
   std::byte* const out = chunk.in_file ? reinterpret_cast<std::byte*>(room) : kept_.data() + chunk.at;
   with_key_bytes(chunk.key_bytes,
                  [&](auto bytes) { Packing(chunk, keys_).pack<decltype(bytes)::value>(room, chunk.arcs, out); });
-  if (chunk.in_file) {
-    if (!file_.empty()) chunk.sum = checksum64({out, chunk.bytes()});
-    chunk.at = spool_->append({reinterpret_cast<const char*>(out), chunk.bytes()});
-  }
+  if (chunk.in_file) chunk.at = spool_->append({reinterpret_cast<const char*>(out), chunk.bytes()});
   const std::scoped_lock lock(mutex_);
   free_.push_back(static_cast<std::size_t>(room - rooms_.as<std::uint64_t>()) / stride_);
 }
@@ -166,33 +150,6 @@ void ChunkStore::read(const ArcChunk& chunk, std::uint64_t* out) const {
   }
   with_key_bytes(chunk.key_bytes,
                  [&](auto bytes) { Packing(chunk, keys_).unpack<decltype(bytes)::value>(in, chunk.arcs, out); });
-}
-
-ArcChunk ChunkStore::in_file(const ArcChunk& chunk) {
-  if (chunk.in_file) return chunk;
-  {
-    const std::scoped_lock lock(mutex_);
-    open_file();
-  }
-  ArcChunk copy = chunk;
-  const std::span<const std::byte> bytes(kept_.data() + chunk.at, chunk.bytes());
-  copy.in_file = true;
-  copy.sum = checksum64(bytes);
-  copy.at = spool_->append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  return copy;
-}
-
-bool ChunkStore::is_whole(const ArcChunk& chunk) const {
-  if (!chunk.in_file || !spool_ || chunk.bytes() > spool_->size() || chunk.at > spool_->size() - chunk.bytes())
-    return false;
-  std::vector<char> bytes(chunk.bytes());
-  spool_->read(chunk.at, bytes);
-  return checksum64(std::as_bytes(std::span(bytes))) == chunk.sum;
-}
-
-void ChunkStore::sync() const {
-  const SpoolFile* const spool = present_spool();
-  if (spool != nullptr) spool->sync();
 }
 
 void ChunkStore::will_need(const ArcChunk& chunk) const noexcept {

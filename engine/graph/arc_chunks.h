@@ -2,8 +2,6 @@
 // They are kept in memory as far as a budget goes, then in a temporary file, in as few bytes as tell the sources of one
 // range apart, and the targets. It is the inner half of arc_sort.h.
 //
-// The file is unlinked, or it has a name, and whoever comes after the end of the process goes on with it.
-//
 // An arc u -> v is a 64-bit key whose parts ArcKeys places: source, target, weight. Bucket b of width 2^w holds the sources
 // [b * 2^w, (b + 1) * 2^w), so the buckets of a smaller width nest in those of a larger one.
 #pragma once
@@ -84,7 +82,6 @@ void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight);
 struct ArcChunk {
   std::uint64_t at = 0;      ///< offset in the file or in memory
   std::uint64_t weight = 0;  ///< what all its arcs weigh
-  std::uint64_t sum = 0;     ///< checksum of its bytes in a file that has a name
   std::uint32_t arcs = 0;
   NodeId first_source = 0;      ///< the bucket begins with it
   std::uint8_t log2_width = 0;  ///< logarithm of the bucket's width
@@ -98,10 +95,9 @@ struct ArcChunk {
 /// Memory and file that hold chunks. All members may be called from any thread.
 class ChunkStore {
  public:
-  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit. `file`:
-  /// the name of the temporary file, whose first `file_bytes` bytes are gone on with; empty: it has none.
+  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit.
   ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
-             std::size_t open_chunks, std::filesystem::path file = {}, std::uint64_t file_bytes = 0);
+             std::size_t open_chunks);
 
   /// Bytes of the room of an open chunk.
   [[nodiscard]] static std::size_t room_bytes(std::size_t chunk_arcs) noexcept;
@@ -116,23 +112,15 @@ class ChunkStore {
   static constexpr std::size_t kUnpackSlack = sizeof(std::uint64_t);
   /// Writes the keys of a chunk to `out`, which has room for them and kUnpackSlack.
   void read(const ArcChunk& chunk, std::uint64_t* out) const;
-  /// The chunk as it lies in the file, which has a name: one that lies in memory is written there too. Throws as
-  /// close().
-  [[nodiscard]] ArcChunk in_file(const ArcChunk& chunk);
-  /// Whether a chunk of the file has the bytes that were written. Throws DataError.
-  [[nodiscard]] bool is_whole(const ArcChunk& chunk) const;
-  /// Returns when what was written to the file lies on the disk. Throws as close().
-  void sync() const;
   /// Bytes in the file.
   [[nodiscard]] std::uint64_t spooled_bytes() const noexcept {
-    const SpoolFile* const spool = present_spool();
-    return spool != nullptr ? spool->size() : 0;
+    const std::scoped_lock lock(mutex_);
+    return spool_ ? spool_->size() : 0;
   }
   /// A hint that chunks will be read soon.
   void will_need(const ArcChunk& chunk) const noexcept;
 
  private:
-  void open_file();
   std::filesystem::path temp_dir_;
   ArcKeys keys_;
   std::size_t chunk_arcs_;
@@ -141,14 +129,8 @@ class ChunkStore {
   HugeBuffer rooms_;  // those of open chunks
   HugeBuffer kept_;   // packed chunks, as far as they go
   std::uint64_t most_kept_;
-  std::filesystem::path file_;
-  /// The file, where some thread has needed one by now.
-  [[nodiscard]] const SpoolFile* present_spool() const noexcept {
-    const std::scoped_lock lock(mutex_);
-    return spool_ ? &*spool_ : nullptr;
-  }
   std::optional<SpoolFile> spool_;
-  mutable std::mutex mutex_;    // guards the opening of the file, and what follows, and the making of spool_
+  mutable std::mutex mutex_;    // guards what follows, and the making of spool_
   std::size_t used_ = 0;        // rooms ever used; the others have not been touched
   std::uint64_t kept_end_ = 0;  // where the next chunk goes
   std::vector<std::size_t> free_;

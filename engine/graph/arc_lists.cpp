@@ -83,7 +83,7 @@ void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& 
   }
 }
 
-SortedArcs::SortedArcs(std::shared_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys,
+SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys,
                        const ArcCounts& counts, std::size_t sort_bytes)
     : store_(std::move(store)),
       chunks_(std::move(chunks)),

@@ -50,7 +50,7 @@ using RefuseWeights = std::function<void(Edge edge, std::uint32_t one, std::uint
 class SortedArcs {
  public:
   /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store` holds `chunks`.
-  SortedArcs(std::shared_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys, const ArcCounts& counts,
+  SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys, const ArcCounts& counts,
              std::size_t sort_bytes);
 
   /// What is known before sorting.
@@ -95,7 +95,7 @@ class SortedArcs {
   [[nodiscard]] HugeBuffer borrow();
   void give_back(HugeBuffer keys);
 
-  std::shared_ptr<ChunkStore> store_;
+  std::unique_ptr<ChunkStore> store_;
   std::vector<ArcChunk> chunks_;  // by bucket
   ArcKeys keys_;
   RefuseWeights refuse_weights_;

@@ -56,19 +56,18 @@ ArcSorter::Room ArcSorter::expected_room(std::size_t budget_bytes, std::uint64_t
 }
 
 ArcSorter::ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
-                     std::uint32_t max_weight, NamedArcs kept, std::optional<NodeRange> sources)
-    : keys_(max_weight), before_(kept.counts), kept_(std::move(kept.chunks)) {
+                     std::uint32_t max_weight, std::optional<NodeRange> sources)
+    : keys_(max_weight) {
   const Shares shares(budget_bytes);
   sort_bytes_ = shares.sort;
   const Shape& shape = shares.shape;
-  store_ = std::make_shared<ChunkStore>(std::move(temp_dir), keys_, shares.chunks, shape.chunk_arcs,
-                                        shape.open_chunks(), std::move(kept.file), kept.bytes);
+  store_ =
+      std::make_unique<ChunkStore>(std::move(temp_dir), keys_, shares.chunks, shape.chunk_arcs, shape.open_chunks());
   for (std::size_t i = 0; i < shape.distributors; ++i) {
     distributors_.push_back(
         std::make_unique<ArcDistributor>(*store_, keys_, shape.buckets, nodes.value_or(0), sources));
     idle_.push_back(distributors_.back().get());
   }
-  returned_chunks_.resize(shape.distributors);
 }
 
 ArcSorter::~ArcSorter() = default;
@@ -88,21 +87,8 @@ void ArcSorter::add(std::span<const Edge> edges, std::span<const std::uint32_t> 
   borrowed->add(edges, weights);
 }
 
-std::vector<ArcChunk> ArcSorter::close_chunks() {
-  parallel_ranges(0, distributors_.size(), 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) distributors_[i]->finish();
-  });
-  std::vector<ArcChunk> fresh;
-  for (std::size_t i = 0; i < distributors_.size(); ++i) {
-    const std::vector<ArcChunk>& chunks = distributors_[i]->chunks();
-    fresh.insert(fresh.end(), chunks.begin() + static_cast<std::ptrdiff_t>(returned_chunks_[i]), chunks.end());
-    returned_chunks_[i] = chunks.size();
-  }
-  return fresh;
-}
-
 ArcCounts ArcSorter::counts() const {
-  ArcCounts counts = before_;
+  ArcCounts counts;
   for (const auto& distributor : distributors_) {
     counts.edges_read += distributor->edges();
     counts.self_loops += distributor->self_loops();
@@ -116,8 +102,10 @@ ArcCounts ArcSorter::counts() const {
 }
 
 std::unique_ptr<SortedArcs> ArcSorter::finish() {
-  static_cast<void>(close_chunks());
-  std::vector<ArcChunk> chunks = std::move(kept_);
+  parallel_ranges(0, distributors_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) distributors_[i]->finish();
+  });
+  std::vector<ArcChunk> chunks;
   for (const auto& distributor : distributors_)
     chunks.insert(chunks.end(), distributor->chunks().begin(), distributor->chunks().end());
   const ArcCounts counts = this->counts();

@@ -21,14 +21,6 @@
 
 namespace unweave {
 
-/// Arcs that lie in a file with a name, for who goes on after the end of the process.
-struct NamedArcs {
-  std::filesystem::path file{};  ///< empty: an unlinked one
-  std::uint64_t bytes = 0;       ///< how much of the file is gone on with
-  std::vector<ArcChunk> chunks{};
-  ArcCounts counts{};  ///< counts of the edges that gave them
-};
-
 class ArcSorter {
  public:
   static constexpr std::size_t kMinBudget = std::size_t{1} << 20;
@@ -39,7 +31,7 @@ class ArcSorter {
   /// `max_weight`: edges come with weights up to it, if above 1; lists then hold an id as often as its edge weighs.
   /// `sources`: arcs of others are left out, but their edges are counted.
   ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
-            std::uint32_t max_weight = 1, NamedArcs kept = {}, std::optional<NodeRange> sources = std::nullopt);
+            std::uint32_t max_weight = 1, std::optional<NodeRange> sources = std::nullopt);
   ~ArcSorter();
   ArcSorter(const ArcSorter&) = delete;
   ArcSorter& operator=(const ArcSorter&) = delete;
@@ -56,13 +48,8 @@ class ArcSorter {
   /// ResourceError, DataError when arcs cannot be written; the sorter is then lost.
   void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights = {});
 
-  /// For who keeps what was added: closes all chunks, and returns those that were closed since the last call. While
-  /// nobody adds.
-  [[nodiscard]] std::vector<ArcChunk> close_chunks();
-  /// What was added until then, and before in another process.
+  /// What was added so far. While nobody adds.
   [[nodiscard]] ArcCounts counts() const;
-  /// Where the chunks lie.
-  [[nodiscard]] const std::shared_ptr<ChunkStore>& store() const noexcept { return store_; }
 
   /// Ends the input. What is returned owns all memory and files from here on. Call once, after all add().
   [[nodiscard]] std::unique_ptr<SortedArcs> finish();
@@ -70,12 +57,9 @@ class ArcSorter {
  private:
   std::size_t sort_bytes_;
   ArcKeys keys_;
-  std::shared_ptr<ChunkStore> store_;
-  ArcCounts before_;            // what another process has added
-  std::vector<ArcChunk> kept_;  // its chunks
+  std::unique_ptr<ChunkStore> store_;
   std::vector<std::unique_ptr<ArcDistributor>> distributors_;
-  std::vector<std::size_t> returned_chunks_;  // by close_chunks(), of each distributor
-  std::mutex mutex_;                          // guards idle_
+  std::mutex mutex_;  // guards idle_
   std::condition_variable returned_;
   std::vector<ArcDistributor*> idle_;
 };

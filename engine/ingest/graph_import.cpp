@@ -40,7 +40,7 @@ void GraphImport::count_nodes() {
   const std::unique_ptr<EdgeReader> reader = open_edges(*options_.edges, edge_options());
   if (const auto declared = reader->declared_nodes()) return nodes_.agree(*declared, *options_.edges, "declared size");
   const Reservation memory = budget_.reserve(ArcSorter::kMinBudget, "reading of edges");
-  ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight, {},
+  ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight,
                     NodeRange());
   collect_numbers(*reader, counter);
   settle_nodes(counter.counts());
@@ -71,7 +71,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   if (names_ != nullptr && options_.edges && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
     name_table_.emplace(names_->list(), budget_);
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_.known(), options_.max_weight, {},
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_.known(), options_.max_weight,
                    own_sources(nodes_, job_));
   if (options_.edges) collect_arcs(sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();

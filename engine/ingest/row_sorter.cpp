@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "storage/io/checksum.h"
-
 namespace unweave {
 namespace {
 
@@ -18,33 +16,26 @@ constexpr std::uint64_t kAbsent = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-RowSorter::RowSorter(std::filesystem::path temp_dir, NodeId keys, std::uint64_t memory_bytes, NamedRows named)
-    : temp_dir_(std::move(temp_dir)),
-      keys_(keys),
-      drain_words_(memory_bytes / 2 / sizeof(std::uint32_t)),
-      file_(std::move(named.file)) {
+RowSorter::RowSorter(std::filesystem::path temp_dir, NodeId keys, std::uint64_t memory_bytes)
+    : temp_dir_(std::move(temp_dir)), keys_(keys), drain_words_(memory_bytes / 2 / sizeof(std::uint32_t)) {
   const std::uint64_t wanted = std::clamp<std::uint64_t>(memory_bytes / 2 / kLeastBuffer, 1, kMostBuckets);
   bucket_keys_ = static_cast<NodeId>(std::max<std::uint64_t>(1, (keys + wanted - 1) / wanted));
-  if (named.bucket_keys > 0) bucket_keys_ = static_cast<NodeId>(named.bucket_keys);
   buckets_.resize((std::size_t{keys} + bucket_keys_ - 1) / bucket_keys_);
-  if (named.bytes > 0) spool_ = std::make_shared<SpoolFile>(SpoolFile::named(file_, named.bytes));
-  for (const RowPiece& piece : named.pieces) buckets_[piece.bucket].spilled.push_back(piece);
   const std::uint64_t buffer = memory_bytes / 2 / std::max<std::size_t>(1, buckets_.size());
   buffer_words_ = static_cast<std::size_t>(std::min(buffer, kMostBuffer) / sizeof(std::uint32_t));
 }
 
 void RowSorter::add(NodeId key, Words row) {
-  const std::size_t index = key / bucket_keys_;
-  Bucket& bucket = buckets_[index];
+  Bucket& bucket = buckets_[key / bucket_keys_];
   const std::size_t words = kHeadWords + row.size();
   if (words > buffer_words_) {  // a buffer that grew for it would keep the room
     std::vector<std::uint32_t> alone{key, static_cast<std::uint32_t>(row.size())};
     alone.insert(alone.end(), row.begin(), row.end());
-    spill(index, alone);
+    spill(bucket, alone);
     return;
   }
   if (bucket.buffer.size() + words > buffer_words_ && !bucket.buffer.empty()) {
-    spill(index, bucket.buffer);
+    spill(bucket, bucket.buffer);
     bucket.buffer.clear();
   }
   // Growth by doubling would come to hold more than the share of a bucket.
@@ -56,31 +47,15 @@ void RowSorter::add(NodeId key, Words row) {
   bucket.buffer.insert(bucket.buffer.end(), row.begin(), row.end());
 }
 
-void RowSorter::spill(std::size_t bucket, Words words) {
-  if (!spool_) spool_ = std::make_shared<SpoolFile>(file_.empty() ? SpoolFile(temp_dir_) : SpoolFile::named(file_, 0));
-  RowPiece piece{spool_->size(), words.size(), 0, bucket};
-  spool_->append({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
-  if (!file_.empty()) {
-    piece.sum = checksum64(std::as_bytes(words));
-    fresh_.push_back(piece);
-  }
-  buckets_[bucket].spilled.push_back(piece);
+void RowSorter::spill(Bucket& bucket, Words words) {
+  if (!spool_) spool_.emplace(temp_dir_);
+  const std::uint64_t offset = spool_->append({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
+  bucket.spilled.push_back({offset, words.size()});
 }
 
-std::vector<RowPiece> RowSorter::spill_all() {
+void RowSorter::drain(const std::function<void(NodeId key, Words row)>& use) {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    if (buckets_[i].buffer.empty()) continue;
-    spill(i, buckets_[i].buffer);
-    buckets_[i].buffer.clear();
-  }
-  return std::exchange(fresh_, {});
-}
-
-void RowSorter::drain(const std::function<void(NodeId key, Words row)>& use, NodeId first) {
-  for (std::size_t i = first / bucket_keys_; i < buckets_.size(); ++i) {
-    drain_bucket(i, [&](NodeId key, Words row) {
-      if (key >= first) use(key, row);
-    });
+    drain_bucket(i, use);
     std::vector<std::uint32_t>().swap(buckets_[i].buffer);
   }
 }
@@ -96,7 +71,7 @@ void RowSorter::drain_bucket(std::size_t index, const std::function<void(NodeId 
       for (std::size_t at = 0; at < words.size(); at += kHeadWords + words[at + 1])
         body(words[at] - first, words.subspan(at + kHeadWords, words[at + 1]));
     };
-    for (const RowPiece& one : bucket.spilled) {
+    for (const Piece& one : bucket.spilled) {
       piece.resize(static_cast<std::size_t>(one.words));
       spool_->read(one.offset, {reinterpret_cast<char*>(piece.data()), one.words * sizeof(std::uint32_t)});
       walk(piece);

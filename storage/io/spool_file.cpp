@@ -25,17 +25,6 @@ SpoolFile::SpoolFile(const std::filesystem::path& directory) {
   drop_entry(name_);
 }
 
-SpoolFile SpoolFile::named(const std::filesystem::path& path, std::uint64_t bytes) {
-  const int descriptor = open_entry(path, O_RDWR | O_CREAT, 0644);
-  SpoolFile file(path, descriptor, bytes);
-  const std::uint64_t there = status_of_open(descriptor, path).bytes;
-  if (there < bytes)
-    throw DataError(path.string() + ": has " + std::to_string(there) + " bytes, where " + std::to_string(bytes) +
-                    " were kept");
-  if (::ftruncate(descriptor, static_cast<off_t>(bytes)) != 0) throw_system_error("cut", path, errno);
-  return file;
-}
-
 SpoolFile::~SpoolFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -71,10 +60,6 @@ void SpoolFile::write(std::uint64_t offset, std::span<const char> bytes) {
 
 void SpoolFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   (void)::posix_fadvise(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
-}
-
-void SpoolFile::sync() const {
-  if (::fdatasync(descriptor_) != 0) throw_system_error("sync", name_, errno);
 }
 
 void SpoolFile::forget() const noexcept {

@@ -1,5 +1,4 @@
-// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed. Or
-// one with a name, which another process goes on with.
+// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed.
 #pragma once
 
 #include <atomic>
@@ -20,9 +19,6 @@ class SpoolFile {
 
   /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash leaves anything behind.
   explicit SpoolFile(const std::filesystem::path& directory);
-  /// Opens the file `path`, which is made where it is missing, and appends behind its first `bytes` bytes; what lies
-  /// behind them is dropped. It stays when it is closed. Throws DataError where it is shorter.
-  [[nodiscard]] static SpoolFile named(const std::filesystem::path& path, std::uint64_t bytes);
   ~SpoolFile();
   SpoolFile(SpoolFile&& other) noexcept;
   SpoolFile& operator=(SpoolFile&& other) noexcept;
@@ -33,16 +29,12 @@ class SpoolFile {
   void read(std::uint64_t offset, std::span<char> out) const;
   /// Lets the kernel read these bytes into its cache ahead of read(), without waiting.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-  /// Returns when what was appended lies on the disk.
-  void sync() const;
   /// Lets the kernel drop what it has cached of the file, as far as it lies on the disk.
   void forget() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept { return size_.load(); }
 
  private:
   friend class MappedSpool;
-  SpoolFile(std::filesystem::path name, int descriptor, std::uint64_t size)
-      : name_(std::move(name)), descriptor_(descriptor), size_(size) {}
   void write(std::uint64_t offset, std::span<const char> bytes);
 
   std::filesystem::path name_;
