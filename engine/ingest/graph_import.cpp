@@ -37,12 +37,13 @@ GraphImport::GraphImport(const ImportContext& context)
 
 /// Reads the edges for their largest id alone, where the file does not declare a number of nodes.
 void GraphImport::count_nodes() {
-  const std::unique_ptr<EdgeReader> reader = open_edges(*options_.edges, edge_options());
-  if (const auto declared = reader->declared_nodes()) return nodes_.agree(*declared, *options_.edges, "declared size");
+  const OpenedEdges edges = opened_edges();
+  if (const auto declared = edges.numbers->declared_nodes())
+    return nodes_.agree(*declared, *options_.edges, "declared size");
   const Reservation memory = budget_.reserve(ArcSorter::kMinBudget, "reading of edges");
   ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight,
                     NodeRange());
-  collect_numbers(*reader, counter);
+  collect_arcs(edges, counter);
   settle_nodes(counter.counts());
 }
 
@@ -73,7 +74,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_.known(), options_.max_weight,
                    own_sources(nodes_, job_));
-  if (options_.edges) collect_arcs(sorter);
+  if (options_.edges) collect_arcs(opened_edges(), sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   name_table_.reset();
   require_ids(arcs->counts());
@@ -166,64 +167,48 @@ EdgeOptions GraphImport::edge_options() const {
           options_.max_weight, options_.edge_weights, options_.ids_are};
 }
 
-/// Reading and distribution overlap.
-void GraphImport::collect_arcs(ArcSorter& sorter) {
-  if (names_ == nullptr) return collect_numbers(*open_edges(*options_.edges, edge_options()), sorter);
-  OpenedEdges opened = open_named_edges(
+OpenedEdges GraphImport::opened_edges() const {
+  if (names_ == nullptr) return {open_edges(*options_.edges, edge_options()), nullptr};
+  return open_named_edges(
       *options_.edges, edge_options(),
       [this](std::span<const std::string_view> names, NodeId* nodes) {
         name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
       },
       display_name(*options_.ids).string());
-  if (opened.numbers)
-    collect_numbers(*opened.numbers, sorter);
-  else
-    collect_names(*opened.names, sorter);
 }
 
-/// Names are found on all threads.
-void GraphImport::collect_names(NamedEdges& reader, ArcSorter& sorter) {
-  meter_.start("edges", options_.stated_edges ? options_.stated_edges->count : 0, "edges");
-  std::uint64_t entries = 0;
-  run_pipeline<NamedEdgeChunk>([&](NamedEdgeChunk& chunk) { return reader.next(chunk); },
-                               [&](NamedEdgeChunk& chunk) {
-                                 reader.resolve(chunk);
-                                 sorter.add(chunk.edges, chunk.weights);
-                               },
-                               [&](const NamedEdgeChunk& chunk) {
-                                 entries += chunk.edges.size() + chunk.left_out.zeros;
-                                 report_.left_out.ignored += chunk.left_out.ignored;
-                                 report_.left_out.zeros += chunk.left_out.zeros;
-                                 meter_.advance(chunk.edges.size());
-                               });
-  require_stated_edges(entries, "whole file");
-}
-
-void GraphImport::collect_numbers(EdgeReader& reader, ArcSorter& sorter) {
-  if (const auto known = reader.count()) require_stated_edges(*known, ".npy header");
-  if (const auto declared = reader.declared_nodes()) {
-    nodes_.agree(*declared, *options_.edges, "declared size");
-    edges_tell_nodes_ = true;
+/// One thread reads; names are found, and arcs distributed, on all others meanwhile.
+void GraphImport::collect_arcs(const OpenedEdges& edges, ArcSorter& sorter) {
+  EdgeReader* const numbers = edges.numbers.get();
+  std::uint64_t expected = options_.stated_edges ? options_.stated_edges->count : 0;
+  if (numbers != nullptr) {
+    if (const auto known = numbers->count()) require_stated_edges(expected = *known, ".npy header");
+    if (const auto declared = numbers->declared_nodes()) {
+      nodes_.agree(*declared, *options_.edges, "declared size");
+      edges_tell_nodes_ = true;
+    }
   }
-  meter_.start("edges", reader.count().value_or(options_.stated_edges ? options_.stated_edges->count : 0), "edges");
-  struct ReadEdges {
-    std::vector<Edge> edges;
-    std::vector<std::uint32_t> weights;
-  };
+  meter_.start("edges", expected, "edges");
   std::uint64_t edges_read = 0;
-  run_pipeline<ReadEdges>(
-      [&](ReadEdges& piece) {
-        piece.edges.resize(kReadEdges);
-        if (options_.max_weight > 1) piece.weights.resize(kReadEdges);
-        piece.edges.resize(reader.read(piece.edges, piece.weights));
-        return !piece.edges.empty();
+  run_pipeline<NamedEdgeChunk>(
+      [&](NamedEdgeChunk& chunk) {
+        if (edges.names) return edges.names->next(chunk);
+        chunk.edges.resize(kReadEdges);
+        if (options_.max_weight > 1) chunk.weights.resize(kReadEdges);
+        chunk.edges.resize(numbers->read(chunk.edges, chunk.weights));
+        return !chunk.edges.empty();
       },
-      [&](const ReadEdges& piece) { sorter.add(piece.edges, piece.weights); },
-      [&](const ReadEdges& piece) {
-        edges_read += piece.edges.size();
-        meter_.advance(piece.edges.size());
+      [&](NamedEdgeChunk& chunk) {
+        if (edges.names) edges.names->resolve(chunk);
+        sorter.add(chunk.edges, chunk.weights);
+      },
+      [&](const NamedEdgeChunk& chunk) {
+        edges_read += chunk.edges.size();
+        report_.left_out.ignored += chunk.left_out.ignored;
+        report_.left_out.zeros += chunk.left_out.zeros;
+        meter_.advance(chunk.edges.size());
       });
-  report_.left_out = reader.left_out();
+  if (numbers != nullptr) report_.left_out = numbers->left_out();
   require_stated_edges(edges_read + report_.left_out.zeros, "whole file");
 }
 

@@ -44,9 +44,8 @@ class GraphImport {
   void remark_on_header(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
   [[nodiscard]] EdgeOptions edge_options() const;
-  void collect_arcs(ArcSorter& sorter);
-  void collect_names(NamedEdges& reader, ArcSorter& sorter);
-  void collect_numbers(EdgeReader& reader, ArcSorter& sorter);
+  [[nodiscard]] OpenedEdges opened_edges() const;
+  void collect_arcs(const OpenedEdges& edges, ArcSorter& sorter);
   void require_stated_edges(std::uint64_t count, const std::string& place) const;
 
   const ImportOptions& options_;
