@@ -5,10 +5,11 @@
 //   graph      no self loops, and every arc u -> v has its arc v -> u
 //   splits     train, valid and test are disjoint and labelled
 //   cone       the receptive field: each level keeps the rows that the level above reads, and counts them rightly
-//   sums       S^l(u) = sum of published t^{l-1} over u and its neighbours, as integers
 //   stale      stale rows belong to the receptive field, and the sums that bound their error are exact
-//   propagation  every sum of every level is that of its terms: all at once by random combinations of them, in one pass over
-//              graph, features and sums (engine/sweep/fingerprint.h). What is wrong passes with 2^-48 at most
+//   propagation  every sum of every level is that of its terms, S^l(u) = sum of published t^{l-1} over u and its neighbours,
+//              as integers: all at once by random combinations of them, in one pass over graph, features and sums
+//              (engine/sweep/fingerprint.h). What is wrong passes with 2^-48 at most, and is then looked for row by row.
+//              A budget without room for that leaves a sample of rows, which a remark says
 //   models     every model and every log of certificates is readable and the two agree; a log is one chain under one key,
 //              and the private parts that are there are those that it commits to; what the newest certificate says of
 //              constants, noise and (epsilon, delta) is what comes out again
@@ -55,7 +56,7 @@ struct VerifyReport {
   std::uint64_t bytes = 0;             ///< bytes of these files
   std::uint64_t unfinished_parts = 0;  ///< tiles and partitions of propagations that are not finished, read in full
   std::uint64_t arcs = 0;              ///< arcs whose reverse was looked for
-  std::uint64_t rows = 0;              ///< rows of sums, computed again
+  std::uint64_t rows = 0;              ///< rows computed again: stale ones, and of sums those that are not proved
   std::uint64_t proved = 0;            ///< rows of all levels, whose sums were proved together
   std::uint64_t rebuilt = 0;           ///< how many of these by a propagation of all contents
   std::uint64_t rebuild_tiles = 0;     ///< column tiles of that propagation

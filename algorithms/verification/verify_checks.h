@@ -66,10 +66,12 @@ void check_graph(const VerifyContext& context);
 void check_target_lists(const VerifyContext& context);
 void check_splits(const VerifyContext& context);
 void check_cone(const VerifyContext& context);
-void check_sums(const VerifyContext& context);
 void check_stale(const VerifyContext& context);
-/// All sums of all levels by one identity each, in one pass; blame_sums() where one fails.
+/// All sums of all levels by one identity each, in one pass; blame_sums() where one fails, and check_some_sums() where the
+/// budget has no room for that.
 void check_propagation(const VerifyContext& context);
+/// The sums of a sample of rows, one by one.
+void check_some_sums(const VerifyContext& context);
 /// Finds, row by row, which partitions of a level have sums that are not those of their terms.
 void blame_sums(const VerifyContext& context, std::uint32_t level);
 void check_rebuild(const VerifyContext& context);

@@ -178,7 +178,8 @@ void run_verify(CommandLine& line) {
       {"STORE|LOG|MODEL"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
-      "nodes a level whose sums are also computed again one by one, or 'all'");
+      "nodes whose arcs and readers are also looked at one by one, and sums where memory has no room for the proof of "
+      "all, or 'all'");
   add("rebuild", po::bool_switch(), "compute all levels anew and compare; needs an embedding without stale rows");
   add("public-key", po::value<std::string>()->value_name("HEX"),
       "certificates must be signed under this key, which `train` prints; else under any one");

@@ -75,7 +75,7 @@ TEST_SUITE("unit") {
         {{"train", store, "--solver", "retrain", "--head", "mlp", "--hidden", "4"}, {"training  ", " rows  ", " left"}},
         {{"evaluate", store, "--retrain", "--name", "newton"}, {"training rows  ", "newton  "}},
         {{"verify", store, "--sample", "all"},
-         {"files  ", " bytes  ", "graph  ", " blocks", "sums of level 2  ", "newton  ", "training again  "}},
+         {"files  ", " bytes  ", "graph  ", " blocks", "propagation  ", "newton  ", "training again  "}},
         {{"verify", store, "--rebuild"}, {"fresh propagation  ", "100 %"}},
         {{"export", store, "--embeddings", (dir / "z.npy").string()}, {"embeddings  ", " rows  100 %"}},
         {{"export", store, "--edges", (dir / "e.npy").string()}, {"edges  ", " blocks"}},
