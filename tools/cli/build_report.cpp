@@ -1,36 +1,27 @@
-// tools/cli/build_report.cpp - the figures of a new store as JSON and as a table.
+// tools/cli/build_report.cpp - what people read of a new store.
 #include "tools/cli/build_report.h"
 
 #include "storage/io/shell_word.h"
 
 namespace unweave {
 
-Figures figures_of(const BuildReport& report) {
-  Figures figures;
-  figures.count("nodes", "nodes", report.nodes);
-  figures.count("edges", "edges", report.edges);
-  figures.json["arcs"] = 2 * (report.max_weight > 1 ? report.weight_sum : report.edges);
-  figures.json["max_weight"] = figures.json["weight_sum"] = nullptr;
+Table build_table(const BuildReport& report) {
+  Table table;
+  table.add_row({"nodes", count_text(report.nodes)});
+  table.add_row({"edges", count_text(report.edges)});
   if (report.max_weight > 1) {
-    figures.count("max_weight", "largest weight, as declared", report.max_weight);
-    figures.count("weight_sum", "sum of the weights", report.weight_sum);
+    table.add_row({"largest weight, as declared", count_text(report.max_weight)});
+    table.add_row({"sum of the weights", count_text(report.weight_sum)});
   }
-  figures.json["edges_read"] = report.edges_read;
-  figures.count("self_loops", "self loops dropped", report.self_loops);
-  figures.count("duplicates", "duplicates dropped", report.duplicates);
-  figures.count("features", "features", report.features);
-  figures.count("classes", "classes", report.classes);
-  figures.json["spooled_bytes"] = report.spooled_bytes;
-  figures.json["unlabelled_split_ids"] = report.unlabelled_split_ids;
+  table.add_row({"self loops dropped", count_text(report.self_loops)});
+  table.add_row({"duplicates dropped", count_text(report.duplicates)});
+  table.add_row({"features", count_text(report.features)});
+  table.add_row({"classes", count_text(report.classes)});
   if (report.unlabelled_split_ids > 0)
-    figures.table.add_row({"unlabelled split ids ignored", count_text(report.unlabelled_split_ids)});
-  figures.json["bits_per_arc"] = nullptr;
-  if (report.edges > 0) figures.number("bits_per_arc", "bits per arc", report.bits_per_arc);
-  figures.json["order"] = report.order;
-  figures.json["seconds_order"] = report.seconds_order;
-  if (report.order != "none")
-    figures.table.add_row({"order", report.order + ", " + seconds_text(report.seconds_order)});
-  return figures;
+    table.add_row({"unlabelled split ids ignored", count_text(report.unlabelled_split_ids)});
+  if (report.edges > 0) table.add_row({"bits per arc", number_text(report.bits_per_arc)});
+  if (report.order != "none") table.add_row({"order", report.order + ", " + seconds_text(report.seconds_order)});
+  return table;
 }
 
 void add_measure(Figures& figures, Measure& measure) {

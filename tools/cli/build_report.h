@@ -9,7 +9,7 @@
 
 namespace unweave {
 
-[[nodiscard]] Figures figures_of(const BuildReport& report);
+[[nodiscard]] Table build_table(const BuildReport& report);
 
 /// For CommandLine::on_interrupt(), while a store is built.
 [[nodiscard]] std::string interrupted_build(const std::string& store);

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "storage/formats/class_names.h"
+#include "unweave/fields/ingest.h"
 
 namespace unweave {
 namespace {
@@ -154,12 +154,6 @@ std::optional<ScaleName> ScaleName::read(std::string_view text) {
   return ScaleName{{.as_given = false, .divisor = *divisor}};
 }
 
-std::string scale_text(const FeatureScale& scale) {
-  std::ostringstream text;
-  text << ScaleName{scale};
-  return text.str();
-}
-
 std::ostream& operator<<(std::ostream& out, const Count& count) {
   return out << count.value;
 }
@@ -178,10 +172,7 @@ std::ostream& operator<<(std::ostream& out, const RealList& list) {
 }
 
 std::ostream& operator<<(std::ostream& out, const ScaleName& scale) {
-  if (scale.value.as_given) return out << "none";
-  if (scale.value == FeatureScale()) return out << "rows";
-  write_shortest(out, scale.value.divisor);
-  return out;
+  return out << scale_text(scale.value);
 }
 
 std::ostream& operator<<(std::ostream& out, const FeatureTypeName& type) {

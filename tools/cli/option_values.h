@@ -99,8 +99,6 @@ struct ScaleName {
   FeatureScale value;
   static std::optional<ScaleName> read(std::string_view text);
 };
-/// "rows", "none" or the divisor.
-[[nodiscard]] std::string scale_text(const FeatureScale& scale);
 
 /// As help texts print defaults: shortest digits that read back the same.
 std::ostream& operator<<(std::ostream& out, const Count& count);

@@ -5,9 +5,10 @@
 
 #include "storage/io/error.h"
 #include "tools/cli/build_report.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
-#include "unweave/ingest.h"
+#include "unweave/fields/ingest.h"
 
 namespace unweave {
 namespace {
@@ -95,7 +96,7 @@ void run_generate(CommandLine& line) {
   Resources resources({line.common().memory_bytes}, &progress);
   const BuildReport report = generate_store(line.positional(0), options, resources);
   progress.finish();
-  Figures figures = figures_of(report);
+  Figures figures{.json = json_fields(report), .table = build_table(report)};
   add_measure(figures, measure);
   figures.print(line.out(), line.common().json);
 }

@@ -12,10 +12,11 @@
 #include "storage/io/error.h"
 #include "tools/cli/build_report.h"
 #include "tools/cli/message_style.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/import_figures.h"
-#include "unweave/ingest.h"
+#include "unweave/fields/ingest.h"
 #include "unweave/ranks.h"
 
 namespace unweave {
@@ -354,14 +355,9 @@ void run_import(CommandLine& line) {
   if (!report.order_reason.empty()) line.note(report.order_reason);
   for (const std::string& remark : report.remarks) line.note(command_text(remark));
   if (const std::string remark = remark_on_sums(report); !remark.empty()) line.note(remark);
-  Figures figures = figures_of(report);
-  add_import_figures(report, figures);
+  Figures figures{.json = json_fields(report), .table = import_table(report)};
   add_measure(figures, measure);
-  figures.json["seconds_predicted"] = figures.json["predicted"] = nullptr;
-  if (forecast && forecast->seconds) {
-    figures.json["seconds_predicted"] = forecast->seconds->total();
-    figures.json["predicted"] = parts_of(*forecast->seconds);
-  }
+  add_fields(figures.json, Prediction{forecast ? forecast->seconds : std::nullopt});
   figures.ranks();
   figures.print(line.out(), line.common().json);
 }

@@ -1,4 +1,4 @@
-// tools/commands/import_figures.h - what `import` prints of its files, beside the figures of every new store.
+// tools/commands/import_figures.h - what `import` prints for people.
 #pragma once
 
 #include <string>
@@ -12,11 +12,9 @@ namespace unweave {
 /// Where the sums of a propagation, which are dense, will be large beside the features; empty elsewhere.
 [[nodiscard]] std::string remark_on_sums(const ImportReport& report);
 
-/// The parts of an import's predicted seconds for programs.
-[[nodiscard]] nlohmann::ordered_json parts_of(const ImportSeconds& seconds);
 /// `import --plan`: a table or one line of JSON. Throws ResourceError, once it is printed, where the import cannot fit.
 void print_import_plan(const CommandLine& line, const ImportForecast& forecast);
 
-void add_import_figures(const ImportReport& report, Figures& figures);
+[[nodiscard]] Table import_table(const ImportReport& report);
 
 }  // namespace unweave

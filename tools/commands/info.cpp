@@ -10,6 +10,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
 #include "unweave/classes.h"
+#include "unweave/fields/ingest.h"
 #include "unweave/store.h"
 
 namespace unweave {

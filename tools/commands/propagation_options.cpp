@@ -8,6 +8,7 @@
 
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
+#include "unweave/fields/ingest.h"
 
 namespace unweave {
 

@@ -9,7 +9,6 @@
 
 namespace unweave {
 
-inline constexpr std::uint64_t kDefaultHops = 2;
 /// Sums so many times as large as the features deserve a word.
 inline constexpr std::uint64_t kLargeSums = 10;
 

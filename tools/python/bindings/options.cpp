@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "unweave/fields/ingest.h"
+
 namespace unweave::python {
 namespace {
 

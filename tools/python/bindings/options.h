@@ -22,8 +22,6 @@ namespace unweave::python {
 
 namespace py = pybind11;
 
-inline constexpr std::uint32_t kDefaultHops = 2;  ///< what propagate() takes by default
-
 /// What a message says of a value that is none of T: "a whole number, 0 or more".
 template <class T>
 [[nodiscard]] std::string wanted() {

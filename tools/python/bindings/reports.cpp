@@ -1,8 +1,6 @@
 // tools/python/bindings/reports.cpp - hands over to Python what the library reports.
 #include "bindings/reports.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -19,15 +17,6 @@ py::object value_of(const std::optional<T>& value) {
 /// The list, or None for an empty one, as JSON has null.
 py::object names_of(const std::vector<std::string>& names) {
   return names.empty() ? py::object(py::none()) : py::object(py::cast(names));
-}
-
-/// As `import --scale` takes it.
-std::string scale_text(const FeatureScale& scale) {
-  if (scale.as_given) return "none";
-  if (scale.divisor == 1) return "rows";
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), scale.divisor).ptr;
-  return {text.data(), static_cast<std::size_t>(end - text.data())};
 }
 
 /// A number, or None where it is not finite, as JSON has null.
@@ -98,60 +87,6 @@ std::string text_of(const std::string& message) {
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
   if (!text) throw py::error_already_set();
   return py::module_::import("unweave.errors").attr("text_of")(text).cast<std::string>();
-}
-
-py::dict dict_of(const BuildReport& report) {
-  py::dict out;
-  out["nodes"] = report.nodes;
-  out["edges"] = report.edges;
-  out["arcs"] = 2 * (report.max_weight > 1 ? report.weight_sum : report.edges);
-  for (const char* const field : {"max_weight", "weight_sum"}) out[field] = py::none();
-  if (report.max_weight > 1) {
-    out["max_weight"] = report.max_weight;
-    out["weight_sum"] = report.weight_sum;
-  }
-  out["edges_read"] = report.edges_read;
-  out["self_loops"] = report.self_loops;
-  out["duplicates"] = report.duplicates;
-  out["features"] = report.features;
-  out["classes"] = report.classes;
-  out["spooled_bytes"] = report.spooled_bytes;
-  out["unlabelled_split_ids"] = report.unlabelled_split_ids;
-  out["bits_per_arc"] = report.edges > 0 ? py::object(py::float_(report.bits_per_arc)) : py::object(py::none());
-  out["order"] = report.order;
-  out["seconds_order"] = report.seconds_order;
-  return out;
-}
-
-py::dict dict_of(const ImportReport& report) {
-  py::dict out = dict_of(static_cast<const BuildReport&>(report));
-  out["named"] = value_of(report.named);
-  out["one_way_edges"] = report.one_way_edges;
-  out["one_way_edges_exact"] = report.one_way_exact;
-  out["ignored_weights"] = report.left_out.ignored;
-  out["zero_weights"] = report.left_out.zeros;
-  out["scale"] = py::none();
-  out["rows_scaled"] = value_of(report.rows_scaled);
-  out["largest_norm"] = py::none();
-  if (report.rows_scaled) {
-    out["scale"] = scale_text(report.scale);
-    out["largest_norm"] = report.largest_norm;
-  }
-  out["empty_classes"] = value_of(report.empty_classes);
-  out["first_empty_classes"] = report.first_empty_classes;
-  out["class_names"] = names_of(report.class_names);
-  out["order_reason"] = report.order_reason.empty() ? py::object(py::none()) : py::object(py::str(report.order_reason));
-  constexpr std::array kSplits{"train", "valid", "test"};
-  py::dict splits;
-  for (std::size_t i = 0; i < kSplits.size(); ++i) splits[kSplits[i]] = value_of(report.splits[i]);
-  out["splits"] = splits;
-  out["feature_bytes"] = report.feature_bytes;
-  out["default_sum_bytes"] =
-      std::uint64_t{kDefaultHops} * report.nodes * std::uint64_t{report.features} * sizeof(std::int32_t);
-  out["remarks"] = texts_of(report.remarks);
-  out["seconds_predicted"] = py::none();  // what arrays will take is not foretold
-  out["predicted"] = py::none();
-  return out;
 }
 
 py::dict dict_of(const StoreInfo& info) {

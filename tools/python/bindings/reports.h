@@ -1,6 +1,4 @@
 // tools/python/bindings/reports.h - reports into dictionaries.
-//
-// The keys are the fields of `--json` (tools/guide/reference/outputs.md), wherever a command prints the same fact.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,16 +8,53 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "unweave/fields/ingest.h"
 #include "unweave/unweave.h"
 
 namespace unweave::python {
 
 namespace py = pybind11;
 
-[[nodiscard]] py::dict dict_of(const BuildReport& report);
-[[nodiscard]] py::dict dict_of(const ImportReport& report);
+/// The text of a message, as errors have it.
+[[nodiscard]] std::string text_of(const std::string& message);
+
+/// What object_by() makes dictionaries with.
+struct DictMaker {
+  using Value = py::object;
+  using Object = py::dict;
+
+  [[nodiscard]] Object object() const { return {}; }
+  void add(Object& object, std::string_view name, const Value& value) const {
+    object[py::str(std::string(name))] = value;
+  }
+  [[nodiscard]] Value null() const { return py::none(); }
+  template <class Plain>
+  [[nodiscard]] Value plain(const Plain& value) const {
+    if constexpr (std::is_convertible_v<const Plain&, std::string_view>)
+      return py::str(std::string(std::string_view(value)));
+    else
+      return py::cast(value);
+  }
+  [[nodiscard]] Value message(std::string_view text) const { return py::str(text_of(std::string(text))); }
+  [[nodiscard]] Value pair(const Value& first, const Value& second) const { return py::make_tuple(first, second); }
+  [[nodiscard]] Value list(const std::vector<Value>& values) const { return py::cast(values); }
+};
+
+/// The fields of a report, and of what describe() takes beside it, under the names that `--json` has for them.
+template <class... Report>
+[[nodiscard]] py::dict dict_of(const Report&... report) {
+  return object_by(DictMaker(), report...);
+}
+template <class... Report>
+[[nodiscard]] py::dict with_fields(py::dict object, const Report&... report) {
+  add_fields_by(DictMaker(), object, report...);
+  return object;
+}
+
 [[nodiscard]] py::dict dict_of(const StoreInfo& info);
 [[nodiscard]] py::dict dict_of(const PropagateReport& report, std::uint64_t nodes);
 [[nodiscard]] py::dict dict_of(const TileReport& report);
@@ -35,8 +70,5 @@ namespace py = pybind11;
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
 [[nodiscard]] py::dict dict_of(const ModelEvaluation& evaluation, const std::vector<std::string>& class_names);
-
-/// The text of a message, as errors have it.
-[[nodiscard]] std::string text_of(const std::string& message);
 
 }  // namespace unweave::python
