@@ -4,100 +4,17 @@
 #include <vector>
 
 #include "storage/io/json_text.h"
-#include "tools/cli/message_style.h"
-#include "tools/cli/option_values.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
 #include "unweave/classes.h"
-#include "unweave/fields/ingest.h"
-#include "unweave/store.h"
+#include "unweave/fields/store.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json levels_of(const StoreInfo& store) {
-  Json levels = Json::array();
-  for (const LevelInfo& one : store.levels)
-    levels.push_back({{"level", one.level}, {"rows", one.rows}, {"stale_rows", one.stale_rows}});
-  return levels;
-}
-
-Json models_of(const StoreInfo& store) {
-  Json models = Json::array();
-  for (const ModelInfo& model : store.models) {
-    Json one = {{"name", model.name}, {"solver", model.solver}};
-    if (model.damage.empty())
-      one.update({{"id", model.id},
-                  {"digest", model.digest},
-                  {"sequence", model.sequence},
-                  {"outdated", model.outdated},
-                  {"other_propagation", model.other_propagation}});
-    else
-      one["damage"] = command_text(model.damage);
-    models.push_back(std::move(one));
-  }
-  return models;
-}
-
-Json fields_of(const StoreInfo& store) {
-  Json folders = Json::object();
-  for (const auto& [folder, bytes] : store.bytes) folders[folder] = bytes;
-  Json info = {{"nodes", store.nodes},
-               {"edges", store.edges},
-               {"arcs", store.arcs},
-               {"max_weight", store.max_weight > 1 ? Json(store.max_weight) : Json()},
-               {"weight_sum", store.max_weight > 1 ? Json(store.weight_sum) : Json()},
-               {"features", store.features},
-               {"classes", store.classes},
-               {"class_names", names_json(store.class_names)},
-               {"targets", store.targets},
-               {"named", nullptr},
-               {"ids_are", nullptr},
-               {"bits_per_arc", nullptr},
-               {"order", store.order},
-               {"hops", nullptr},
-               {"stale_rows", store.stale_rows},
-               {"lazy_error_bound", store.lazy_error_bound},
-               {"pending_requests", store.pending_requests},
-               {"acknowledged", store.acknowledged},
-               {"pending_purge", store.pending_purge},
-               {"expiries", store.expiries},
-               {"next_expiry", nullptr},
-               {"labelled", store.labelled},
-               {"train", store.train},
-               {"valid", store.valid},
-               {"test", store.test},
-               {"standardized", store.standardized},
-               {"scale", store.features > 0 ? Json(scale_text(store.scale)) : Json()},
-               {"sparse_features", store.feature_layout.sparse},
-               {"feature_type", feature_type_name(store.feature_layout.type)},
-               {"bytes", folders}};
-  if (store.named) info["named"] = *store.named;
-  if (store.ids_are) info["ids_are"] = text_of(*store.ids_are);
-  if (store.next_expiry) info["next_expiry"] = time_text(*store.next_expiry);
-  if (store.bits_per_arc) info["bits_per_arc"] = *store.bits_per_arc;
-  if (store.propagation) {
-    const PropagationSpec& spec = *store.propagation;
-    info["hops"] = spec.levels;
-    info["scheme"] = spec.scheme;
-    info["weights"] = spec.weights;
-    info["rho"] = spec.rho;
-    info["scale_bits"] = spec.scale_bits;
-    info["rows"] = spec.all_rows ? "all" : "labelled";
-    info["keep"] = keep_name(spec.kept.keep);
-    if (!spec.kept.has_sums()) {
-      info["keep_type"] = feature_type_name(spec.kept.type);
-      info["keep_exponent"] = spec.kept.exponent;
-    }
-    info["levels"] = levels_of(store);
-  }
-  info["models"] = models_of(store);
-  if (store.digest) info["digest"] = digest_text(*store.digest);
-  return info;
-}
 
 /// The first ones, where they are many.
 std::string weights_text(const std::vector<double>& weights) {
@@ -138,10 +55,11 @@ void print_tables(const Json& info, std::ostream& out) {
                        : model.at("other_propagation") == true ? "stands on another propagation"
                        : model.at("outdated") == true          ? "outdated"
                                                                : "up to date"});
-        if (info.contains("digest") && model.contains("digest"))
+        if (!info.at("digest").is_null() && model.contains("digest"))
           facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
       }
-    } else if (name != "levels" && !(value.is_null() && (name == "max_weight" || name == "weight_sum"))) {
+    } else if (name != "levels" &&
+               !(value.is_null() && (name == "max_weight" || name == "weight_sum" || name == "digest"))) {
       facts.add_row({label, cell(name, value)});
     }
   }
@@ -170,7 +88,7 @@ void run_info(CommandLine& line) {
   if (store.unfinished_bytes > 0)
     line.note("the journal ends with " + counted(store.unfinished_bytes, "byte") +
               " of a batch that is not acknowledged: an append was ended there, or is under way");
-  const Json info = fields_of(store);
+  const Json info = json_fields(store);
   if (line.common().json)
     write_json_line(line.out(), info);
   else

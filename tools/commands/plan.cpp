@@ -13,11 +13,13 @@
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/plan_unlearning.h"
 #include "tools/commands/propagation_options.h"
 #include "tools/commands/solver_options.h"
+#include "unweave/fields/store.h"
 
 namespace unweave {
 namespace {
@@ -63,7 +65,7 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
       if (const auto& rate = plan.pace->sweep_arc_features_per_second) json["sweep_arc_features_per_second"] = *rate;
       json["disk_bytes_per_second"] = plan.pace->disk_bytes_per_second;
       json["seconds_predicted"] = plan.pace->seconds;
-      json["predicted"] = parts_of(plan.pace->parts);
+      json["predicted"] = json_fields(plan.pace->parts);
       json["graph_resident"] = plan.pace->graph_resident;
       json["features_resident"] = plan.pace->features_resident;
       json["limit"] = plan.pace->waits_for_disk ? "disk" : "gather";

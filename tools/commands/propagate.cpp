@@ -10,12 +10,13 @@
 #include "tools/cli/measure.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/report_json.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/local_option.h"
 #include "tools/commands/model_notes.h"
 #include "tools/commands/propagation_options.h"
+#include "unweave/fields/store.h"
 #include "unweave/ranks.h"
-#include "unweave/store.h"
 
 namespace unweave {
 
@@ -55,12 +56,6 @@ TileChoice read_tile_choice(const CommandLine& line) {
   return {whole_number(text.substr(0, slash)), whole_number(text.substr(std::min(text.size(), slash + 1)))};
 }
 
-nlohmann::ordered_json columns_of(const std::vector<TileColumns>& all) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const TileColumns& some : all) json.push_back({some.first, some.first + some.count - 1});
-  return json;
-}
-
 std::string columns_text(const std::vector<TileColumns>& all) {
   std::string text;
   for (const TileColumns& some : all)
@@ -84,19 +79,15 @@ void run_tiles(CommandLine& line, Resources& resources) {
     SumMeter meter(line);
     report = propagate_tiles(reader, spec, choice, meter.meter());
   }
-  Figures figures{.table = Table({"tiles", ""})};
+  Figures figures{.json = json_fields(report), .table = Table({"tiles", ""})};
   figures.table.add_row({"columns summed", columns_text(report.columns)});
-  figures.json["columns"] = columns_of(report.columns);
-  figures.count("jobs_done", "jobs done", report.done);
-  figures.count("jobs_there", "jobs done before", report.there);
-  figures.count("jobs_busy", "jobs that others are at", report.busy);
-  figures.count("tiles", "column tiles", report.tiles);
-  figures.count("rows", "rows of each", report.rows);
+  figures.table.add_row({"jobs done", count_text(report.done)});
+  figures.table.add_row({"jobs done before", count_text(report.there)});
+  figures.table.add_row({"jobs that others are at", count_text(report.busy)});
+  figures.table.add_row({"column tiles", count_text(report.tiles)});
+  figures.table.add_row({"rows of each", count_text(report.rows)});
   figures.table.add_row({"columns without a tile", columns_text(report.missing)});
-  figures.json["missing"] = columns_of(report.missing);
-  figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);
-  figures.json["cone_seconds"] = report.cone_seconds;
-  figures.json["fill_seconds"] = report.fill_seconds;
+  figures.table.add_row({"sweep", seconds_text(report.sweep_seconds)});
   measure.report(figures.json);
   figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});
   figures.table.add_row({"peak memory", bytes_text(figures.json["peak_anonymous_bytes"].get<std::uint64_t>())});
@@ -171,28 +162,20 @@ void run_propagate(CommandLine& line) {
   if (without_row > 0 && !line.has("rows"))
     line.note(counted(without_row, "node") + " without a label " + (without_row == 1 ? "gets" : "get") +
               " no row of the embedding, and so no prediction; --rows all gives every node one");
-  Figures figures{.table = Table({"propagated", ""})};
+  Figures figures{.json = json_fields(report, spec, writer.nodes()), .table = Table({"propagated", ""})};
   figures.table.add_row({"hops", count_text(spec.levels)});
   figures.table.add_row({"rows", spec.all_rows          ? "all"
                                  : spec.kept.has_sums() ? "labelled, and what they read"
                                                         : "labelled"});
   figures.table.add_row({"keeps", std::string(keep_name(spec.kept.keep))});
-  figures.count("nodes_without_row", "nodes without a row", without_row);
-  figures.count("rows", "rows kept", report.rows);
-  figures.count("tiles", "column tiles", report.tiles);
-  figures.seconds("sweep_seconds", "sweep", report.sweep_seconds);
-  figures.seconds("sync_seconds", "last sync", report.sync_seconds);
-  figures.json["cone_seconds"] = report.cone_seconds;
-  figures.json["fill_seconds"] = report.fill_seconds;
-  figures.json["seconds_predicted"] = figures.json["predicted"] = nullptr;
-  if (report.predicted) {
-    figures.json["seconds_predicted"] = report.predicted->total();
-    figures.json["predicted"] = parts_of(*report.predicted);
-  }
-  if (report.arc_features_per_second > 0 || spec.levels == 0)
-    figures.number("arc_features_per_second", "arc features a second", report.arc_features_per_second);
-  else
-    figures.add("arc_features_per_second", "arc features a second", nullptr, "not known: parts were there already");
+  figures.table.add_row({"nodes without a row", count_text(without_row)});
+  figures.table.add_row({"rows kept", count_text(report.rows)});
+  figures.table.add_row({"column tiles", count_text(report.tiles)});
+  figures.table.add_row({"sweep", seconds_text(report.sweep_seconds)});
+  figures.table.add_row({"last sync", seconds_text(report.sync_seconds)});
+  figures.table.add_row({"arc features a second", figures.json["arc_features_per_second"].is_null()
+                                                      ? "not known: parts were there already"
+                                                      : number_text(report.arc_features_per_second)});
   measure.report(figures.json);
   figures.ranks();
   figures.table.add_row({"whole command", seconds_text(figures.json["seconds"].get<double>())});

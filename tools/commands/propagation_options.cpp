@@ -89,8 +89,4 @@ PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels) 
   return spec;
 }
 
-nlohmann::ordered_json parts_of(const PropagationSeconds& seconds) {
-  return {{"cone", seconds.cone}, {"fill", seconds.fill}, {"sweep", seconds.sweep}, {"write", seconds.write}};
-}
-
 }  // namespace unweave

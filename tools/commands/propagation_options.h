@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/command.h"
 #include "unweave/store.h"
@@ -15,8 +14,5 @@ inline constexpr std::uint64_t kLargeSums = 10;
 void add_propagation_options(CommandLine& line);
 /// `has_labels`: of the store. Throws UsageError.
 [[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels);
-
-/// The parts of predicted seconds for programs: cone, fill, sweep, write.
-[[nodiscard]] nlohmann::ordered_json parts_of(const PropagationSeconds& seconds);
 
 }  // namespace unweave

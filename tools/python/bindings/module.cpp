@@ -108,7 +108,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
     writer.reset();
   });
   warn_of({remark});
-  return watch.added_to(dict_of(report, nodes));
+  return watch.added_to(dict_of(report, spec, nodes));
 }
 
 py::dict train(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {

@@ -14,11 +14,6 @@ py::object value_of(const std::optional<T>& value) {
   return value ? py::cast(*value) : py::object(py::none());
 }
 
-/// The list, or None for an empty one, as JSON has null.
-py::object names_of(const std::vector<std::string>& names) {
-  return names.empty() ? py::object(py::none()) : py::object(py::cast(names));
-}
-
 /// A number, or None where it is not finite, as JSON has null.
 py::object finite(double value) {
   return std::isfinite(value) ? py::object(py::float_(value)) : py::object(py::none());
@@ -61,11 +56,6 @@ py::dict dict_of(const Metrics& metrics, bool by_class, const std::vector<std::s
   return out;
 }
 
-py::dict dict_of(const PropagationSeconds& parts) {
-  return py::dict(py::arg("cone") = parts.cone, py::arg("fill") = parts.fill, py::arg("sweep") = parts.sweep,
-                  py::arg("write") = parts.write);
-}
-
 py::list texts_of(const std::vector<std::string>& messages) {
   py::list texts;
   for (const std::string& message : messages) texts.append(text_of(message));
@@ -87,122 +77,6 @@ std::string text_of(const std::string& message) {
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
   if (!text) throw py::error_already_set();
   return py::module_::import("unweave.errors").attr("text_of")(text).cast<std::string>();
-}
-
-py::dict dict_of(const StoreInfo& info) {
-  py::dict out;
-  out["nodes"] = info.nodes;
-  out["edges"] = info.edges;
-  out["arcs"] = info.arcs;
-  out["max_weight"] = info.max_weight > 1 ? py::object(py::int_(info.max_weight)) : py::object(py::none());
-  out["weight_sum"] = info.max_weight > 1 ? py::object(py::int_(info.weight_sum)) : py::object(py::none());
-  out["features"] = info.features;
-  out["classes"] = info.classes;
-  out["class_names"] = names_of(info.class_names);
-  out["targets"] = info.targets;
-  out["named"] = info.named ? py::object(py::int_(*info.named)) : py::object(py::none());
-  out["ids_are"] = info.ids_are ? py::object(py::str(std::string(text_of(*info.ids_are)))) : py::object(py::none());
-  out["bits_per_arc"] = value_of(info.bits_per_arc);
-  out["order"] = info.order;
-  out["stale_rows"] = info.stale_rows;
-  out["expiries"] = info.expiries;
-  out["next_expiry"] = info.next_expiry ? py::object(py::str(time_text(*info.next_expiry))) : py::object(py::none());
-  out["lazy_error_bound"] = info.lazy_error_bound;
-  out["pending_requests"] = info.pending_requests;
-  out["acknowledged"] = info.acknowledged;
-  out["pending_purge"] = info.pending_purge;
-  out["labelled"] = info.labelled;
-  out["train"] = info.train;
-  out["valid"] = info.valid;
-  out["test"] = info.test;
-  out["standardized"] = info.standardized;
-  out["scale"] = info.features > 0 ? py::object(py::str(scale_text(info.scale))) : py::object(py::none());
-  out["sparse_features"] = info.feature_layout.sparse;
-  out["feature_type"] = feature_type_name(info.feature_layout.type);
-  py::dict bytes;
-  for (const auto& [folder, size] : info.bytes) bytes[py::str(folder)] = size;
-  out["bytes"] = bytes;
-  out["hops"] = py::none();
-  if (info.propagation) {
-    const PropagationSpec& spec = *info.propagation;
-    out["hops"] = spec.levels;
-    out["scheme"] = spec.scheme;
-    out["weights"] = spec.weights;
-    out["rho"] = spec.rho;
-    out["scale_bits"] = spec.scale_bits;
-    out["rows"] = spec.all_rows ? "all" : "labelled";
-    out["keep"] = keep_name(spec.kept.keep);
-    if (!spec.kept.has_sums()) {
-      out["keep_type"] = feature_type_name(spec.kept.type);
-      out["keep_exponent"] = spec.kept.exponent;
-    }
-    py::list levels;
-    for (const LevelInfo& one : info.levels)
-      levels.append(
-          py::dict(py::arg("level") = one.level, py::arg("rows") = one.rows, py::arg("stale_rows") = one.stale_rows));
-    out["levels"] = levels;
-  }
-  py::list models;
-  for (const ModelInfo& model : info.models) {
-    py::dict one;
-    one["name"] = model.name;
-    one["solver"] = model.solver;
-    if (model.damage.empty()) {
-      one["id"] = model.id;
-      one["digest"] = model.digest;
-      one["sequence"] = model.sequence;
-      one["outdated"] = model.outdated;
-      one["other_propagation"] = model.other_propagation;
-    } else {
-      one["damage"] = text_of(model.damage);
-    }
-    models.append(one);
-  }
-  out["models"] = models;
-  out["digest"] = info.digest ? py::object(py::str(digest_text(*info.digest))) : py::object(py::none());
-  return out;
-}
-
-py::dict dict_of(const PropagateReport& report, std::uint64_t nodes) {
-  py::dict out;
-  out["nodes_without_row"] = nodes - report.targets;
-  out["rows"] = report.rows;
-  out["tiles"] = report.tiles;
-  out["sweep_seconds"] = report.sweep_seconds;
-  out["sync_seconds"] = report.sync_seconds;
-  out["cone_seconds"] = report.cone_seconds;
-  out["fill_seconds"] = report.fill_seconds;
-  out["seconds_predicted"] = py::none();
-  out["predicted"] = py::none();
-  if (report.predicted) {
-    out["seconds_predicted"] = report.predicted->total();
-    out["predicted"] = dict_of(*report.predicted);
-  }
-  // Where parts were there already nobody knows it.
-  const bool known = report.arc_features_per_second > 0 || report.rows == 0;
-  out["arc_features_per_second"] =
-      known ? py::object(py::float_(report.arc_features_per_second)) : py::object(py::none());
-  return out;
-}
-
-py::dict dict_of(const TileReport& report) {
-  const auto columns_of = [](const std::vector<TileColumns>& all) {
-    py::list out;
-    for (const TileColumns& some : all) out.append(py::make_tuple(some.first, some.first + some.count - 1));
-    return out;
-  };
-  py::dict out;
-  out["columns"] = columns_of(report.columns);
-  out["jobs_done"] = report.done;
-  out["jobs_there"] = report.there;
-  out["jobs_busy"] = report.busy;
-  out["tiles"] = report.tiles;
-  out["rows"] = report.rows;
-  out["missing"] = columns_of(report.missing);
-  out["sweep_seconds"] = report.sweep_seconds;
-  out["cone_seconds"] = report.cone_seconds;
-  out["fill_seconds"] = report.fill_seconds;
-  return out;
 }
 
 py::dict dict_of(const Accuracies& accuracies) {

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "unweave/fields/ingest.h"
+#include "unweave/fields/store.h"
 #include "unweave/unweave.h"
 
 namespace unweave::python {
@@ -55,9 +55,6 @@ template <class... Report>
   return object;
 }
 
-[[nodiscard]] py::dict dict_of(const StoreInfo& info);
-[[nodiscard]] py::dict dict_of(const PropagateReport& report, std::uint64_t nodes);
-[[nodiscard]] py::dict dict_of(const TileReport& report);
 [[nodiscard]] py::dict dict_of(const Accuracies& accuracies);
 [[nodiscard]] py::dict dict_of(const TrainedModel& model);
 [[nodiscard]] py::dict dict_of(const CertifiedModel& model);
