@@ -19,7 +19,7 @@
 #include "tools/commands/plan_unlearning.h"
 #include "tools/commands/propagation_options.h"
 #include "tools/commands/solver_options.h"
-#include "unweave/fields/store.h"
+#include "unweave/fields/plan.h"
 
 namespace unweave {
 namespace {
@@ -37,40 +37,7 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
       forecast_propagation(reader, spec, line.get<bool>("exact") ? RowCount::exact : RowCount::automatic);
   const std::string kept = spec.kept.has_sums() ? "sums" : "rows";
   if (line.common().json) {
-    nlohmann::ordered_json json = nlohmann::ordered_json::object();
-    json["rows"] = plan.rows;
-    json["arcs"] = plan.arcs;
-    json.update(nlohmann::ordered_json{{"exact", plan.exact}});
-    json["rows_error"] = plan.rows_error;
-    json["arcs_error"] = plan.arcs_error;
-    json["tiles"] = plan.tiles;
-    json["tile_columns"] = plan.tile_columns;
-    json["memory_bytes"] = plan.memory_bytes;
-    json["tile_bytes"] = plan.tile_bytes;
-    json["worker_bytes"] = plan.worker_bytes;
-    json["write_buffer_bytes"] = plan.write_buffer_bytes;
-    json["memory_available_bytes"] = plan.memory_available_bytes;
-    json["state_bytes"] = plan.state_bytes;
-    json["feature_bytes"] = plan.feature_bytes;
-    json["cone_bytes"] = plan.cone_bytes;
-    json["disk_bytes"] = plan.disk_bytes;
-    json["disk_free_bytes"] = plan.disk_free_bytes;
-    json["bytes_read"] = plan.bytes_read;
-    json["bytes_written"] = plan.bytes_written;
-    json["fits"] = plan.fits();
-    for (const char* const field : {"sweep_arc_features_per_second", "disk_bytes_per_second", "seconds_predicted",
-                                    "predicted", "graph_resident", "features_resident", "limit"})
-      json[field] = nullptr;
-    if (plan.pace) {
-      if (const auto& rate = plan.pace->sweep_arc_features_per_second) json["sweep_arc_features_per_second"] = *rate;
-      json["disk_bytes_per_second"] = plan.pace->disk_bytes_per_second;
-      json["seconds_predicted"] = plan.pace->seconds;
-      json["predicted"] = json_fields(plan.pace->parts);
-      json["graph_resident"] = plan.pace->graph_resident;
-      json["features_resident"] = plan.pace->features_resident;
-      json["limit"] = plan.pace->waits_for_disk ? "disk" : "gather";
-    }
-    write_json_line(line.out(), json);
+    write_json_line(line.out(), json_fields(plan));
   } else {
     Table table({"to propagate", "needed", "there is"});
     const std::uint64_t rows = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
@@ -236,18 +203,6 @@ void print_rank_training(const CommandLine& line, const Reader& reader) {
                                {"preconditioner", call_fields(passes.refresh)}});
 }
 
-/// A column of the levels for programs.
-template <class Value>
-nlohmann::ordered_json each(const StreamPlan& plan, const Value& value) {
-  nlohmann::ordered_json values = nlohmann::ordered_json::array();
-  for (const LevelForecast& level : plan.levels) values.push_back(value(level));
-  return values;
-}
-
-std::string plan_name(const LevelForecast& level) {
-  return level.recompute ? "recompute" : "push";
-}
-
 void print_levels(const StreamPlan& plan, std::ostream& out) {
   if (plan.levels.empty()) {
     out << "not propagated: a batch changes graph and features only\n";
@@ -258,7 +213,7 @@ void print_levels(const StreamPlan& plan, std::ostream& out) {
     const LevelForecast& level = plan.levels[l];
     table.add_row({count_text(l + 1), count_text(level.arcs), count_text(level.rows),
                    std::isnan(level.push_seconds) ? "" : seconds_text(level.push_seconds),
-                   seconds_text(level.recompute_seconds), plan_name(level)});
+                   seconds_text(level.recompute_seconds), std::string(plan_name(level))});
   }
   table.print(out);
 }
@@ -274,25 +229,7 @@ void print_stream(const CommandLine& line, Reader&& reader) {
   const BatchChanges& changes = forecast.first;
 
   if (line.common().json) {
-    write_json_line(
-        line.out(),
-        {{"batches", batches},
-         {"requests", changes.requests},
-         {"applied", changes.applied},
-         {"rows", each(plan, [](const LevelForecast& level) { return level.rows; })},
-         {"arcs", each(plan, [](const LevelForecast& level) { return level.arcs; })},
-         {"plan", each(plan, plan_name)},
-         {"seconds_push", each(plan, [](const LevelForecast& level) { return level.push_seconds; })},
-         {"seconds_recompute", each(plan, [](const LevelForecast& level) { return level.recompute_seconds; })},
-         {"seconds_predicted", plan.seconds},
-         {"stale_rows", forecast.stale_rows},
-         {"memory_bytes", plan.memory_bytes},
-         {"memory_available_bytes", forecast.memory_available_bytes},
-         {"disk_bytes", plan.disk_bytes},
-         {"disk_free_bytes", forecast.disk_free_bytes},
-         {"bytes_written", plan.written_bytes},
-         {"spills", !forecast.fits_memory()},
-         {"fits", forecast.fits()}});
+    write_json_line(line.out(), json_fields(forecast, batches));
   } else {
     print_levels(plan, line.out());
     Table table({"to stream", "needed", "there is"});
@@ -322,15 +259,7 @@ void print_purge(const CommandLine& line, const Reader& reader) {
   const PurgeForecast forecast = forecast_purge(reader, {line.get<bool>("keep-order")});
   const PurgePlan& plan = forecast.plan;
   if (line.common().json) {
-    write_json_line(line.out(), {{"computes_order", plan.computes_order},
-                                 {"models", plan.models},
-                                 {"trainings", plan.trainings},
-                                 {"training_memory_bytes", plan.training_memory_bytes},
-                                 {"bytes_rewritten", plan.written_bytes},
-                                 {"temporary_bytes", plan.temporary_bytes},
-                                 {"disk_bytes", plan.disk_bytes()},
-                                 {"disk_free_bytes", forecast.disk_free_bytes},
-                                 {"fits", forecast.fits()}});
+    write_json_line(line.out(), json_fields(forecast));
   } else {
     Table table({"to purge, at most", "needed", "there is"});
     table.add_row({"order of nodes", plan.computes_order ? "computed anew" : "as it is", ""});

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "unweave/fields/plan.h"
 #include "unweave/fields/store.h"
 #include "unweave/unweave.h"
 
@@ -59,9 +60,6 @@ template <class... Report>
 [[nodiscard]] py::dict dict_of(const TrainedModel& model);
 [[nodiscard]] py::dict dict_of(const CertifiedModel& model);
 [[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
-[[nodiscard]] py::dict dict_of(const PropagationForecast& forecast);
-[[nodiscard]] py::dict dict_of(const StreamForecast& forecast, std::uint64_t batches);
-[[nodiscard]] py::dict dict_of(const PurgeForecast& forecast);
 [[nodiscard]] py::dict dict_of(const BatchOutcome& outcome, std::uint64_t batch_number,
                                const std::optional<double>& lazy_error);
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
