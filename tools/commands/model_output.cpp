@@ -104,6 +104,11 @@ std::string accuracy_text(const std::optional<double>& accuracy) {
   return accuracy ? number_text(*accuracy) : "-";
 }
 
+std::string missed_text(const ModelStep& step) {
+  if (step.without_receipts == 0) return {};
+  return ", no receipts for " + counted(step.without_receipts, "request") + " that it had missed";
+}
+
 std::string certified_text(const StepReport& report) {
   if (report.for_tests) return "no (noise from a seed: for tests)";
   if (report.certified) return "yes, by " + *report.claim;

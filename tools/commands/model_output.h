@@ -44,6 +44,9 @@ void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies);
 /// "0.8123", or "-".
 [[nodiscard]] std::string accuracy_text(const std::optional<double>& accuracy);
 
+/// How many requests a model has absorbed late and without receipts, to be added to a line; empty where there are none.
+[[nodiscard]] std::string missed_text(const ModelStep& step);
+
 /// "yes, by T1", or "no (as published: ...)".
 [[nodiscard]] std::string certified_text(const StepReport& report);
 

@@ -24,8 +24,8 @@
 #include "storage/io/plain_text.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/steady_output.h"
-#include "tools/commands/batch_output.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
 #include "tools/commands/model_output.h"
@@ -33,11 +33,10 @@
 #include "tools/commands/solver_options.h"
 #include "tools/service/http_service.h"
 #include "tools/service/intake.h"
+#include "unweave/fields/stream.h"
 
 namespace unweave {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// One token a line.
 std::vector<std::string> read_tokens(const std::string& file) {
@@ -174,39 +173,7 @@ void print_batch(const CommandLine& line, std::uint64_t number, const AppliedBat
   const BatchOutcome& outcome = applied.outcome;
   const BatchReport& report = outcome.batch;
   const BatchChanges& changes = report.changes;
-  if (line.common().json) {
-    Json json = {{"batch", number},
-                 {"requests", changes.requests},
-                 {"last_request", report.last_request},
-                 {"time", time_text(report.time)},
-                 {"applied", changes.applied},
-                 {"rejected", changes.rejected}};
-    add_changes(json, changes);
-    json.update({{"seconds_propagate", report.seconds_propagate},
-                 {"rows_touched", report.update.rows_touched},
-                 {"arcs_visited", report.update.arcs_visited},
-                 {"pushes", report.update.pushes},
-                 {"plan", report.update.plan},
-                 {"seconds_predicted", report.update.seconds_predicted}});
-    if (outcome.step) {
-      json["seconds_unlearn"] = outcome.seconds_unlearn;
-      add_step(json, *outcome.step, false);
-      add_missed(json, outcome.steps.front());
-    }
-    if (outcome.steps.size() > 1) {
-      Json models = Json::array();
-      for (const ModelStep& step : outcome.steps) {
-        Json one = {{"name", step.name}, {"solver", step.solver}, {"seconds_unlearn", step.seconds_unlearn}};
-        add_step(one, step.report, false);
-        add_missed(one, step);
-        models.push_back(std::move(one));
-      }
-      json["models"] = std::move(models);
-    }
-    if (outcome.changes_entry) json["changes_entry"] = *outcome.changes_entry;
-    write_json_line(line.out(), json);
-    return;
-  }
+  if (line.common().json) return write_json_line(line.out(), json_fields(applied, number));
   line.out() << "batch " << number << ": last request " << report.last_request << ", applied " << changes.applied
              << ", rejected " << changes.rejected << ", " << seconds_text(outcome.seconds);
   for (const ModelStep& step : outcome.steps) {

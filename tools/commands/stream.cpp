@@ -18,6 +18,7 @@
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/report_json.h"
 #include "tools/commands/acknowledged.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/duration.h"
@@ -29,6 +30,7 @@
 #include "tools/commands/stream_output.h"
 #include "tools/service/line_feed.h"
 #include "tools/service/quarantine.h"
+#include "unweave/fields/stream.h"
 #include "unweave/ranks.h"
 
 namespace unweave {
@@ -292,9 +294,8 @@ void Stream::print(const BatchOutcome& outcome) {
   acknowledged_.tell();
   std::ostream& out = line_.out();
   if (line_.common().json) {
-    nlohmann::ordered_json json = fields_of(batch_, outcome, session_.lazy_error_bound(), !prints_private());
-    if (!outcome.steps.empty()) add_models(json, outcome, accuracies, !prints_private());
-    if (outcome.changes_entry) json["changes_entry"] = *outcome.changes_entry;
+    const nlohmann::ordered_json json =
+        json_fields(outcome, BatchScope{batch_, session_.lazy_error_bound(), !prints_private(), std::move(accuracies)});
     if (prints_private())
       write_with_rejections(out, json, decided);
     else

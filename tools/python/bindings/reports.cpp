@@ -188,60 +188,6 @@ py::dict dict_of(const Attack& attack, const AttackOptions& options, const Audit
   return out;
 }
 
-py::dict dict_of(const BatchOutcome& outcome, std::uint64_t batch_number, const std::optional<double>& lazy_error) {
-  const BatchReport& batch = outcome.batch;
-  const BatchChanges& changes = batch.changes;
-  py::dict out;
-  out["batch"] = batch_number;
-  out["requests"] = changes.requests;
-  out["last_request"] = batch.last_request;
-  out["time"] = time_text(batch.time);
-  out["applied"] = changes.applied;
-  out["rejected"] = changes.rejected;
-  out["edges_removed"] = changes.edges_removed;
-  out["nodes_removed"] = changes.nodes_removed;
-  out["features_removed"] = changes.features_removed;
-  out["edges_inserted"] = changes.edges_inserted;
-  out["features_set"] = changes.features_set;
-  out["labels_set"] = changes.labels_set;
-  out["splits_moved"] = changes.splits_moved;
-  out["nodes_inserted"] = changes.nodes_inserted;
-  out["weights_set"] = changes.weights_set;
-  out["expiries_set"] = changes.expiries_set;
-  out["seconds_journal"] = batch.seconds_journal;
-  out["seconds_propagate"] = batch.seconds_propagate;
-  out["rows_touched"] = batch.update.rows_touched;
-  out["arcs_visited"] = batch.update.arcs_visited;
-  out["pushes"] = batch.update.pushes;
-  out["plan"] = batch.update.plan;
-  out["seconds"] = outcome.seconds;
-  out["seconds_predicted"] = finite(outcome.seconds_predicted);
-  out["lazy_error_bound"] = value_of(lazy_error);
-  const auto add = [&](py::dict& to, const ModelStep& step) {
-    to["seconds_unlearn"] = step.seconds_unlearn;
-    if (step.seconds_catch_up) to["seconds_catch_up"] = *step.seconds_catch_up;
-    if (step.without_receipts > 0) to["without_receipts"] = step.without_receipts;
-    add_step(to, step.report);
-  };
-  if (!outcome.steps.empty()) add(out, outcome.steps.front());
-  if (outcome.steps.size() > 1) {
-    py::list models;
-    for (const ModelStep& step : outcome.steps) {
-      py::dict one(py::arg("name") = step.name, py::arg("solver") = step.solver);
-      add(one, step);
-      models.append(one);
-    }
-    out["models"] = models;
-  }
-  if (outcome.changes_entry) out["changes_entry"] = *outcome.changes_entry;
-  // What the command says by its exit code, and by a line for each rejected request.
-  out["refused"] = outcome.refused;
-  py::list statuses;
-  for (const RequestStatus status : changes.statuses) statuses.append(name_of(status));
-  out["statuses"] = statuses;
-  return out;
-}
-
 py::dict dict_of(const VerifyReport& report) {
   py::dict out;
   out["ok"] = report.ok();

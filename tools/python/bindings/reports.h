@@ -14,6 +14,7 @@
 
 #include "unweave/fields/plan.h"
 #include "unweave/fields/store.h"
+#include "unweave/fields/stream.h"
 #include "unweave/unweave.h"
 
 namespace unweave::python {
@@ -60,8 +61,6 @@ template <class... Report>
 [[nodiscard]] py::dict dict_of(const TrainedModel& model);
 [[nodiscard]] py::dict dict_of(const CertifiedModel& model);
 [[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
-[[nodiscard]] py::dict dict_of(const BatchOutcome& outcome, std::uint64_t batch_number,
-                               const std::optional<double>& lazy_error);
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
 [[nodiscard]] py::dict dict_of(const ModelEvaluation& evaluation, const std::vector<std::string>& class_names);

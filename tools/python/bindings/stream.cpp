@@ -203,7 +203,14 @@ class Stream {
       lazy_error = open().lazy_error_bound();
       batch = ++batches_;
     });
-    return batch == 0 ? py::dict() : dict_of(outcome, batch, lazy_error);
+    if (batch == 0) return {};
+    py::dict out = dict_of(outcome, BatchScope{batch, lazy_error});
+    // What the command says by its exit code, and by a line for each rejected request.
+    out["refused"] = outcome.refused;
+    py::list statuses;
+    for (const RequestStatus status : outcome.batch.changes.statuses) statuses.append(name_of(status));
+    out["statuses"] = statuses;
+    return out;
   }
 
   std::shared_ptr<Machine> machine_;
