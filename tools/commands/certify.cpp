@@ -1,12 +1,11 @@
 // tools/commands/certify.cpp - `unweave certify`: weights that another program made, measured, then released or finished.
-#include "unweave/certify.h"
-
 #include <string>
 
 #include "storage/io/error.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/training.h"
+#include "unweave/fields/models.h"
 #include "unweave/solvers.h"
 
 namespace unweave {
@@ -33,28 +32,6 @@ std::string classes_text(const std::vector<std::uint64_t>& classes) {
 
 bool adds_noise(const CertifiedModel& model) {
   return solver_info(model.trained.facts.solver).noisy;
-}
-
-nlohmann::ordered_json given_json(const CertifiedModel& model, const ForeignModel& files) {
-  const GivenFigures& given = model.given;
-  nlohmann::ordered_json json = {{"file", files.weights.string()},         {"form", given.form},
-                                 {"missing_classes", given.missing},       {"gradient_bound", given.gradient_bound},
-                                 {"distance_bound", given.distance_bound}, {"certified", false}};
-  if (adds_noise(model)) json["releasing_tau"] = given.releasing_tau();
-  add_accuracies(json, given.accuracies);
-  return json;
-}
-
-void print_json(const CommandLine& line, const CertifiedModel& model, const ForeignModel& files, Measure& measure) {
-  nlohmann::ordered_json json;
-  add_training(json, model.trained, measure);
-  json["given"] = given_json(model, files);
-  json["as_given"] = model.as_given;
-  json["weights"] = model.weights;
-  json["weights_changed"] = model.changed;
-  json["largest_change"] = model.largest_change;
-  json["distance"] = model.distance;
-  write_json_line(line.out(), json);
 }
 
 void print_table(const CommandLine& line, const CertifiedModel& model, const ForeignModel& files, Measure& measure) {
@@ -123,7 +100,11 @@ void run_certify(CommandLine& line) {
   const CertifiedModel model = certify_model(writer, files, how);
   progress.finish();
   warn_of_training(line, model.trained);
-  if (line.common().json) return print_json(line, model, files, measure);
+  if (line.common().json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    describe(model, files, MeasuredFields(json, measure));
+    return write_json_line(line.out(), json);
+  }
   print_table(line, model, files, measure);
 }
 

@@ -73,24 +73,6 @@ std::filesystem::path key_file(const CommandLine& line) {
   return line.has("key") ? line.get<std::string>("key") : std::string();
 }
 
-void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public) {
-  // Solvers that claim nothing have no bound.
-  const auto bound = [&](double x) { return report.budget > 0 ? nlohmann::ordered_json(x) : nlohmann::ordered_json(); };
-  if (!is_public) {
-    json["retrained"] = report.retrained;
-    json["residual_bound"] = bound(report.residual_bound);
-  }
-  json["budget"] = bound(report.budget);
-  if (!is_public || !report.private_claim) {
-    json["certified"] = report.certified;
-    json["claim"] = report.claim ? nlohmann::ordered_json(*report.claim) : nlohmann::ordered_json();
-  }
-  json["for_tests"] = report.for_tests;
-  if (is_public) return;
-  json["passes"] = report.passes;
-  json["terms"] = report.terms.values();
-}
-
 void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies) {
   const auto value = [](const std::optional<double>& x) {
     return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();

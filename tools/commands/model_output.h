@@ -34,10 +34,6 @@ void let_follow(const std::vector<ModelSelection>& models, StreamOptions& option
 /// Empty where it was not given.
 [[nodiscard]] std::filesystem::path key_file(const CommandLine& line);
 
-/// budget, certified, claim; and unless `is_public` what depends on removed data: retrained, residual_bound, passes, terms
-/// (and certified and claim of a report with a private_claim).
-void add_step(nlohmann::ordered_json& json, const StepReport& report, bool is_public);
-
 /// accuracy_train, accuracy_valid, accuracy_test; null for a split without nodes.
 void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies);
 

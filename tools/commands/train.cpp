@@ -3,6 +3,7 @@
 #include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
 #include "tools/commands/training.h"
+#include "unweave/fields/models.h"
 #include "unweave/ranks.h"
 
 namespace unweave {
@@ -30,7 +31,7 @@ void run_train(CommandLine& line) {
   progress.finish();
   warn_of_training(line, trained);
   Figures figures{.table = Table({"trained", model_text(trained.facts.name, trained.facts.solver)})};
-  add_training(figures.json, trained, measure);
+  describe(trained, MeasuredFields(figures.json, measure));
   add_training(figures.table, line, trained);
   figures.ranks();
   figures.table.add_row({"whole command", seconds_text(measure.seconds())});

@@ -101,34 +101,6 @@ TrainOptions train_options(const CommandLine& line, StepProgress& progress) {
   return how;
 }
 
-void add_training(nlohmann::ordered_json& json, const TrainedModel& model, Measure& measure) {
-  const SolverOptions& options = model.facts.options;
-  const StepReport& report = model.report;
-  json["solver"] = model.facts.solver;
-  json["name"] = model.facts.name;
-  json["head"] = head_name(options);
-  measure.report(json);
-  json["lambda"] = options.lambda;
-  json["lambda_chosen"] = options.lambda_chosen;
-  for (const LambdaTrial& trial : model.lambda_trials)
-    json["lambda_trials"].push_back({{"lambda", trial.lambda}, {"accuracy_valid", value_of(trial.accuracy)}});
-  json["level_weights"] = model.facts.weights;
-  json["level_weights_chosen"] = options.weights_chosen;
-  for (const WeightsTrial& trial : model.weights_trials)
-    json["level_weights_trials"].push_back({{"weights", trial.weights}, {"accuracy_valid", value_of(trial.accuracy)}});
-  json["intercept"] = options.intercept;
-  json["epsilon"] = report.epsilon;
-  json["delta"] = report.delta;
-  add_step(json, report, false);
-  add_accuracies(json, model.accuracies);
-  json["majority_train"] = value_of(model.majority.train);
-  json["majority_valid"] = value_of(model.majority.valid);
-  json["majority_test"] = value_of(model.majority.test);
-  json["training_rows"] = model.rows;
-  json["steps"] = report.steps;
-  json["public_key"] = model.public_key;
-}
-
 void add_training(Table& table, const CommandLine& line, const TrainedModel& model) {
   const SolverOptions& options = model.facts.options;
   const StepReport& report = model.report;

@@ -8,6 +8,7 @@
 #include "tools/cli/command.h"
 #include "tools/cli/measure.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "unweave/store.h"
 
@@ -21,8 +22,21 @@ void add_training_options(CommandLine& line, std::string_view solvers);
 /// What a user would want to know before using the model.
 void warn_of_training(const CommandLine& line, const TrainedModel& model);
 
-/// The fields of `train --json`, and its rows.
-void add_training(nlohmann::ordered_json& json, const TrainedModel& model, Measure& measure);
+/// Takes the fields of a model from describe() into an object, and behind its head what the command measures of itself.
+class MeasuredFields {
+ public:
+  MeasuredFields(nlohmann::ordered_json& json, Measure& measure) : json_(json), measure_(measure) {}
+  template <class Value>
+  void operator()(std::string_view name, const Value& value) const {
+    json_[std::string(name)] = json_value(value);
+    if (name == "head") measure_.report(json_);
+  }
+
+ private:
+  nlohmann::ordered_json& json_;
+  Measure& measure_;
+};
+/// What `train` prints for people.
 void add_training(Table& table, const CommandLine& line, const TrainedModel& model);
 
 }  // namespace unweave

@@ -128,12 +128,13 @@ py::dict certify(Machine& machine, const py::object& progress, const Path& store
                  const std::optional<Path>& intercepts, const py::dict& options) {
   const TrainOptions how = train_options(options);
   const Stopwatch watch;
+  const ForeignModel files{weights, intercepts};
   CertifiedModel model;
   run(machine, progress, [&] {
     Writer writer(store, machine.resources());
-    model = certify_model(writer, {weights, intercepts}, how);
+    model = certify_model(writer, files, how);
   });
-  return watch.added_to(dict_of(model));
+  return watch.added_to(dict_of(model, files));
 }
 
 py::list audit(Machine& machine, const py::object& progress, const Path& store, const py::dict& options,

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "unweave/fields/models.h"
 #include "unweave/fields/plan.h"
 #include "unweave/fields/store.h"
 #include "unweave/fields/stream.h"
@@ -57,9 +58,6 @@ template <class... Report>
   return object;
 }
 
-[[nodiscard]] py::dict dict_of(const Accuracies& accuracies);
-[[nodiscard]] py::dict dict_of(const TrainedModel& model);
-[[nodiscard]] py::dict dict_of(const CertifiedModel& model);
 [[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
