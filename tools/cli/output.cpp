@@ -178,12 +178,4 @@ void Figures::print(std::ostream& out, bool as_json) const {
     table.print(out);
 }
 
-nlohmann::ordered_json names_json(const std::vector<std::string>& names) {
-  return names.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(names);
-}
-
-nlohmann::ordered_json value_of(const std::optional<double>& x) {
-  return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
-}
-
 }  // namespace unweave

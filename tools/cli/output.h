@@ -14,12 +14,6 @@ namespace unweave {
 /// One object on one line, flushed: a reader that sees the line knows that what it reports has happened. Numbers that
 /// are not finite become null, never NaN; bytes that are not UTF-8 become U+FFFD (text_of_json()).
 void write_json_line(std::ostream& out, const nlohmann::ordered_json& object);
-/// null where there is none.
-[[nodiscard]] nlohmann::ordered_json value_of(const std::optional<double>& x);
-
-/// Names of classes; null where they have numbers alone.
-[[nodiscard]] nlohmann::ordered_json names_json(const std::vector<std::string>& names);
-
 /// Rows of text in aligned columns: the first column to the left, the others to the right. What is wider than a terminal is
 /// broken: of two columns the second one's cells, of more the table is turned, its first row to the left. Cells are printed as
 /// printable() has them.

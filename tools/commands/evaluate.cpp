@@ -1,6 +1,6 @@
 // tools/commands/evaluate.cpp - `unweave evaluate`: accuracy of the published weights of every model, and what they still show of
 // forgotten rows.
-#include "unweave/evaluate.h"
+#include "unweave/fields/evaluate.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "storage/input/label_reader.h"
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/metrics_output.h"
@@ -18,27 +19,6 @@
 
 namespace unweave {
 namespace {
-
-/// How near weights and predictions are to the retrained model's, and to the original's where there is one.
-void add_comparison(nlohmann::ordered_json& json, const Comparison& of, bool with_copy) {
-  json["retrained_distance"] = value_of(of.retrained_distance);
-  json["retrained_cosine"] = value_of(of.retrained_cosine);
-  if (of.from_before) {
-    json["original_distance"] = of.from_before->distance;
-    json["distance_ratio"] = value_of(of.from_before->distance_ratio);
-    json["step_cosine"] = value_of(of.from_before->step_cosine);
-  }
-  const auto add = [&](const std::string& rows, const std::optional<Likeness>& found) {
-    json["kl_" + rows] = found ? value_of(found->divergence) : value_of({});
-    json["agreement_" + rows] = found ? value_of(found->agreement) : value_of({});
-  };
-  add("train", of.train);
-  add("test", of.test);
-  if (with_copy) add("forgotten", of.forgotten);
-  if (!of.loss_changes) return;
-  json["loss_change_pearson"] = value_of(of.loss_changes->pearson);
-  json["loss_change_spearman"] = value_of(of.loss_changes->spearman);
-}
 
 const std::vector<std::string> kForgettingColumns{"forgotten",  "replayed",       "of all",
                                                   "of present", "called members", "by threshold",
@@ -57,28 +37,9 @@ void print_legend(std::ostream& out) {
          "                their ends; compare it with the retrained model's (--retrain)\n";
 }
 
-/// The fields of one model, and its cells of kForgettingColumns.
-void add_forgetting(nlohmann::ordered_json& json, std::vector<std::string>& cells, const Forgetting& forgetting) {
+/// A model's cells of kForgettingColumns.
+void add_forgetting(std::vector<std::string>& cells, const Forgetting& forgetting) {
   const Efficacy& of = forgetting.figures;
-  json["forgotten_rows"] = forgetting.forgotten_rows;
-  json["accuracy_forgotten"] = value_of(of.accuracy_forgotten);
-  json["vanished_classes"] = forgetting.vanished_classes;
-  json["replay_forgotten"] = value_of(of.replay_forgotten);
-  json["replay_all"] = value_of(of.replay_all);
-  json["replay_present"] = value_of(of.replay_present);
-  json["attack_rows"] = forgetting.attack_rows;
-  json["attack_seed"] = forgetting.seed;
-  json["mia_member_rate"] = value_of(of.svm_member_rate);
-  json["mia_nonmember_rate"] = of.svm_member_rate ? value_of(1 - *of.svm_member_rate) : value_of({});
-  json["mia_threshold_member_rate"] = value_of(of.threshold_member_rate);
-  json["mia_auc"] = value_of(of.attack_auc);
-  json["presence"] = value_of(of.presence);
-  json["presence_ratio"] = value_of(of.presence_ratio);
-  json["removed_edges"] = forgetting.edges.edges;
-  json["trend_auc"] = value_of(forgetting.edges.auc);
-  json["trend_likeness_auc"] = value_of(forgetting.edges.likeness_auc);
-  json["trend_dip_auc"] = value_of(forgetting.edges.dip_auc);
-  if (forgetting.edges_retrained) json["trend_auc_retrained"] = value_of(forgetting.edges_retrained->auc);
   for (const auto& value :
        {of.accuracy_forgotten, of.replay_forgotten, of.replay_all, of.replay_present, of.svm_member_rate,
         of.threshold_member_rate, of.attack_auc, of.presence_ratio, forgetting.edges.auc})
@@ -102,30 +63,19 @@ class Printer {
   Printer(CommandLine& line, const Reader& store, const EvaluateOptions& options)
       : line_(line),
         acknowledged_(store.acknowledged()),
-        class_names_(store.class_names()),
-        with_copy_(line.has("before")),
-        with_nodes_(options.nodes.has_value()),
+        scope_{store.class_names(), line.has("before"), options.nodes.has_value()},
         table_(header(options)) {}
 
   void print(const ModelEvaluation& of) {
+    if (line_.common().json) return write_json_line(line_.out(), json_fields(of, scope_));
     const Accuracies accuracies = of.metrics.accuracies();
-    nlohmann::ordered_json json = {
-        {"solver", of.solver}, {"name", of.name}, {"sequence", of.sequence}, {"outdated", of.outdated}};
-    if (with_copy_) json["model"] = of.present ? "present" : "before";
-    if (of.seconds) json["seconds"] = *of.seconds;
-    add_accuracies(json, accuracies);
-    json["metrics"] = to_json(of.metrics, class_names_);
     const std::string name = model_text(of.name, of.solver);
     metrics_.push_back({name + (of.present ? "" : " before"), of.metrics});
     std::vector<std::string> cells{name, accuracy_text(accuracies.train), accuracy_text(accuracies.valid),
                                    accuracy_text(accuracies.test)};
-    if (with_nodes_) {
-      json["accuracy_nodes"] = value_of(of.accuracy_nodes);
-      cells.push_back(accuracy_text(of.accuracy_nodes));
-    }
-    if (of.forgetting) add_forgetting(json, cells, *of.forgetting);
+    if (scope_.with_nodes) cells.push_back(accuracy_text(of.accuracy_nodes));
+    if (of.forgetting) add_forgetting(cells, *of.forgetting);
     if (of.comparison) {
-      add_comparison(json, *of.comparison, with_copy_);
       const std::optional<Likeness>& of_test = of.comparison->test;
       cells.push_back(accuracy_text(of.comparison->retrained_distance));
       cells.push_back(of_test ? number_text(of_test->divergence) : "-");
@@ -133,7 +83,6 @@ class Printer {
       if (of.forgetting)
         cells.push_back(of.forgetting->edges_retrained ? accuracy_text(of.forgetting->edges_retrained->auc) : "-");
     }
-    if (line_.common().json) return write_json_line(line_.out(), json);
     const std::string state = !of.present ? "before the removals" : of.outdated ? "outdated" : "up to date";
     cells.insert(cells.end(), {count_text(of.sequence) + " of " + count_text(acknowledged_), state});
     table_.add_row(std::move(cells));
@@ -142,22 +91,22 @@ class Printer {
   void finish() {
     if (line_.common().json) return;
     table_.print(line_.out());
-    if (with_copy_) print_legend(line_.out());
+    if (scope_.with_copy) print_legend(line_.out());
     print_metrics(line_.out(), metrics_);
     for (const NamedMetrics& metrics : metrics_) {
       const bool alone = metrics_.size() == 1 && metrics.splits.test.classes.size() <= kFewClasses;
-      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics, class_names_);
+      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics, scope_.class_names);
     }
   }
 
  private:
   [[nodiscard]] std::vector<std::string> header(const EvaluateOptions& options) const {
     std::vector<std::string> names{"solver", "training", "validation", "test"};
-    if (with_nodes_) names.emplace_back("nodes");
-    if (with_copy_) names.insert(names.end(), kForgettingColumns.begin(), kForgettingColumns.end());
+    if (scope_.with_nodes) names.emplace_back("nodes");
+    if (scope_.with_copy) names.insert(names.end(), kForgettingColumns.begin(), kForgettingColumns.end());
     if (options.retrain) {
       names.insert(names.end(), {"from retrained", "KL, test", "agreement, test"});
-      if (with_copy_) names.emplace_back("edge AUC, retrained");
+      if (scope_.with_copy) names.emplace_back("edge AUC, retrained");
     }
     names.insert(names.end(), {"requests absorbed", "state"});
     return names;
@@ -165,8 +114,7 @@ class Printer {
 
   CommandLine& line_;
   std::uint64_t acknowledged_;
-  std::vector<std::string> class_names_;
-  bool with_copy_, with_nodes_;
+  EvaluationScope scope_;
   Table table_;
   std::vector<NamedMetrics> metrics_;  ///< metrics of the lines of table_
 };

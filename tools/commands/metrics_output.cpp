@@ -1,4 +1,4 @@
-// tools/commands/metrics_output.cpp - metrics of a model on every split: fields for programs, compact tables for people.
+// tools/commands/metrics_output.cpp - metrics of a model on every split: compact tables for people.
 #include "tools/commands/metrics_output.h"
 
 #include <algorithm>
@@ -8,44 +8,6 @@
 #include "unweave/classes.h"
 
 namespace unweave {
-namespace {
-
-nlohmann::ordered_json to_json(const Metrics& metrics, bool by_class, const std::vector<std::string>& class_names) {
-  nlohmann::ordered_json json = {{"rows", metrics.rows},
-                                 {"majority", value_of(metrics.majority())},
-                                 {"micro_f1", value_of(metrics.micro_f1())},
-                                 {"macro_f1", value_of(metrics.macro_f1())},
-                                 {"macro_auc", value_of(metrics.macro_auc())},
-                                 {"classes_without_auc", metrics.classes_without_auc()}};
-  if (!by_class) return json;
-  const std::size_t classes = metrics.classes.size();
-  json["classes"] = nlohmann::ordered_json::array();
-  json["confusion"] = nlohmann::ordered_json::array();
-  for (std::size_t c = 0; c < classes; ++c) {
-    const ClassMetrics& one = metrics.classes[c];
-    json["classes"].push_back({{"class", class_names.empty() ? nlohmann::ordered_json(c)
-                                                             : nlohmann::ordered_json(class_text(class_names, c))},
-                               {"rows", one.support},
-                               {"predicted", one.predicted},
-                               {"right", one.right},
-                               {"precision", value_of(one.precision())},
-                               {"recall", value_of(one.recall())},
-                               {"f1", value_of(one.f1())},
-                               {"auc", value_of(one.auc)}});
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * classes);
-    json["confusion"].push_back(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
-  }
-  return json;
-}
-
-}  // namespace
-
-nlohmann::ordered_json to_json(const SplitMetrics& metrics, const std::vector<std::string>& class_names) {
-  return {{"train", to_json(metrics.train, metrics.by_class, class_names)},
-          {"valid", to_json(metrics.valid, metrics.by_class, class_names)},
-          {"test", to_json(metrics.test, metrics.by_class, class_names)}};
-}
-
 void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models) {
   Table table({"model", "split", "rows", "majority", "micro F1", "macro F1", "AUC"});
   std::size_t without = 0;

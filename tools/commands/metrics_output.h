@@ -1,9 +1,6 @@
-// tools/commands/metrics_output.h - metrics of a model on every split: fields for programs, compact tables for people.
+// tools/commands/metrics_output.h - metrics of a model on every split: compact tables for people.
 #pragma once
 
-#include <array>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -11,10 +8,6 @@
 #include "unweave/evaluate.h"
 
 namespace unweave {
-
-/// {"train": {rows, majority, micro_f1, macro_f1, macro_auc, classes_without_auc}, "valid": .., "test": ..}; with confusion
-/// matrices also classes: [{class, its number or, where classes have names, its name, rows, predicted, right, precision, recall, f1, auc}] and confusion, rows of labels.
-[[nodiscard]] nlohmann::ordered_json to_json(const SplitMetrics& metrics, const std::vector<std::string>& class_names);
 
 /// What print_metrics() and print_by_class() show of the model of this name.
 struct NamedMetrics {

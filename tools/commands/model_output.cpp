@@ -1,4 +1,4 @@
-// tools/commands/model_output.cpp - fields of a model's step and of its accuracy, and options that choose models and nodes.
+// tools/commands/model_output.cpp - options that choose models and nodes, and what people read of a model.
 #include "tools/commands/model_output.h"
 
 #include "tools/cli/message_style.h"
@@ -71,15 +71,6 @@ std::string model_text(const std::string& name, const std::string& solver) {
 
 std::filesystem::path key_file(const CommandLine& line) {
   return line.has("key") ? line.get<std::string>("key") : std::string();
-}
-
-void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies) {
-  const auto value = [](const std::optional<double>& x) {
-    return x ? nlohmann::ordered_json(*x) : nlohmann::ordered_json();
-  };
-  json["accuracy_train"] = value(accuracies.train);
-  json["accuracy_valid"] = value(accuracies.valid);
-  json["accuracy_test"] = value(accuracies.test);
 }
 
 std::string accuracy_text(const std::optional<double>& accuracy) {

@@ -1,8 +1,7 @@
-// tools/commands/model_output.h - the fields that `train`, `stream` and `evaluate` print of a model.
+// tools/commands/model_output.h - options that select models, and what `train`, `stream` and `evaluate` print of one for people.
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,9 +32,6 @@ void let_follow(const std::vector<ModelSelection>& models, StreamOptions& option
 
 /// Empty where it was not given.
 [[nodiscard]] std::filesystem::path key_file(const CommandLine& line);
-
-/// accuracy_train, accuracy_valid, accuracy_test; null for a split without nodes.
-void add_accuracies(nlohmann::ordered_json& json, const Accuracies& accuracies);
 
 /// "0.8123", or "-".
 [[nodiscard]] std::string accuracy_text(const std::optional<double>& accuracy);

@@ -409,11 +409,11 @@ py::list evaluate(Machine& machine, const py::object& progress, const Path& stor
                   bool retrain) {
   const ModelSelection wanted = model_selection(selection);
   std::vector<ModelEvaluation> found;
-  std::vector<std::string> class_names;
+  EvaluationScope scope;
   run(machine, progress, [&] {
     const std::vector<StoredModel> models = read_models(store, wanted);
     const Reader reader(store, machine.resources());
-    class_names = reader.class_names();
+    scope.class_names = reader.class_names();
     EvaluateOptions options;
     options.retrain = retrain;
     Evaluator evaluator(reader, nullptr, options);
@@ -421,7 +421,7 @@ py::list evaluate(Machine& machine, const py::object& progress, const Path& stor
       for (ModelEvaluation& one : evaluator.evaluate(model)) found.push_back(std::move(one));
   });
   py::list out;
-  for (const ModelEvaluation& one : found) out.append(dict_of(one, class_names));
+  for (const ModelEvaluation& one : found) out.append(dict_of(one, scope));
   return out;
 }
 

@@ -19,43 +19,6 @@ py::object finite(double value) {
   return std::isfinite(value) ? py::object(py::float_(value)) : py::object(py::none());
 }
 
-void add_accuracies(py::dict& out, const Accuracies& accuracies) {
-  out["accuracy_train"] = value_of(accuracies.train);
-  out["accuracy_valid"] = value_of(accuracies.valid);
-  out["accuracy_test"] = value_of(accuracies.test);
-}
-
-py::dict dict_of(const Metrics& metrics, bool by_class, const std::vector<std::string>& class_names) {
-  py::dict out;
-  out["rows"] = metrics.rows;
-  out["majority"] = value_of(metrics.majority());
-  out["micro_f1"] = value_of(metrics.micro_f1());
-  out["macro_f1"] = value_of(metrics.macro_f1());
-  out["macro_auc"] = value_of(metrics.macro_auc());
-  out["classes_without_auc"] = metrics.classes_without_auc();
-  if (!by_class) return out;
-  const std::size_t classes = metrics.classes.size();
-  py::list each, confusion;
-  for (std::size_t c = 0; c < classes; ++c) {
-    const ClassMetrics& one = metrics.classes[c];
-    py::dict figures;
-    figures["class"] = class_names.empty() ? py::object(py::int_(c)) : py::object(py::str(class_names.at(c)));
-    figures["rows"] = one.support;
-    figures["predicted"] = one.predicted;
-    figures["right"] = one.right;
-    figures["precision"] = value_of(one.precision());
-    figures["recall"] = value_of(one.recall());
-    figures["f1"] = value_of(one.f1());
-    figures["auc"] = value_of(one.auc);
-    each.append(figures);
-    const auto row = metrics.confusion.begin() + static_cast<std::ptrdiff_t>(c * classes);
-    confusion.append(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
-  }
-  out["classes"] = each;
-  out["confusion"] = confusion;
-  return out;
-}
-
 py::list texts_of(const std::vector<std::string>& messages) {
   py::list texts;
   for (const std::string& message : messages) texts.append(text_of(message));
@@ -171,32 +134,6 @@ py::dict dict_of(const PurgeReport& report, bool keep_order) {
   if (report.times_left > 0) out["times_left"] = report.times_left;
   out["digest"] = digest_text(report.digest);
   out["next"] = report.propagated ? "store.verify(rebuild=True)" : "store.verify()";
-  return out;
-}
-
-py::dict dict_of(const ModelEvaluation& evaluation, const std::vector<std::string>& class_names) {
-  py::dict out;
-  out["solver"] = evaluation.solver;
-  out["name"] = evaluation.name;
-  out["sequence"] = evaluation.sequence;
-  out["outdated"] = evaluation.outdated;
-  if (evaluation.seconds) out["seconds"] = *evaluation.seconds;
-  add_accuracies(out, evaluation.metrics.accuracies());
-  const bool by_class = evaluation.metrics.by_class;
-  py::dict metrics;
-  metrics["train"] = dict_of(evaluation.metrics.train, by_class, class_names);
-  metrics["valid"] = dict_of(evaluation.metrics.valid, by_class, class_names);
-  metrics["test"] = dict_of(evaluation.metrics.test, by_class, class_names);
-  out["metrics"] = metrics;
-  if (!evaluation.comparison) return out;
-  const Comparison& of = *evaluation.comparison;
-  out["retrained_distance"] = value_of(of.retrained_distance);
-  out["retrained_cosine"] = value_of(of.retrained_cosine);
-  for (const auto& [rows, found] : {std::pair("train", &of.train), std::pair("test", &of.test)}) {
-    const std::string name(rows);
-    out[py::str("kl_" + name)] = *found ? finite((*found)->divergence) : py::object(py::none());
-    out[py::str("agreement_" + name)] = *found ? finite((*found)->agreement) : py::object(py::none());
-  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "unweave/fields/evaluate.h"
 #include "unweave/fields/models.h"
 #include "unweave/fields/plan.h"
 #include "unweave/fields/store.h"
@@ -61,6 +62,5 @@ template <class... Report>
 [[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
-[[nodiscard]] py::dict dict_of(const ModelEvaluation& evaluation, const std::vector<std::string>& class_names);
 
 }  // namespace unweave::python
