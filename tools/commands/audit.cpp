@@ -1,5 +1,5 @@
 // tools/commands/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
-#include "unweave/audit.h"
+#include "unweave/fields/audit.h"
 
 #include <cmath>
 #include <set>
@@ -9,6 +9,7 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
@@ -127,27 +128,7 @@ void run_audit(CommandLine& line) {
                  number_text(evidence.epsilon) + ", the certificates say " + number_text(result.epsilon);
     const std::uint64_t trials = result.guesses ? 1 : line.get<Count>("trials").value;
     if (line.common().json) {
-      nlohmann::ordered_json json({{"solver", solver},
-                                   {"name", attack.model.name()},
-                                   {"canary", attack.canary.name},
-                                   {"attack", result.attack},
-                                   {"trials", trials},
-                                   {"tests", evidence.trials},
-                                   {"hits_unlearned", evidence.unlearned_hits},
-                                   {"hits_retrained", evidence.retrained_hits},
-                                   {"confidence", 1 - miss},
-                                   {"certified", result.certified},
-                                   {"claim", result.claim ? nlohmann::ordered_json(*result.claim) : nullptr},
-                                   {"epsilon", result.epsilon},
-                                   {"delta", result.delta},
-                                   {"epsilon_lower_bound", evidence.epsilon},
-                                   {"epsilon_provable", result.most},
-                                   {"refuted", result.refuted()}});
-      if (result.guesses) {
-        json["guesses"] = result.guesses->made;
-        json["guesses_right"] = result.guesses->right;
-      }
-      write_json_line(line.out(), json);
+      write_json_line(line.out(), json_fields(attack, options, result));
       continue;
     }
     reaches.insert(result.guesses ? reach_of(*result.guesses, result.most, 1 - miss)

@@ -1,23 +1,10 @@
 // tools/python/bindings/reports.cpp - hands over to Python what the library reports.
 #include "bindings/reports.h"
 
-#include <cmath>
-#include <utility>
-
 #include "bindings/options.h"
 
 namespace unweave::python {
 namespace {
-
-template <class T>
-py::object value_of(const std::optional<T>& value) {
-  return value ? py::cast(*value) : py::object(py::none());
-}
-
-/// A number, or None where it is not finite, as JSON has null.
-py::object finite(double value) {
-  return std::isfinite(value) ? py::object(py::float_(value)) : py::object(py::none());
-}
 
 py::list texts_of(const std::vector<std::string>& messages) {
   py::list texts;
@@ -40,32 +27,6 @@ std::string text_of(const std::string& message) {
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
   if (!text) throw py::error_already_set();
   return py::module_::import("unweave.errors").attr("text_of")(text).cast<std::string>();
-}
-
-py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result) {
-  const Evidence& evidence = result.evidence;
-  py::dict out;
-  out["solver"] = attack.model.solver();
-  out["name"] = attack.model.name();
-  out["canary"] = attack.canary.name;
-  out["attack"] = result.attack;
-  out["trials"] = result.guesses ? 1 : options.trials;
-  out["tests"] = evidence.trials;
-  out["hits_unlearned"] = evidence.unlearned_hits;
-  out["hits_retrained"] = evidence.retrained_hits;
-  out["confidence"] = options.confidence;
-  out["certified"] = result.certified;
-  out["claim"] = result.claim ? py::object(py::str(*result.claim)) : py::object(py::none());
-  out["epsilon"] = finite(result.epsilon);
-  out["delta"] = result.delta;
-  out["epsilon_lower_bound"] = finite(evidence.epsilon);
-  out["epsilon_provable"] = finite(result.most);
-  out["refuted"] = result.refuted();
-  if (result.guesses) {
-    out["guesses"] = result.guesses->made;
-    out["guesses_right"] = result.guesses->right;
-  }
-  return out;
 }
 
 py::dict dict_of(const VerifyReport& report) {

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "unweave/fields/audit.h"
 #include "unweave/fields/evaluate.h"
 #include "unweave/fields/models.h"
 #include "unweave/fields/plan.h"
@@ -59,7 +60,6 @@ template <class... Report>
   return object;
 }
 
-[[nodiscard]] py::dict dict_of(const Attack& attack, const AttackOptions& options, const AuditResult& result);
 [[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
 
