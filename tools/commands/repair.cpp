@@ -6,9 +6,10 @@
 #include "storage/io/shell_word.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
-#include "unweave/maintenance.h"
+#include "unweave/fields/maintenance.h"
 
 namespace unweave {
 
@@ -32,13 +33,7 @@ void run_repair(CommandLine& line) {
   progress.finish();
   const auto lost = std::find_if(files.begin(), files.end(), [](const RepairedFile& one) { return one.lost; });
   if (line.common().json) {
-    nlohmann::ordered_json json = {{"ok", lost == files.end()}, {"files", nlohmann::ordered_json::array()}};
-    for (const RepairedFile& one : files)
-      json["files"].push_back({{"file", one.file},
-                               {"damage", command_text(one.damage)},
-                               {"remedy", command_text(one.remedy)},
-                               {"lost", one.lost}});
-    write_json_line(line.out(), json);
+    write_json_line(line.out(), {{"ok", lost == files.end()}, {"files", json_value(files)}});
   } else {
     for (const RepairedFile& one : files)
       line.out() << printable(one.file) << ": " << command_text(one.remedy) << " (" << command_text(one.damage)

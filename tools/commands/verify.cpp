@@ -9,9 +9,10 @@
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
-#include "unweave/maintenance.h"
+#include "unweave/fields/maintenance.h"
 
 namespace unweave {
 
@@ -54,58 +55,51 @@ std::string_view not_checked(Subject subject) {
   return "";
 }
 
+/// A table of what there is to check: nothing of a store where there is none.
+Table table_of(const VerifyReport& report, Subject subject) {
+  Table table;
+  const auto count = [&](const char* label, std::uint64_t value) { table.add_row({label, count_text(value)}); };
+  const auto count_some = [&](const char* label, std::uint64_t value) {
+    if (value > 0) count(label, value);
+  };
+  count("files", report.files);
+  table.add_row({"bytes", bytes_text(report.bytes)});
+  count_some("parts of unfinished propagations", report.unfinished_parts);
+  if (subject == Subject::store) {
+    count("arcs", report.arcs);
+    count("rows", report.rows);
+  }
+  count_some("rows proved together", report.proved);
+  if (report.rebuilt > 0) {
+    count("rows of a fresh propagation", report.rebuilt);
+    count("column tiles of that propagation", report.rebuild_tiles);
+    table.add_row({"memory of that propagation", bytes_text(report.rebuild_bytes)});
+  }
+  if (subject == Subject::store) {
+    count("reader counts", report.counts);
+    count("models", report.models);
+  }
+  count_some("models outdated, not checked", report.outdated);
+  count_some("certified models that could not be computed again", report.uncompared);
+  count("certificates", report.certificates);
+  if (subject != Subject::model) count("receipts", report.receipts);
+  if (report.receipts > 0) {
+    count("receipts of applied requests", report.applied);
+    count("receipts of rejected requests", report.rejected);
+  }
+  return table;
+}
+
 /// `keyed`: the caller has named the key.
 void print(const VerifyReport& report, Subject subject, bool keyed, std::ostream& out, bool as_json) {
-  Figures figures;
-  figures.json = {{"ok", report.ok()},
-                  {"checked", report.checked()},
-                  {"errors", nlohmann::ordered_json::array()},
-                  {"remarks", nlohmann::ordered_json::array()}};
-  for (const Finding& finding : report.findings) figures.json["errors"].push_back(command_text(finding.text));
-  for (const std::string& remark : report.remarks) figures.json["remarks"].push_back(command_text(remark));
-  figures.count("files", "files", report.files);
-  figures.bytes("bytes", "bytes", report.bytes);
-  if (report.unfinished_parts > 0)
-    figures.count("unfinished_parts", "parts of unfinished propagations", report.unfinished_parts);
-  // A table of what there is to check: nothing of a store where there is none.
-  const auto count_of_store = [&](const char* name, const char* label, std::uint64_t value) {
-    if (subject == Subject::store)
-      figures.count(name, label, value);
-    else
-      figures.json[name] = value;
-  };
-  count_of_store("arcs", "arcs", report.arcs);
-  count_of_store("rows", "rows", report.rows);
-  if (report.proved > 0) figures.count("proved_rows", "rows proved together", report.proved);
-  if (report.rebuilt > 0) {
-    figures.count("rebuilt_rows", "rows of a fresh propagation", report.rebuilt);
-    figures.count("rebuild_tiles", "column tiles of that propagation", report.rebuild_tiles);
-    figures.bytes("rebuild_memory_bytes", "memory of that propagation", report.rebuild_bytes);
-  }
-  count_of_store("counts", "reader counts", report.counts);
-  count_of_store("models", "models", report.models);
-  if (report.outdated > 0) figures.count("models_outdated", "models outdated, not checked", report.outdated);
-  if (report.uncompared > 0)
-    figures.count("models_uncompared", "certified models that could not be computed again", report.uncompared);
-  figures.count("certificates", "certificates", report.certificates);
-  if (subject != Subject::model)
-    figures.count("receipts", "receipts", report.receipts);
-  else
-    figures.json["receipts"] = report.receipts;
-  if (report.receipts > 0) {
-    figures.count("receipts_applied", "receipts of applied requests", report.applied);
-    figures.count("receipts_rejected", "receipts of rejected requests", report.rejected);
-  }
-  if (!as_json) {
-    for (const std::string& remark : report.remarks) out << "note: " << command_text(remark) << '\n';
-    const std::size_t told = std::min(report.findings.size(), kToldFindings);
-    for (std::size_t i = 0; i < told; ++i)
-      out << (report.findings[i].unreadable ? "damaged: " : "false: ") << command_text(report.findings[i].text) << '\n';
-    if (told < report.findings.size())
-      out << "and " << count_text(report.findings.size() - told) << " more; --json names all of them\n";
-  }
-  figures.print(out, as_json);
-  if (as_json) return;
+  if (as_json) return write_json_line(out, json_fields(report));
+  for (const std::string& remark : report.remarks) out << "note: " << command_text(remark) << '\n';
+  const std::size_t told = std::min(report.findings.size(), kToldFindings);
+  for (std::size_t i = 0; i < told; ++i)
+    out << (report.findings[i].unreadable ? "damaged: " : "false: ") << command_text(report.findings[i].text) << '\n';
+  if (told < report.findings.size())
+    out << "and " << count_text(report.findings.size() - told) << " more; --json names all of them\n";
+  table_of(report, subject).print(out);
   out << (report.ok() ? "all checks hold" : "some checks do not hold");
   if (report.ok() && report.outdated > 0)
     out << "; outdated models were not checked, and have not forgotten every request";

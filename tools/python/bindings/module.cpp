@@ -458,14 +458,8 @@ py::dict purge(Machine& machine, const py::object& progress, const Path& store, 
 py::dict repair(Machine& machine, const py::object& progress, const Path& store, bool cut_journal) {
   std::vector<RepairedFile> files;
   run(machine, progress, [&] { files = repair_store(store, {cut_journal}, machine.resources()); });
-  py::list all;
-  bool ok = true;
-  for (const RepairedFile& file : files) {
-    ok = ok && !file.lost;
-    all.append(py::dict(py::arg("file") = file.file, py::arg("damage") = text_of(file.damage),
-                        py::arg("remedy") = text_of(file.remedy), py::arg("lost") = file.lost));
-  }
-  return py::dict(py::arg("ok") = ok, py::arg("files") = all);
+  const bool ok = std::none_of(files.begin(), files.end(), [](const RepairedFile& file) { return file.lost; });
+  return py::dict(py::arg("ok") = ok, py::arg("files") = object_of(files));
 }
 
 void export_model_file(const Path& store, const py::dict& selection, const Path& file) {

@@ -6,12 +6,6 @@
 namespace unweave::python {
 namespace {
 
-py::list texts_of(const std::vector<std::string>& messages) {
-  py::list texts;
-  for (const std::string& message : messages) texts.append(text_of(message));
-  return texts;
-}
-
 py::list faults_of(const std::vector<ModelFault>& faults) {
   py::list out;
   for (const ModelFault& fault : faults)
@@ -27,41 +21,6 @@ std::string text_of(const std::string& message) {
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
   if (!text) throw py::error_already_set();
   return py::module_::import("unweave.errors").attr("text_of")(text).cast<std::string>();
-}
-
-py::dict dict_of(const VerifyReport& report) {
-  py::dict out;
-  out["ok"] = report.ok();
-  out["checked"] = report.checked();
-  py::list errors;
-  for (const Finding& finding : report.findings) errors.append(text_of(finding.text));
-  out["errors"] = errors;
-  out["remarks"] = texts_of(report.remarks);
-  out["files"] = report.files;
-  out["bytes"] = report.bytes;
-  const auto counted = [&](const char* name, std::uint64_t value) {
-    if (value > 0) out[name] = value;
-  };
-  counted("unfinished_parts", report.unfinished_parts);
-  out["arcs"] = report.arcs;
-  out["rows"] = report.rows;
-  counted("proved_rows", report.proved);
-  if (report.rebuilt > 0) {
-    out["rebuilt_rows"] = report.rebuilt;
-    out["rebuild_tiles"] = report.rebuild_tiles;
-    out["rebuild_memory_bytes"] = report.rebuild_bytes;
-  }
-  out["counts"] = report.counts;
-  out["models"] = report.models;
-  counted("models_outdated", report.outdated);
-  counted("models_uncompared", report.uncompared);
-  out["certificates"] = report.certificates;
-  out["receipts"] = report.receipts;
-  if (report.receipts > 0) {
-    out["receipts_applied"] = report.applied;
-    out["receipts_rejected"] = report.rejected;
-  }
-  return out;
 }
 
 py::dict dict_of(const PurgeReport& report, bool keep_order) {

@@ -14,6 +14,7 @@
 
 #include "unweave/fields/audit.h"
 #include "unweave/fields/evaluate.h"
+#include "unweave/fields/maintenance.h"
 #include "unweave/fields/models.h"
 #include "unweave/fields/plan.h"
 #include "unweave/fields/store.h"
@@ -54,13 +55,17 @@ template <class... Report>
 [[nodiscard]] py::dict dict_of(const Report&... report) {
   return object_by(DictMaker(), report...);
 }
+/// A field's value.
+template <class Field>
+[[nodiscard]] py::object object_of(const Field& value) {
+  return value_by(DictMaker(), value);
+}
 template <class... Report>
 [[nodiscard]] py::dict with_fields(py::dict object, const Report&... report) {
   add_fields_by(DictMaker(), object, report...);
   return object;
 }
 
-[[nodiscard]] py::dict dict_of(const VerifyReport& report);
 [[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
 
 }  // namespace unweave::python
