@@ -4,11 +4,12 @@
 #include "tools/cli/measure.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_notes.h"
 #include "tools/commands/model_output.h"
-#include "unweave/maintenance.h"
+#include "unweave/fields/maintenance.h"
 
 namespace unweave {
 namespace {
@@ -17,26 +18,6 @@ std::string order_text(const PurgeReport& report, bool keep_order) {
   if (!report.has_order) return "by id";
   if (keep_order) return "kept, as public";
   return report.order_changed ? "computed anew, another one" : "computed anew, the same";
-}
-
-/// What became of models that nobody can use as they are.
-nlohmann::ordered_json faults_json(const std::vector<ModelFault>& faults) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const ModelFault& fault : faults) json.push_back({{"name", fault.name}, {"text", command_text(fault.text)}});
-  return json;
-}
-
-void add_models(Figures& figures, const PurgeReport& report) {
-  figures.json["models_kept"] = report.kept_models;
-  figures.json["models_lost"] = faults_json(report.lost_models);
-  figures.json["models_uncertified"] = faults_json(report.uncertified_models);
-  std::string names;
-  for (const std::string& name : report.kept_models) names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty()) figures.table.add_row({"models kept", names});
-  if (report.new_lambdas.empty()) return;
-  nlohmann::ordered_json& json = figures.json["lambdas"] = nlohmann::ordered_json::array();
-  for (const NewLambda& one : report.new_lambdas)
-    json.push_back({{"name", one.name}, {"before", one.before}, {"after", one.after}});
 }
 
 /// On standard error: what became of the models of `exact`, where it is not the usual.
@@ -67,38 +48,27 @@ void note_changes(const CommandLine& line, const PurgeReport& report) {
 void print(const CommandLine& line, const PurgeReport& report, bool keep_order, Measure& measure) {
   const std::string& store = line.positional(0);
   if (report.nothing) {
-    if (line.common().json)
-      write_json_line(line.out(), {{"purged", false},
-                                   {"requests", 0},
-                                   {"models_lost", faults_json(report.lost_models)},
-                                   {"models_uncertified", faults_json(report.uncertified_models)},
-                                   {"models_certified", report.certified_models}});
-    else if (report.certified_models.empty())
+    if (line.common().json) return write_json_line(line.out(), json_fields(report, keep_order));
+    if (report.certified_models.empty())
       line.out() << "nothing to forget: no request was made since the import or the last purge; the store stays as it "
                     "is\n";
-    else
-      for (const std::string& name : report.certified_models)
-        line.out() << "nothing to forget but for the certificate of " << name << ", which an earlier purge had kept\n";
+    for (const std::string& name : report.certified_models)
+      line.out() << "nothing to forget but for the certificate of " << name << ", which an earlier purge had kept\n";
     return;
   }
   const std::string next = "unweave verify " + shell_word(store) + (report.propagated ? " --rebuild" : "");
-  Figures figures{.table = Table({"purged", ""})};
-  figures.json["purged"] = true;
-  figures.count("requests", "requests forgotten", report.requests);
-  if (report.nodes_added > 0) figures.count("nodes_added", "nodes added", report.nodes_added);
-  if (report.stale_rows > 0) figures.count("stale_rows", "stale rows published first", report.stale_rows);
-  figures.bytes("bytes_rewritten", "bytes rewritten", report.bytes_written);
-  figures.bytes("bytes_kept", "bytes kept", report.bytes_kept);
-  figures.bytes("bytes_removed", "bytes removed", report.bytes_removed);
-  add_models(figures, report);
-  figures.table.add_row({"order of nodes", order_text(report, keep_order)});
-  figures.json["order_recomputed"] = report.has_order && !keep_order;
-  figures.json["order_changed"] = report.order_changed;
-  if (!report.order_reason.empty()) figures.json["order_reason"] = report.order_reason;
-  figures.json["proof"] = report.has_order && keep_order ? "digest" : "bytes";
-  figures.json["standardized"] = report.standardized;
-  if (report.times_left > 0) figures.json["times_left"] = report.times_left;
-  figures.json["digest"] = digest_text(report.digest);
+  Figures figures{.json = json_fields(report, keep_order), .table = Table({"purged", ""})};
+  Table& table = figures.table;
+  table.add_row({"requests forgotten", count_text(report.requests)});
+  if (report.nodes_added > 0) table.add_row({"nodes added", count_text(report.nodes_added)});
+  if (report.stale_rows > 0) table.add_row({"stale rows published first", count_text(report.stale_rows)});
+  table.add_row({"bytes rewritten", bytes_text(report.bytes_written)});
+  table.add_row({"bytes kept", bytes_text(report.bytes_kept)});
+  table.add_row({"bytes removed", bytes_text(report.bytes_removed)});
+  std::string names;
+  for (const std::string& name : report.kept_models) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) table.add_row({"models kept", names});
+  table.add_row({"order of nodes", order_text(report, keep_order)});
   figures.json["next"] = next;
   measure.report(figures.json);
   figures.table.add_row({"time", seconds_text(figures.json["seconds"].get<double>())});

@@ -451,8 +451,10 @@ py::dict purge(Machine& machine, const py::object& progress, const Path& store, 
   options.before_removal = [&](const std::vector<std::string>& names) { remark = remark_on_removed_models(names); };
   run(machine, progress, [&] { report = purge_store(store, options, machine.resources()); });
   warn_of({remark});
-  const py::dict out = dict_of(report, keep_order);
-  return report.nothing ? out : watch.added_to(out);
+  py::dict out = dict_of(report, keep_order);
+  if (report.nothing) return out;
+  out["next"] = report.propagated ? "store.verify(rebuild=True)" : "store.verify()";
+  return watch.added_to(out);
 }
 
 py::dict repair(Machine& machine, const py::object& progress, const Path& store, bool cut_journal) {

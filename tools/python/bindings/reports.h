@@ -66,6 +66,4 @@ template <class... Report>
   return object;
 }
 
-[[nodiscard]] py::dict dict_of(const PurgeReport& report, bool keep_order);
-
 }  // namespace unweave::python
