@@ -1,5 +1,5 @@
 // tools/commands/requests.cpp - `unweave requests`: what became of requests that have an id.
-#include "unweave/requests.h"
+#include "unweave/fields/requests.h"
 
 #include <sstream>
 #include <string>
@@ -8,34 +8,12 @@
 #include "storage/io/plain_text.h"
 #include "storage/io/shell_word.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/commands/commands.h"
 #include "unweave/stream.h"
 
 namespace unweave {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json fields_of(const RequestRecord& record) {
-  Json certificates = Json::array();
-  for (const CoveringCertificate& one : record.certificates)
-    certificates.push_back({{"model", one.model}, {"number", one.number}, {"id", one.release}, {"time", one.time}});
-  Json json = {{"id", record.id},
-               {"kind", record.kind},
-               {"status", record.status == "applied" ? "applied" : "rejected"},
-               {"sequence", record.sequence},
-               {"time", time_text(record.time)},
-               {"certificates", std::move(certificates)},
-               {"waiting", record.waiting},
-               {"purged", record.purged},
-               {"settled", record.settled()}};
-  if (record.status != "applied") json["reason"] = record.status;
-  if (record.expired) json["expired"] = true;
-  if (record.earlier > 0)
-    json["earlier"] = {
-        {"sequence", record.earlier}, {"id", record.earlier_id}, {"time", time_text(record.earlier_time)}};
-  return json;
-}
 
 /// Whether a rejected request asked for what is so already.
 bool is_so_already(const RequestRecord& record) {
@@ -145,7 +123,7 @@ void run_requests(CommandLine& line) {
     ++count;
     if (line.get<bool>("pending") && record.settled()) return;
     if (line.common().json)
-      write_json_line(line.out(), fields_of(record));
+      write_json_line(line.out(), json_fields(record));
     else
       print(line.out(), record, line.positional(0));
   });

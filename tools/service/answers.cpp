@@ -11,6 +11,8 @@
 
 #include "storage/io/json_text.h"
 #include "storage/io/time_text.h"
+#include "tools/cli/report_json.h"
+#include "unweave/fields/requests.h"
 
 namespace unweave {
 
@@ -37,22 +39,15 @@ Json json_of(const std::string& id, const RequestState& state) {
 }
 
 Json json_of(const RequestRecord& record) {
-  Json json = {{"sequence", record.sequence},
-               {"state", record.status == "applied" ? "applied" : "rejected"},
-               {"kind", record.kind},
-               {"time", time_text(record.time)}};
-  if (record.status != "applied") json["reason"] = record.status;
-  if (record.earlier > 0)
-    json["earlier"] = {
-        {"sequence", record.earlier}, {"id", record.earlier_id}, {"time", time_text(record.earlier_time)}};
-  Json certificates = Json::array();
-  for (const CoveringCertificate& one : record.certificates)
-    certificates.push_back({{"model", one.model}, {"number", one.number}, {"id", one.release}, {"time", one.time}});
-  json["certificates"] = std::move(certificates);
-  json["waiting"] = record.waiting;
-  json["purged"] = record.purged;
-  json["settled"] = record.settled();
-  return json;
+  return json_fields(Nested{[&](auto&& field) {
+    field("sequence", record.sequence);
+    field("state", outcome_of(record));
+    field("kind", record.kind);
+    field("time", time_text(record.time));
+    if (record.status != "applied") field("reason", record.status);
+    describe_earlier(record, field);
+    describe_certificates(record, field);
+  }});
 }
 
 Json json_of(const std::optional<Millis>& time) {

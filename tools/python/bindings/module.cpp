@@ -473,36 +473,7 @@ py::list requests(Machine& machine, const Path& store, const std::optional<std::
   run_whole(machine, [&] {
     visit_requests(store, id, machine.resources(), [&](const RequestRecord& record) { records.push_back(record); });
   });
-  py::list all;
-  for (const RequestRecord& record : records) {
-    const bool applied = record.status == "applied";
-    py::list covering;
-    for (const CoveringCertificate& one : record.certificates) {
-      py::dict certificate;
-      certificate["model"] = one.model;
-      certificate["number"] = one.number;
-      certificate["id"] = one.release;
-      certificate["time"] = one.time;
-      covering.append(certificate);
-    }
-    py::dict fields;
-    fields["id"] = record.id;
-    fields["kind"] = record.kind;
-    fields["status"] = applied ? "applied" : "rejected";
-    fields["sequence"] = record.sequence;
-    fields["time"] = time_text(record.time);
-    fields["certificates"] = covering;
-    fields["waiting"] = record.waiting;
-    fields["purged"] = record.purged;
-    fields["settled"] = record.settled();
-    if (!applied) fields["reason"] = record.status;
-    if (record.expired) fields["expired"] = true;
-    if (record.earlier > 0)
-      fields["earlier"] = py::dict(py::arg("sequence") = record.earlier, py::arg("id") = record.earlier_id,
-                                   py::arg("time") = time_text(record.earlier_time));
-    all.append(fields);
-  }
-  return all;
+  return object_of(records);
 }
 
 py::list certificates(const Path& store, const py::dict& selection) {

@@ -17,6 +17,7 @@
 #include "unweave/fields/maintenance.h"
 #include "unweave/fields/models.h"
 #include "unweave/fields/plan.h"
+#include "unweave/fields/requests.h"
 #include "unweave/fields/store.h"
 #include "unweave/fields/stream.h"
 #include "unweave/unweave.h"
