@@ -7,34 +7,18 @@
 #include "storage/io/error.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/text_wrap.h"
 #include "tools/commands/commands.h"
-#include "unweave/diagnosis.h"
+#include "unweave/fields/diagnosis.h"
 
 namespace unweave {
 namespace {
 
-const char* verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok:
-      return "ok";
-    case Verdict::note:
-      return "note";
-    default:
-      return "problem";
-  }
-}
-
 void print_finding(const CommandLine& line, const Diagnosis& finding) {
-  if (line.common().json) {
-    nlohmann::ordered_json json = {
-        {"name", finding.name}, {"verdict", verdict_name(finding.verdict)}, {"fact", command_text(finding.fact)}};
-    if (!finding.remedy.empty()) json["remedy"] = command_text(finding.remedy);
-    write_json_line(line.out(), json);
-    return;
-  }
+  if (line.common().json) return write_json_line(line.out(), json_fields(finding));
   constexpr std::size_t kIndent = 9;
-  const std::string verdict = verdict_name(finding.verdict);
+  const std::string verdict(verdict_name(finding.verdict));
   const std::string text = finding.name + ": " + command_text(finding.fact) +
                            (finding.remedy.empty() ? "" : "; " + command_text(finding.remedy));
   line.out() << verdict << std::string(kIndent - verdict.size(), ' ') << wrapped(text, kTextWidth, kIndent) << '\n';
