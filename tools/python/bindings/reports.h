@@ -5,13 +5,12 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "bindings/work.h"
 #include "unweave/fields/audit.h"
 #include "unweave/fields/evaluate.h"
 #include "unweave/fields/maintenance.h"
@@ -25,9 +24,6 @@
 namespace unweave::python {
 
 namespace py = pybind11;
-
-/// The text of a message, as errors have it.
-[[nodiscard]] std::string text_of(const std::string& message);
 
 /// What object_by() makes dictionaries with.
 struct DictMaker {

@@ -12,8 +12,6 @@
 #include <system_error>
 #include <thread>
 
-#include "bindings/reports.h"
-
 namespace unweave::python {
 namespace {
 
@@ -68,6 +66,14 @@ void raise(const char* name, const Error& error) {
 }
 
 }  // namespace
+
+std::string text_of(const std::string& message) {
+  // Python keeps bytes that are not UTF-8 as surrogates, which text_of() there shows by their bytes.
+  const auto text = py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
+  if (!text) throw py::error_already_set();
+  return py::module_::import("unweave.errors").attr("text_of")(text).cast<std::string>();
+}
 
 Machine::Turn::Turn(Machine& machine) : machine_(machine) {
   if (machine.worker_ == std::this_thread::get_id())

@@ -54,6 +54,9 @@ void run(Machine& machine, const py::object& progress, const std::function<void(
 /// Runs work that cannot be cancelled and is short, on the calling thread, without Python's lock.
 void run_whole(Machine& machine, const std::function<void()>& work);
 
+/// The text of a message, as errors have it. With Python's lock.
+[[nodiscard]] std::string text_of(const std::string& message);
+
 /// Warns, as unweave.RemarkWarning, of each text with marks that is not empty. With Python's lock.
 void warn_of(const std::vector<std::string>& remarks);
 

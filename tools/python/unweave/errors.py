@@ -54,7 +54,7 @@ class MissingRowsWarning(UserWarning):
     """Nodes without a row of Z are left out of what was asked for without naming nodes."""
 
 
-# The library marks the options and operations that its messages name (storage/io/message.h); bindings/reports.cpp hands over these marks.
+# The library marks the options and operations that its messages name (storage/io/message.h); text_of() of bindings/work.cpp hands over these marks.
 _OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x01-\x05]*))?\x03")
 _OPERATION = re.compile("\x04([^\x04\x05]*)\x05")
 _ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False", "restart": "restart=True",
