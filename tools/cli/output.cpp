@@ -14,7 +14,9 @@
 #include "storage/io/json_text.h"
 #include "storage/io/plain_text.h"
 #include "storage/io/readable_bytes.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/text_wrap.h"
+#include "unweave/fields/stream.h"
 
 namespace unweave {
 namespace {
@@ -164,11 +166,9 @@ void Figures::ranks() {
   const Ranks& job = Ranks::world();
   if (job.alone()) return;
   const RankTraffic traffic = traffic_of_all();
-  count("ranks", "ranks", job.size());
-  bytes("ranks_received_bytes", "bytes between ranks", traffic.received_bytes);
-  json["ranks_sent_bytes"] = traffic.sent_bytes;
-  json["ranks_verbs"] = traffic.verbs;
-  json["ranks_wait_seconds"] = traffic.seconds;
+  add_fields(json, RankTalk{job.size(), traffic});
+  table.add_row({"ranks", count_text(job.size())});
+  table.add_row({"bytes between ranks", bytes_text(traffic.received_bytes)});
 }
 
 void Figures::print(std::ostream& out, bool as_json) const {

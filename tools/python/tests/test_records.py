@@ -109,6 +109,20 @@ def test_batches(store, twin, cli, tmp_path):
         same(stream.send("node 9"), said, without={"rejections"}, extra={"refused", "statuses"})
 
 
+def test_a_batch_of_several_models(store, twin, cli):
+    accuracies = {"accuracy_train", "accuracy_valid", "accuracy_test"}
+    for solver in ("exact", "newton"):
+        store.train(solver)
+        cli("train", twin, "--solver", solver)
+    [said] = cli("stream", twin, "--requests", "-", "--solver", "exact", "--solver", "newton", input="node 3\n")
+    with store.stream(["exact", "newton"]) as stream:
+        outcome = stream.send("node 3")
+    assert set(outcome) - {"refused", "statuses"} == set(said) - accuracies - {"rejections"}
+    for one, other in zip(outcome.models, said["models"], strict=True):
+        same(one, other, without=accuracies)
+        assert (one.name, one.solver, set(one.terms)) == (other["name"], other["solver"], set(other["terms"]))
+
+
 def test_purge(store, twin, cli):
     [said] = cli("purge", twin)
     same(store.purge(), said)
@@ -177,8 +191,12 @@ def test_certify_audit_and_plans(store, twin, cli, tmp_path):
     [said] = cli("plan", twin, "--purge")
     same(store.plan(purge=True), said)
     said = cli("audit", twin, "--trials", 20, "--canary", "hub", "--seed", 1)
-    for one, other in zip(store.audit(trials=20, canary="hub", seed=1), said):
+    for one, other in zip(store.audit(trials=20, canary="hub", seed=1), said, strict=True):
         same(one, other)
+    [said] = cli("audit", twin, "--one-run", 20, "--seed", 1)
+    [audit] = store.audit(one_run=20, seed=1)
+    same(audit, said)
+    assert audit.trials == said["trials"] == 1 and audit.guesses == said["guesses"]
 
 
 def test_records_are_plain_and_shown():

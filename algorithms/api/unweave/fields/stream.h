@@ -98,6 +98,15 @@ void describe_models(const std::vector<ModelStep>& steps, const Of& of, Visit&& 
 }
 
 template <class Visit>
+void describe(const RankTalk& talk, Visit&& field) {
+  field("ranks", talk.ranks);
+  field("ranks_received_bytes", talk.traffic.received_bytes);
+  field("ranks_sent_bytes", talk.traffic.sent_bytes);
+  field("ranks_verbs", talk.traffic.verbs);
+  field("ranks_wait_seconds", talk.traffic.seconds);
+}
+
+template <class Visit>
 void describe(const BatchOutcome& outcome, const BatchScope& scope, Visit&& field) {
   const BatchReport& report = outcome.batch;
   describe(report, scope.number, scope.is_public, field);
@@ -108,13 +117,7 @@ void describe(const BatchOutcome& outcome, const BatchScope& scope, Visit&& fiel
     field("seconds", outcome.seconds);
     field("seconds_predicted", outcome.seconds_predicted);
     field("lazy_error_bound", scope.lazy_error);
-    if (outcome.talk.ranks > 1) {
-      field("ranks", outcome.talk.ranks);
-      field("ranks_received_bytes", outcome.talk.traffic.received_bytes);
-      field("ranks_sent_bytes", outcome.talk.traffic.sent_bytes);
-      field("ranks_verbs", outcome.talk.traffic.verbs);
-      field("ranks_wait_seconds", outcome.talk.traffic.seconds);
-    }
+    if (outcome.talk.ranks > 1) describe(outcome.talk, field);
   }
   const auto of_model = [&](std::size_t place, auto&& model) { describe(outcome.steps[place], place, scope, model); };
   describe_models(outcome.steps, of_model, field);
