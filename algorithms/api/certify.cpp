@@ -7,6 +7,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
@@ -87,7 +88,7 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   if (how.choose_weights)
     throw UsageError(option("weights", "auto") + ": the model was made on rows of some weights; give these");
   Internals::WriterState& state = Internals::state(writer);
-  LiveStore& store = state.store();
+  StoreWriter& store = state.store();
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
   const LinearShape shape{store.manifest().classes, store.embedding().row_width(level_weights(store, how))};

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/unlearning/solver.h"
@@ -21,21 +23,21 @@ struct Writer::State {
   State(const std::filesystem::path& path, Resources& of, Ranks& ranks);
 
   /// Throws DataError where a purge could not open it again.
-  [[nodiscard]] LiveStore& store();
+  [[nodiscard]] StoreWriter& store();
   /// Closes the store, purges it and opens it again, whatever became of the purge. No session may be open. Throws what a purge
   /// throws.
   PurgeReport purge(const PurgeOptions& options);
 
   Resources& resources;
   const std::filesystem::path path;
-  std::optional<LiveStore> held;
+  std::optional<StoreWriter> held;
   bool in_session = false;  ///< a StreamSession is open, which alone may change the store
   const std::string remark_on_ids;
 };
 
 struct Internals {
   using WriterState = Writer::State;
-  [[nodiscard]] static LiveStore& store(const Reader& reader) noexcept { return *reader.store_; }
+  [[nodiscard]] static StoreReader& store(const Reader& reader) noexcept { return *reader.store_; }
   [[nodiscard]] static Resources& resources(const Reader& reader) noexcept { return *reader.resources_; }
   [[nodiscard]] static WriterState& state(const Writer& writer) noexcept { return *writer.state_; }
   [[nodiscard]] static const ModelRecord& record(const StoredModel& model) noexcept { return *model.record_; }

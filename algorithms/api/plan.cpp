@@ -9,6 +9,7 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/numerics/row_sweep.h"
 #include "algorithms/propagation/plan.h"
@@ -155,7 +156,7 @@ RankTrainingForecast forecast_rank_training(const Reader& reader, std::string_vi
 
 StreamForecast forecast_stream(Reader&& reader, std::span<const Request> first, std::uint64_t batches) {
   const Reader consumed = std::move(reader);
-  LiveStore& store = Internals::store(consumed);
+  StoreReader& store = Internals::store(consumed);
   StreamForecast forecast;
   if (auto machine = machine_profile(store.path(), store.budget(), ProfileUse::kept_or_measured))
     store.set_rates(*std::move(machine));

@@ -9,7 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
@@ -259,7 +260,7 @@ void visit_requests(const fs::path& named, const std::optional<std::string>& id,
   read_unwritten(
       path,
       [&] {
-        const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+        const StoreReader store(path, resources.memory(), release_ledger());
         static_cast<void>(visit(
             path, {id}, [&](const auto& each) { store.visit_requests(each); }, tell));
       },
@@ -289,7 +290,7 @@ NewestRequests newest_logged_requests(const fs::path& named, std::size_t most) {
 }
 
 std::uint64_t forget_requests(const fs::path& path, Millis before, Resources& resources) {
-  LiveStore store(resolved(path), Access::write, resources.memory(), release_ledger());
+  StoreWriter store(resolved(path), resources.memory(), release_ledger());
   return store.forget_requests(before);
 }
 

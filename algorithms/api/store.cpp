@@ -9,6 +9,8 @@
 #include "algorithms/live/export.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/rank_propagation.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
@@ -127,7 +129,7 @@ namespace {
 
 StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool with_digest) {
   std::vector<ModelSummary> models = list_models(path);  // first: a writer at work acknowledges requests first
-  const LiveStore store(path, Access::read, resources.memory(), release_ledger());
+  const StoreReader store(path, resources.memory(), release_ledger());
   const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
   if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(path);  // purged meanwhile
   const Manifest& manifest = store.manifest();
@@ -185,7 +187,7 @@ StoreInfo describe_store(const std::filesystem::path& named, Resources& resource
 
 Reader::Reader(const std::filesystem::path& store, Resources& resources)
     : resources_(&resources),
-      store_(std::make_unique<LiveStore>(resolved(store), Access::read, resources.memory(), release_ledger())) {}
+      store_(std::make_unique<StoreReader>(resolved(store), resources.memory(), release_ledger())) {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
@@ -243,7 +245,7 @@ std::string remark_on(const LiveStore& store) {
 Writer::State::State(const std::filesystem::path& named, Resources& of)
     : resources(of),
       path(resolved(named)),
-      held(std::in_place, path, Access::write, of.memory(), release_ledger()),
+      held(std::in_place, path, of.memory(), release_ledger()),
       remark_on_ids(remark_on(*held)) {}
 
 Writer::State::State(const std::filesystem::path& named, Resources& of, Ranks& ranks)
@@ -252,7 +254,7 @@ Writer::State::State(const std::filesystem::path& named, Resources& of, Ranks& r
       held(std::in_place, path, ranks, of.memory(), release_ledger()),
       remark_on_ids(remark_on(*held)) {}
 
-LiveStore& Writer::State::store() {
+StoreWriter& Writer::State::store() {
   if (!held)
     throw DataError(path.string() + ": it could not be opened again after a purge; open it anew, which tells why");
   return *held;
@@ -268,7 +270,7 @@ PurgeReport Writer::State::purge(const PurgeOptions& options) {
   PurgeReport report;
   std::exception_ptr error;
   try {
-    std::optional<WriterLock> lock(std::move(*held).close());
+    std::optional<WriterLock> lock(std::move(*held).give_lock());
     held.reset();
     report = purge_store(path, signed_by, resources.memory(), resources.meter(), std::move(lock));
   } catch (...) {
@@ -390,7 +392,7 @@ void require_no_session(const LiveStore& store, bool in_session) {
 PropagateReport Writer::propagate(const PropagationSpec& wanted, const PropagateMeter& meter, const PropagateHow& how) {
   require_no_session(state_->store(), state_->in_session);
   const PropagationSpec spec = with_weights(wanted);
-  LiveStore& store = state_->store();
+  StoreWriter& store = state_->store();
   Resources& resources = state_->resources;
   if (Ranks& job = Ranks::world(); !job.alone())
     return propagate_over_ranks(store, spec, resources.memory(), meter ? meter : meter_of(resources), how.restart,

@@ -13,6 +13,8 @@
 #include "algorithms/learning/no_model_error.h"
 #include "algorithms/live/change_feed.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/ranked_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/learner.h"
@@ -101,7 +103,8 @@ std::filesystem::path receipts_of(const StreamOptions& options, const std::strin
 }
 
 /// Throws NoModelError.
-void open_model(Follower& follower, LiveStore& store, Resources& resources, const StreamOptions& options, bool alone) {
+void open_model(Follower& follower, StoreWriter& store, Resources& resources, const StreamOptions& options,
+                bool alone) {
   const std::string& name = follower.name;
   const ReleaseContext context{
       options.adaptive, std::string(version()), {}, options.key, receipts_of(options, name, alone)};
@@ -151,7 +154,7 @@ Request request_of_line(std::string_view line, const RequestWords& words) {
 }
 
 void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks) {
-  LiveStore(resolved(store), ranks, resources.memory(), release_ledger()).follow();
+  RankedStore(resolved(store), ranks, resources.memory(), release_ledger()).follow();
 }
 
 struct StreamSession::Impl {
@@ -193,7 +196,7 @@ struct StreamSession::Impl {
     if (selected.size() > 1) require_exact_rows();
     if (!selected.empty()) {
       const WatchedBy watched(resources.meter());
-      static_cast<void>(store.deliver());  // what an earlier session may have put off
+      static_cast<void>(store.settle());  // what an earlier session may have put off
       for (const ModelSelection& one : selected) {
         followers.push_back({one, name_in_store(one)});
         followers.back().is_alone = selected.size() == 1;
@@ -202,7 +205,7 @@ struct StreamSession::Impl {
       }
     }
     if (!options.changes.empty()) {
-      static_cast<void>(store.deliver());
+      static_cast<void>(store.settle());
       feed.emplace(store, options.changes);
     }
     take_work_room();  // which learners may have grown into
@@ -218,7 +221,7 @@ struct StreamSession::Impl {
         open();
       } catch (const ResourceError&) {
         store.lend_work_room();
-        store.fold_graph();
+        store.fold();
         take_work_room();
         open();
       }
@@ -372,7 +375,7 @@ struct StreamSession::Impl {
 
   Turn turn;
   Resources& resources = turn.state().resources;
-  LiveStore& store = turn.state().store();
+  StoreWriter& store = turn.state().store();
   StreamOptions options;
   std::vector<Follower> followers;
   std::optional<ChangeFeed> feed;
@@ -398,7 +401,7 @@ void StreamSession::make_room(std::size_t requests, std::uint64_t text) {
 
 BatchOutcome StreamSession::send(std::span<const Request> requests) {
   Impl& session = *impl_;
-  LiveStore& store = session.store;
+  StoreWriter& store = session.store;
   session.require_usable();
   require_ids(requests);
   BatchOutcome outcome;
@@ -518,7 +521,7 @@ CloseReport StreamSession::close() {
   impl_->store.lend_work_room();
   impl_->closed = true;
   const Clock::time_point start = Clock::now();
-  report.update = impl_->store.deliver();
+  report.update = impl_->store.settle();
   report.seconds = seconds_since(start);
   if (!impl_->waits_for_receipts()) impl_->store.checkpoint();
   impl_->store.record();

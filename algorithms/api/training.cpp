@@ -9,6 +9,7 @@
 #include "algorithms/evaluation/level_choice.h"
 #include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/model_name.h"
@@ -108,7 +109,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
 
 TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const TrainOptions& how,
                         const StartFrom& start, Ranks* ranks) {
-  LiveStore& store = writer.store();
+  StoreWriter& store = writer.store();
   TrainedModel trained;
   require_log_of(store.path(), task.name, task.solver);  // before anything is chosen, or told of
   complete(task, store, writer.resources, how, ranks, trained);
@@ -152,7 +153,7 @@ TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
 TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start) {
   TrainingTask task = task_of(how);
   require_no_session(writer.store(), writer.in_session);
-  static_cast<void>(writer.store().deliver());  // what a session may have put off
+  static_cast<void>(writer.store().settle());  // what a session may have put off
   return train_task(writer, std::move(task), how, start, nullptr);
 }
 

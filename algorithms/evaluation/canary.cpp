@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
 
@@ -116,7 +117,7 @@ CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, 
   return canary;
 }
 
-Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRecord& record, std::uint64_t most_rows,
+Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record, std::uint64_t most_rows,
                       MemoryBudget& budget) {
   static_cast<void>(store.rehearse({}));  // an audit is about exact rows
   TrainingRows rows(store, record.weights, form_of(record), budget);

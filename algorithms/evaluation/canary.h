@@ -8,6 +8,7 @@
 #include "algorithms/evaluation/audit.h"
 #include "algorithms/evaluation/canary_requests.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/model_record.h"
 #include "engine/resources/memory.h"
 
@@ -30,7 +31,7 @@ namespace unweave {
 /// Applies the requests to a reader of the store, which then stands after them. At most `most_rows` training rows take
 /// part: those that leave first, then those that move farthest, then others evenly; a claim holds for every data set,
 /// hence for this part too. Throws UsageError where the requests change no training row.
-[[nodiscard]] Canary release_canary(const CanaryRequests& of, LiveStore& store, const ModelRecord& record,
+[[nodiscard]] Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record,
                                     std::uint64_t most_rows, MemoryBudget& budget);
 
 }  // namespace unweave

@@ -1,4 +1,4 @@
-// algorithms/live/live_store.cpp - opens a store, replays its journal, and applies batches.
+// algorithms/live/live_store.cpp - opens a store, and replays its journal.
 #include "algorithms/live/live_store.h"
 
 #include <algorithm>
@@ -28,52 +28,21 @@ namespace {
 
 constexpr const char* kChangedLists = "changed lists of the graph, rows and labels that were set";
 
-/// Adds to a report what was done besides; the plan stays.
-void merge(const UpdateReport& more, UpdateReport& report) {
-  report.rows_touched += more.rows_touched;
-  report.arcs_visited += more.arcs_visited;
-  report.arcs_summed += more.arcs_summed;
-  report.pushes += more.pushes;
-  report.all_rows |= more.all_rows;
-  if (more.changed.empty()) return;
-  report.changed.insert(report.changed.end(), more.changed.begin(), more.changed.end());
-  std::sort(report.changed.begin(), report.changed.end());
-  report.changed.erase(std::unique(report.changed.begin(), report.changed.end()), report.changed.end());
-}
-
 }  // namespace
 
-LiveStore::LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger)
+LiveStore::LiveStore(std::filesystem::path store, Access access, std::optional<WriterLock> lock, Ranks* ranks,
+                     MemoryBudget& budget, const ReleaseLedger& ledger)
     : path_(std::move(store)),
       access_(access),
       budget_(budget),
       ledger_(ledger),
-      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
-  open();
-}
-
-LiveStore::LiveStore(std::filesystem::path store, std::optional<WriterLock> lock, MemoryBudget& budget,
-                     const ReleaseLedger& ledger)
-    : path_(std::move(store)),
-      access_(Access::write),
-      budget_(budget),
-      ledger_(ledger),
+      ranks_(ranks),
       lock_(std::move(lock)),
-      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
+      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { write_anew(level); }) {
+  if (ranks != nullptr && !ranks->first()) ranks->barrier();  // until rank 0 has put the store in order
   open();
-}
-
-LiveStore::LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
-    : path_(std::move(store)),
-      access_(ranks.first() ? Access::write : Access::read),
-      budget_(budget),
-      ledger_(ledger),
-      ranks_(ranks.alone() ? nullptr : &ranks),
-      changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { fold(level); }) {
-  if (ranks_ != nullptr && !ranks.first()) ranks.barrier();  // until rank 0 has put the store in order
-  open();
-  if (ranks_ == nullptr) return;
-  require_same(path_, "requests", std::to_string(sequence_), ranks);
+  if (ranks == nullptr) return;
+  require_same(path_, "requests", std::to_string(sequence_), *ranks);
   meet_after_work();
 }
 
@@ -203,11 +172,6 @@ void LiveStore::forget_statuses() noexcept {
 std::optional<RequestStatus> LiveStore::journal_status(std::uint64_t sequence) const {
   if (sequence <= statuses_after_ || sequence - statuses_after_ > statuses_.size()) return std::nullopt;
   return statuses_[sequence - statuses_after_ - 1];
-}
-
-void LiveStore::watch_appends(std::function<void()> before, std::function<void()> after) {
-  before_append_ = std::move(before);
-  after_append_ = std::move(after);
 }
 
 void LiveStore::replay() {
@@ -358,18 +322,13 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   Update update(*contents_, *embedding_, changed_rows_, update_options(last));
   // A smaller threshold than before finds stale rows above it; with the same one there are none.
   if (last_mode_ != mode && embedding_->stale_rows() > 0)
-    merge(naming_store(path_, [&] { return update.flush(limits); }), before);
+    before.add(naming_store(path_, [&] { return update.flush(limits); }));
   last_mode_ = mode;
   lazy_ = mode.r_max > 0;
   UpdateReport report = naming_store(path_, [&] { return update.apply(changes, limits); });
-  merge(before, report);
+  report.add(before);
   if (report.all_rows) drop_superseded();
   return report;
-}
-
-UpdateReport LiveStore::deliver() {
-  if (leads()) tell({RankOrder::Step::deliver});
-  return deliver_here();
 }
 
 UpdateReport LiveStore::deliver_here() {
@@ -382,7 +341,7 @@ UpdateReport LiveStore::deliver_here() {
 }
 
 /// A reader's files go where it may write, and lose their names at once.
-void LiveStore::fold(StateLevel& level) {
+void LiveStore::write_anew(StateLevel& level) {
   if (writes_levels() || own_folder_) {
     level.fold(own_folder_ ? own_folder_->path() : path_);
     drop_superseded();
@@ -404,67 +363,6 @@ void LiveStore::drop_superseded() {
   unsaved_.assign(present.begin(), present.end());
 }
 
-BatchReport LiveStore::apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
-                             LastLevel last) {
-  require_sums();
-  require_mode(mode);  // a bad threshold must fail before anything is acknowledged
-  require_exact(mode.r_max);
-  if (changes.conflict) throw IdConflictError({*changes.conflict});
-  if (waiting() > 0) throw UsageError("acknowledged requests wait; apply them first");
-  const Change change(*this);
-  BatchReport report;
-  const Clock::time_point start = Clock::now();
-  prepare(changes);
-  require_room_for_notes(note_bytes(requests), contents_->expiries().bytes(), budget_);
-  std::uint64_t fresh = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    fresh += keeps_id(requests[i]) && changes.statuses[i] != RequestStatus::known_id ? 1U : 0U;
-  {
-    const std::scoped_lock lock(journal_mutex_);
-    if (register_) register_->make_room(fresh);
-  }
-  open_journal();
-  remove_tiles(path_);
-  if (leads()) {
-    RankOrder order{RankOrder::Step::batch, last == LastLevel::deferred};
-    order.requests.assign(requests.begin(), requests.end());
-    for (const RequestStatus status : changes.statuses) order.known.push_back(status == RequestStatus::known_id);
-    tell(std::move(order));
-    ranks_->barrier();  // every rank can apply it
-  }
-  if (before_append_) before_append_();
-  report.time = present_time();
-  journal_->append(mode.r_max, mode.scale, requests, report.time);
-  const std::uint64_t before = std::exchange(sequence_, journal_->sequence());
-  if (after_append_) after_append_();
-  note_ids(requests, changes.statuses, before, report.time);
-  note_new_statuses(changes.statuses, before);
-  report.seconds_journal = seconds_since(start);
-  carry_out(std::move(changes), mode, last, report);
-  return report;
-}
-
-/// Before anything is acknowledged, or applied that was. Shards are written anew, as a purge does, before their changes fill the
-/// memory.
-void LiveStore::prepare(const BatchChanges& changes) {
-  lock_->require_held();
-  // Notes of what expires stay in memory whatever is written.
-  if (lists_full_ || changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_) + contents_->expiries().bytes())
-    fold_graph();
-  try {
-    charge_changes(changes);
-  } catch (const ResourceError&) {
-    {
-      const std::scoped_lock lock(journal_mutex_);
-      if (!room_ || room_->is_lent()) throw;
-      room_->lend();
-    }
-    fold_graph();
-    charge_changes(changes);
-  }
-  require_work_beside(changes);
-}
-
 /// A batch that would leave little for the work on it is cut, or refused while that does no harm; one request cannot be.
 void LiveStore::require_work_beside(const BatchChanges& changes) {
   if (!embedding_ || changes.requests < 2) return;
@@ -473,45 +371,9 @@ void LiveStore::require_work_beside(const BatchChanges& changes) {
   static_cast<void>(budget_.reserve(bytes, "work on a batch (a smaller " + option("batch") + " needs less)"));
 }
 
-void LiveStore::carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report) {
-  const Clock::time_point applied = Clock::now();
-  report.update = propagate_batch(changes, mode, last);
-  require_whole_maps();  // before anybody hears of it
-  report.changes = std::move(changes);
-  report.last_request = sequence_;
-
-  if (ranks_ != nullptr) meet_after_work();  // every rank has applied it
-  if (!embedding_) return;
-  report.seconds_propagate = seconds_since(applied);
-  changed_rows_.charge(*embedding_);
-  if (rows_full_ || changed_rows_.bytes() > ChangedRows::most_bytes(budget_)) save(Fold::rows);
-}
-
 Reservation LiveStore::reserve_batch(std::size_t requests, std::uint64_t text) {
   return reserve_for(request_bytes().in_batch(requests, text),
                      "requests of a batch (a smaller " + option("batch") + " has fewer)");
-}
-
-Reservation LiveStore::reserve_for(std::uint64_t bytes, const std::string& what) {
-  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
-  return budget_.reserve(bytes, what);
-}
-
-bool LiveStore::take_work_room() {
-  if (work_room_.bytes() > 0) return true;
-  has_work_room_ = true;
-  constexpr std::uint64_t kFewChanges = std::uint64_t{16} << 10;
-  const std::uint64_t bytes = memory_shares::kWork.of(budget_);
-  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
-  if (budget_.available() < bytes && embedding_ && embedding_->has_resident_levels()) save(Fold::rows);
-  if (budget_.available() < bytes && changes_memory_.bytes() > contents_->expiries().bytes() + kFewChanges)
-    fold_graph();
-  try {
-    work_room_ = budget_.reserve(bytes, "work on a batch");
-    return true;
-  } catch (const ResourceError&) {
-    return false;
-  }
 }
 
 Reservation LiveStore::hold_work_room() const {
@@ -520,21 +382,9 @@ Reservation LiveStore::hold_work_room() const {
                          "work on a batch");
 }
 
-UpdateReport LiveStore::rehearse(std::span<const Request> requests) {
-  const BatchChanges changes = resolve(requests);
-  charge_changes(changes);
-  return propagate_batch(changes, {}, LastLevel::at_once);
-}
-
-UpdateReport LiveStore::flush() {
-  const Change change(*this);
-  UpdateReport report = deliver();
-  if (!embedding_ || embedding_->stale_rows() == 0) return report;
-  Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
-  flushed_ = true;
-  merge(naming_store(path_, [&] { return update.flush(Threshold(embedding_->columns(), 0)); }), report);
-  if (report.all_rows) drop_superseded();
-  return report;
+Reservation LiveStore::reserve_for(std::uint64_t bytes, const std::string& what) {
+  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
+  return budget_.reserve(bytes, what);
 }
 
 }  // namespace unweave

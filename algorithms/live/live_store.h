@@ -1,9 +1,10 @@
 // algorithms/live/live_store.h - an open store at its present moment: the generation of its manifest and every acknowledged
 // request after it.
 //
-// A writer journals a batch before it applies it; a checkpoint writes what changed in absolute values and swaps the
-// manifest. A reader replays the journal in memory and writes nothing. A change that fails leaves the object between two
-// states: what is on the disk is right, and a new object goes on from there; this one changes nothing any more.
+// A store is opened as one of three: a StoreReader replays the journal in memory and writes nothing; a StoreWriter journals
+// a batch before it applies it, and swaps the manifest at a checkpoint; a RankedStore holds some columns behind the writer of
+// rank 0. What all have alike, and whoever only looks may ask for, is here. A change that fails leaves the object between
+// two states: what is on the disk is right, and a new object goes on from there; this one changes nothing any more.
 #pragma once
 
 #include <atomic>
@@ -50,17 +51,9 @@ struct RankOrder;
 
 class LiveStore {
  public:
-  /// `ledger` must outlive this object. A writer finishes a purge that a crash interrupted after it was decided (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the store and `access` is write.
-  LiveStore(std::filesystem::path store, Access access, MemoryBudget& budget, const ReleaseLedger& ledger);
-  /// A writer that goes on with the right of another one, which was closed; with none it takes the right.
-  LiveStore(std::filesystem::path store, std::optional<WriterLock> lock, MemoryBudget& budget,
-            const ReleaseLedger& ledger);
-  /// One rank of a job whose ranks hold some columns of the embedding each. Rank 0 opens the store as its writer;
-  /// what it is called for from then on the others do in follow(), which they call next. Batches are exact, nobody reads
-  /// rows. A job of one rank is a writer as above. Throws UsageError for more ranks than columns and for stale rows.
-  LiveStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger);
   LiveStore(const LiveStore&) = delete;  // what makes room calls back
   LiveStore& operator=(const LiveStore&) = delete;
+  virtual ~LiveStore() = default;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   /// Where unlinked temporary files go: a reader writes nothing into the store's folder.
@@ -86,11 +79,6 @@ class LiveStore {
   [[nodiscard]] std::optional<RequestStatus> journal_status(std::uint64_t sequence) const;
   /// Calls `use` for all requests that have an id, those of earlier lives of the store first. Throws RecordError.
   void visit_requests(const std::function<void(const LoggedRequest&)>& use) const;
-  /// Forgets the ids of requests that became durable before this moment, after a checkpoint: a request that has one of them
-  /// is a new one then. Durable on return; tells how many there were. A writer only.
-  std::uint64_t forget_requests(Millis before);
-  /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and `after` when it is.
-  void watch_appends(std::function<void()> before, std::function<void()> after);
   /// Bytes behind the last whole record of the journal when this object read it: an append that was ended, or that
   /// another process had under way. No request in them was acknowledged by then. A writer has cut them off.
   [[nodiscard]] std::uint64_t unfinished_bytes() const noexcept { return unfinished_bytes_; }
@@ -109,41 +97,12 @@ class LiveStore {
   /// Room for a batch of so many requests, with so many bytes of words: for themselves, what they are resolved to, and what
   /// an update makes of that. Throws ResourceError.
   [[nodiscard]] Reservation reserve_batch(std::size_t requests, std::uint64_t text = 0);
-  /// Writes to files what batches have changed in memory: rows, lists, features and labels. Where there is room for it; else they go on
-  /// to grow while they fit. A writer only. Throws DataError.
-  void fold_graph();
-  /// Sets the memory for the work on a batch aside (memory_shares::kWork) until lend_work_room(). False where what the store keeps in
-  /// memory has grown into it, also when all that can be written to files is. A writer only. Throws DataError.
-  bool take_work_room();
-  void lend_work_room() noexcept { work_room_.release(); }
   /// What is held while others divide the memory in the midst of a batch, so that the room can be taken afterwards; nothing where it is
   /// not lent. Throws ResourceError.
   [[nodiscard]] Reservation hold_work_room() const;
   /// Throws TooLargeError where one of these removes a node, or says when it is to go, that has more edges than the work on a batch has
   /// memory for. May run while another thread changes the store.
   void require_removable(std::span<const Request> requests) const;
-  /// From now on a model writes receipts for requests, which take room as well.
-  void expect_receipts() noexcept { receipts_ = true; }
-  /// Makes the requests durable, then applies them. A writer only. Throws IdConflictError before anything is done. While nobody reads rows between batches, `last` may put
-  /// the work on the last level off.
-  BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
-                    LastLevel last = LastLevel::at_once);
-  /// Sets memory aside for requests that are going to be acknowledged before they are applied, where that was not done yet.
-  /// Throws ResourceError.
-  void open_room();
-  /// Room for these requests while they wait, from what open_room() has set aside. May run while another thread changes the
-  /// store, which outlives it. Throws NoRoomError, TooLargeError; else as open_room().
-  [[nodiscard]] Reservation reserve_waiting(std::span<const Request> requests);
-  /// Makes requests durable now, to be applied later, in exact mode and in this order; returns the number of the last one. No
-  /// record of the journal has more of them than one batch may take. May run while another thread changes the store. Throws
-  /// NoRoomError and IdConflictError, where nothing was written, or what the journal throws: nothing was acknowledged then, and records that were
-  /// durable by then are applied like others. `rooms`: what reserve_waiting() has given for them.
-  std::uint64_t acknowledge(std::vector<Request>&& requests, std::vector<Reservation> rooms);
-  /// Likewise, with room of its own.
-  std::uint64_t acknowledge(std::span<const Request> requests);
-  /// Throws FullError where so many ids more, or notes of so many bytes (note_bytes()), are beyond what memory is for. May run while
-  /// another thread changes the store.
-  void require_share(std::uint64_t ids, std::uint64_t note_bytes);
   /// Requests that are acknowledged and not applied. May run at any time.
   [[nodiscard]] std::uint64_t waiting() const;
   /// For each of these, whether an earlier request, of these or before them, has its id, and asked for the same; nothing where none
@@ -152,39 +111,10 @@ class LiveStore {
                                            const std::optional<AcknowledgedAfter>& acknowledged = {}) const;
   /// What the id of a request of these stands for, where it is another one. As id_uses().
   [[nodiscard]] IdConflict conflict(std::span<const Request> requests, std::size_t index) const;
-  /// Applies the oldest ones that wait as one batch, which `requests` gets: `most` at most, and no more than there is room for;
-  /// those of one call of acknowledge() together where they are not more. A writer only; until none waits, apply() throws
-  /// UsageError.
-  BatchReport apply_acknowledged(std::size_t most, LastLevel last, std::vector<Request>& requests);
-  /// Applies requests in exact mode, stale rows published first, as a replay of the journal would: this object alone knows
-  /// of it, no file does. A reader only.
-  UpdateReport rehearse(std::span<const Request> requests);
-  /// How levels are brought up to date from now on; by the planner until then. The bits are the same. A writer only, since
-  /// readers push.
-  void set_plan(Plan plan) noexcept { plan_ = plan; }
   /// From now on the planner knows what reads from the disk cost. The bits are the same.
   void set_rates(MachineProfile machine) { cold_.emplace(std::move(machine)); }
   /// The rates that were set; null where none were.
   [[nodiscard]] const MachineProfile* rates() const noexcept { return cold_ ? &cold_->machine() : nullptr; }
-  /// Does the work that was put off, as apply() at once and save() do too.
-  UpdateReport deliver();
-  /// Publishes every stale row. A writer only.
-  UpdateReport flush();
-  /// Makes a generation of the present moment and empties the journal; nothing when there is nothing new. A writer only.
-  void checkpoint();
-  /// A learner has released this solver's model: what the manifest says next of model and certificates is what is there then.
-  void note_release(std::string_view solver) { released_.emplace(solver); }
-  /// The next release of this solver begins another log: the manifest says nothing of the one that was recorded any more.
-  void forget_release(std::string_view solver);
-  /// A clean close, the last act of a writer: the manifest records how far journal, models and certificates go. Writes nothing
-  /// where it says so already.
-  void record();
-
-  /// Frees the memory of the embedding, which commit_propagation() will replace. Until it does, nothing can be changed: a
-  /// batch would change the graph below sums that nobody holds.
-  void begin_propagation();
-  /// Replaces the embedding: the writer has built files for `spec` from the present contents.
-  void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);
 
   /// What the store holds, in words by which ranks know that they have opened one store at one moment.
   [[nodiscard]] std::string moment() const { return std::to_string(sequence_) + " " + manifest_text(manifest_); }
@@ -192,20 +122,16 @@ class LiveStore {
   [[nodiscard]] const Ranks* ranks() const noexcept { return ranks_; }
   /// What the ranks together had said when rank 0 last heard of all, and the most that one of them had waited.
   [[nodiscard]] const RankTraffic& traffic() const noexcept { return traffic_; }
-  /// Does what rank 0 does, until that calls dismiss_ranks(). A rank behind rank 0 only.
-  void follow();
-  /// Lets the other ranks go. Rank 0 only; the last act but record().
-  void dismiss_ranks();
-
-  /// The right to write, held once more: between this object and another one nobody else has it. A writer only.
-  [[nodiscard]] WriterLock share_lock() const { return lock_.value().share(); }
-  /// Gives everything back but the right to write. A writer only; the object is of no further use.
-  [[nodiscard]] WriterLock close() &&;
 
   /// Thresholds of a mode for this store's constants, in integer units. Throws UsageError for a bad r_max.
   [[nodiscard]] Threshold threshold(const StreamMode& mode) const;
 
- private:
+ protected:
+  /// `lock`: the right to write, where somebody gave it already; else a writer takes it. `ranks`: null alone. Opens the
+  /// store.
+  LiveStore(std::filesystem::path store, Access access, std::optional<WriterLock> lock, Ranks* ranks,
+            MemoryBudget& budget, const ReleaseLedger& ledger);
+
   /// Lives as long as a change of the store and notices whether it fails. Throws DataError after an earlier one has.
   class Change {
    public:
@@ -233,7 +159,6 @@ class LiveStore {
   /// Whether this object writes generations, where others may hold the other columns of them.
   [[nodiscard]] bool leads() const noexcept { return ranks_ != nullptr && ranks_->first(); }
   void tell(RankOrder order);
-  void follow_batch(const RankOrder& order);
   /// Throws UsageError for what ranks cannot do together.
   void require_exact(double r_max) const;
   void require_ranks() const;
@@ -245,9 +170,8 @@ class LiveStore {
   void drop_own_files() const;
   void meet_after_work();
   UpdateReport deliver_here();
-  void fold(StateLevel& level);
+  void write_anew(StateLevel& level);
   void drop_superseded();
-  void open_journal();
   void open_generation();
   void open_embedding();
   void charge_changes(const BatchChanges& changes);
@@ -258,24 +182,13 @@ class LiveStore {
   [[nodiscard]] RequestBytes request_bytes() const noexcept { return {manifest_.features, receipts_}; }
   /// Room for requests in `what`.
   [[nodiscard]] Reservation reserve_for(std::uint64_t bytes, const std::string& what);
-  /// The oldest that wait, as apply_acknowledged() takes them, with their times.
-  void collect_waiting(std::size_t most, std::vector<Request>& taken, std::vector<Millis>& times) const;
-  void drop_waiting(std::size_t count);
   [[nodiscard]] std::uint64_t removal_room() const;
   [[nodiscard]] bool are_too_many(std::uint64_t edges) const;
-  void find_hubs();
-  void update_hubs(const BatchChanges& changes);
-  /// Decides requests, which are acknowledged or not yet.
-  void require_space(std::uint64_t ids, std::uint64_t bytes) const;
   [[nodiscard]] BatchChanges resolve_after(std::span<const Request> requests,
                                            const std::optional<AcknowledgedAfter>& acknowledged);
   void note_ids(std::span<const Request> requests, std::span<const RequestStatus> statuses, std::uint64_t after,
                 Millis time);
-  /// What a batch needs before it is acknowledged, or taken from those that wait.
-  void prepare(const BatchChanges& changes);
   void require_work_beside(const BatchChanges& changes);
-  /// What follows when a batch is acknowledged: the store and its sums.
-  void carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report);
   void replay();
   /// Room for a record that is replayed.
   [[nodiscard]] Reservation reserve_record(const RecordPart& record, const StreamMode& mode);

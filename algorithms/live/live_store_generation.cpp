@@ -15,22 +15,6 @@
 
 namespace unweave {
 
-void LiveStore::open_journal() {
-  const std::scoped_lock lock(journal_mutex_);
-  if (journal_) return;
-  // The manifest names the journal before anything in it is acknowledged.
-  Manifest next = manifest_;
-  journal_ = Journal::create(path_, journal_name(next), manifest_.sequence);
-  next.journal = journal_->entry();
-  write_manifest(path_, next);
-  manifest_ = next;
-}
-
-void LiveStore::checkpoint() {
-  const Change change(*this);
-  if (pending_requests() > 0 || flushed_) save(Fold::nothing);
-}
-
 Manifest LiveStore::present_manifest(Fold fold) const {
   Manifest next = manifest_;
   next.edges = contents_->graph().num_edges();
@@ -38,7 +22,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   Changes changes = contents_->changes();
   if (fold == Fold::rows_and_graph) {
     WorkMeter nobody;
-    if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {  // as fold_graph() asks
+    if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {  // as StoreWriter::fold() asks
       next = fold_data(path_, next, *contents_, budget_, nobody);
       Changes left;
       left.lost_names = std::move(changes.lost_names);  // the files of names stay
@@ -95,25 +79,6 @@ void LiveStore::record_in(Manifest& next) const {
     next.releases.insert(at, std::move(log));
 }
 
-void LiveStore::forget_release(std::string_view solver) {
-  const Change change(*this);
-  const std::scoped_lock lock(journal_mutex_);  // ids of requests are read by what the manifest says
-  Manifest next = manifest_;
-  if (!ledger_.forget(path_, solver, next)) return;
-  write_manifest(path_, next);
-  manifest_ = std::move(next);
-}
-
-void LiveStore::record() {
-  const Change change(*this);
-  const std::scoped_lock lock(journal_mutex_);
-  Manifest next = manifest_;
-  record_in(next);
-  if (next.journal == manifest_.journal && next.releases == manifest_.releases) return;
-  write_manifest(path_, next);
-  manifest_ = std::move(next);
-}
-
 void LiveStore::save(Fold fold) {
   using Step = RankOrder::Step;
   if (leads())
@@ -148,45 +113,6 @@ void LiveStore::save_here(Fold fold) {
     changes_memory_.release();
     contents_ = std::make_unique<Contents>(path_, manifest_);
   }
-  open_embedding();
-}
-
-void LiveStore::fold_graph() {
-  // One after the other.
-  std::uint64_t bytes = fold_bytes(contents_->graph());
-  if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values())
-    bytes = std::max(bytes, fold_data_bytes(*contents_));
-  if (embedding_) changed_rows_.make_room(*embedding_, bytes);
-  if (bytes <= budget_.available()) save(Fold::rows_and_graph);
-}
-
-WriterLock LiveStore::close() && {
-  forget_embedding();
-  contents_.reset();
-  journal_.reset();
-  contents_memory_.release();
-  changes_memory_.release();
-  WriterLock lock = std::move(*lock_);
-  lock_.reset();
-  return lock;
-}
-
-void LiveStore::begin_propagation() {
-  if (ranks_ != nullptr) throw UsageError(path_.string() + ": opened for a stream of several ranks");
-  const Change change(*this);
-  forget_embedding();
-  propagating_ = true;
-}
-
-void LiveStore::commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels) {
-  propagating_ = false;
-  const Change change(*this);
-  forget_embedding();
-  lazy_ = false;
-  Manifest next = present_manifest(Fold::nothing);
-  next.propagation = spec;
-  next.levels = std::move(levels);
-  swap_manifest(std::move(next));
   open_embedding();
 }
 

@@ -43,10 +43,6 @@ void LiveStore::tell(RankOrder order) {
   tell_order(*ranks_, order);
 }
 
-void LiveStore::dismiss_ranks() {
-  if (leads()) tell({RankOrder::Step::end});
-}
-
 /// Tells rank 0 that the work of all is done, what it has cost, and whose memory is full.
 void LiveStore::meet_after_work() {
   RankWord mine{false, changes_memory_.bytes() > memory_shares::kChangedLists.of(budget_), ranks_->traffic()};
@@ -66,45 +62,6 @@ void LiveStore::meet_after_work() {
 void LiveStore::drop_own_files() const {
   // They stay open as long as they are needed.
   if (own_folder_) drop_tree(own_folder_->path() / "state");
-}
-
-void LiveStore::follow() {
-  for (;;) {
-    const RankOrder order = hear_order(*ranks_);
-    plan_ = order.plan;
-    switch (order.step) {
-      case RankOrder::Step::end:
-        return;
-      case RankOrder::Step::deliver:
-        static_cast<void>(deliver_here());
-        continue;
-      case RankOrder::Step::batch:
-        follow_batch(order);
-        continue;
-      case RankOrder::Step::save:
-        save_here(Fold::nothing);
-        break;
-      case RankOrder::Step::save_rows:
-        save_here(Fold::rows);
-        break;
-      case RankOrder::Step::save_rows_and_graph:
-        save_here(Fold::rows_and_graph);
-        break;
-    }
-    meet_after_work();
-  }
-}
-
-void LiveStore::follow_batch(const RankOrder& order) {
-  const Change change(*this);
-  const Reservation room = reserve_batch(order.requests.size(), text_bytes(order.requests));
-  const BatchChanges changes = resolve_batch(*contents_, order.requests, order.known);
-  charge_changes(changes);
-  ranks_->barrier();
-  sequence_ += order.requests.size();
-  propagate_batch(changes, {}, order.defer ? LastLevel::deferred : LastLevel::at_once);
-  require_whole_maps();
-  meet_after_work();
 }
 
 }  // namespace unweave

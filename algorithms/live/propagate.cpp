@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/propagation.h"
@@ -169,7 +170,7 @@ std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, c
   return files;
 }
 
-PropagateReport publish(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+PropagateReport publish(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
                         const MachineProfile* machine, const PropagationParts& parts) {
   store.begin_propagation();
   std::optional<PropagationForecaster> forecast;
@@ -186,8 +187,8 @@ PropagateReport publish(LiveStore& store, PropagationSpec spec, MemoryBudget& bu
   return report;
 }
 
-PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
-                          const MachineProfile* machine, const PropagateHow& how) {
+PropagateReport propagate(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
+                          const PropagateMeter& progress, const MachineProfile* machine, const PropagateHow& how) {
   check_propagation_spec(store, spec);
   const TileFolder tiles = tile_folder(store, spec);
   if (how.restart)

@@ -16,6 +16,7 @@ namespace unweave {
 class ColumnNorms;
 class Contents;
 class LiveStore;
+class StoreWriter;
 class TileFolder;
 
 /// How far the sums have come.
@@ -87,11 +88,12 @@ struct PropagationParts {
 /// The time is predicted where the rates of the machine are given. Goes on with the parts that an earlier call of the same
 /// contents and options has finished. Throws UsageError (no features, a parameter out of range, parts of other options),
 /// ResourceError (memory, disk), DataError.
-PropagateReport propagate(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
-                          const MachineProfile* machine = nullptr, const PropagateHow& how = {});
+PropagateReport propagate(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
+                          const PropagateMeter& progress, const MachineProfile* machine = nullptr,
+                          const PropagateHow& how = {});
 
 /// propagate() of a specification that was checked, with these parts and options.
-PropagateReport publish(LiveStore& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
+PropagateReport publish(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
                         const MachineProfile* machine, const PropagationParts& parts);
 
 /// Throws UsageError, DataError where the store's contents cannot be propagated so.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/propagation.h"
 #include "algorithms/propagation/row_share.h"
@@ -80,7 +81,7 @@ TileReport sum_columns(const LiveStore& store, const PropagationSpec& spec, Memo
   return report;
 }
 
-PropagateReport publish_rows(LiveStore& store, PropagationSpec spec, MemoryBudget& budget,
+PropagateReport publish_rows(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
                              const PropagateMeter& progress, Ranks& job) {
   store.begin_propagation();
   ColumnNorms norms(store.contents().features().columns());
@@ -146,7 +147,7 @@ void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryB
   static_cast<void>(sum_rows(store, spec, budget, {}, norms, job));
 }
 
-PropagateReport propagate_over_ranks(LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& spec, MemoryBudget& budget,
                                      const PropagateMeter& progress, bool restart, RankCut cut, Ranks& job) {
   check_propagation_spec(store, spec);
   require_to_share(store, spec, cut, job);

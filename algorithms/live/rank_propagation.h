@@ -20,6 +20,8 @@
 
 namespace unweave {
 
+class StoreWriter;
+
 enum class RankCut { columns, rows };
 
 /// Contents and options, line by line, in which all ranks have to agree.
@@ -36,7 +38,7 @@ void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankC
 void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut, Ranks& job);
 
 /// The part of rank 0, which also publishes the embedding. Bytes are those of propagate().
-PropagateReport propagate_over_ranks(LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& spec, MemoryBudget& budget,
                                      const PropagateMeter& progress, bool restart, RankCut cut, Ranks& job);
 
 }  // namespace unweave

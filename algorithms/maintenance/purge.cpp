@@ -13,6 +13,7 @@
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
@@ -127,9 +128,9 @@ class Purge {
       throw;
     }
     if (!report_.kept_models.empty()) {
-      LiveStore purged(store_, std::move(lock_), budget_, release_ledger());
+      StoreWriter purged(store_, std::move(lock_), budget_, release_ledger());
       certify_models(purged, report_.kept_models);
-      lock_.emplace(std::move(purged).close());
+      lock_.emplace(std::move(purged).give_lock());
     }
     report_.times_left = level_times(store_);  // once more: certificates and the removed mark are later
     return report_;
@@ -216,7 +217,7 @@ class Purge {
   }
 
   /// Publishes kept models on the rows that there are: a proof that owes nothing to what was there before.
-  void certify_models(LiveStore& live, const std::vector<std::string>& names) {
+  void certify_models(StoreWriter& live, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       const auto certify = [&](const std::string&) {
         const Hash kept = weights_digest(load_model(store_, name));
@@ -242,7 +243,7 @@ class Purge {
     if (live_->propagated()) {
       report_.stale_rows = live_->embedding().stale_rows();
       meter_.start("stale rows", report_.stale_rows, "rows");
-      static_cast<void>(live_->flush());
+      static_cast<void>(live_->publish_stale());
     }
     const NameList* const new_names = new_names_ ? &*new_names_ : nullptr;
     meter_.start("digest", 0, "nodes");
@@ -264,7 +265,7 @@ class Purge {
     }
     std::vector<LevelFiles> folded;
     if (report_.propagated && !report_.order_changed && report_.nodes_added == 0) folded = fold_levels(*live_, meter_);
-    lock_.emplace(std::move(*live_).close());
+    lock_.emplace(std::move(*live_).give_lock());
     live_.reset();
 
     const Reservation opened = reserve_contents(store_, after_, budget_);
@@ -336,7 +337,7 @@ class Purge {
   const PurgeOptions& options_;
   MemoryBudget& budget_;
   WorkMeter& meter_;
-  std::optional<LiveStore> live_;
+  std::optional<StoreWriter> live_;
   std::optional<NameList> new_names_;
   std::optional<WriterLock> lock_;
   Manifest before_, after_;

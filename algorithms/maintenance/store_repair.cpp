@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
@@ -298,7 +299,7 @@ class StoreRepair {
       if (remove_entry(release)) sync_directory(release.parent_path());
       std::string& remedy = remedies_[release.string()];
       try {
-        LiveStore live(store_, Access::write, budget_, release_ledger());
+        StoreWriter live(store_, budget_, release_ledger());
         Learner learner = Learner::open(live, budget_, name, {true, program, {}, {}, {}}, {});
         static_cast<void>(learner.catch_up());
         learner.settle();

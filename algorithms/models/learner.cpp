@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "algorithms/learning/network_pass.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/model_name.h"
@@ -119,7 +120,7 @@ SigningKey key_of(const std::filesystem::path& store, std::string_view solver, c
 
 }  // namespace
 
-Learner::Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context, Ranks* ranks)
+Learner::Learner(StoreWriter& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context, Ranks* ranks)
     : store_(store),
       budget_(budget),
       record_(with_right_options(std::move(record))),
@@ -146,7 +147,7 @@ void Learner::make_solver() {
   }
 }
 
-Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
+Learner Learner::open(StoreWriter& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
                       std::optional<std::uint64_t> seed) {
   ModelRecord record = load_model(store.path(), name);
   check_propagation(record, store.manifest(), store.path());
@@ -186,7 +187,7 @@ Learner Learner::open(LiveStore& store, MemoryBudget& budget, std::string_view n
   return learner;
 }
 
-Learner Learner::train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
+Learner Learner::train(StoreWriter& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
                        const std::vector<double>& weights, ReleaseContext context, std::string_view given,
                        const StartOn& start, Ranks* ranks) {
   const std::string_view name = given.empty() ? solver : given;
@@ -299,7 +300,7 @@ ApproximationError Learner::approximation() const {
 }
 
 BatchChange Learner::flush_rows() {
-  const UpdateReport update = store_.flush();
+  const UpdateReport update = store_.publish_stale();
   // A model that has absorbed published rows must not meet the stale ones again after a crash.
   store_.checkpoint();
   return rows_.follow(update, solver_->reads_moved_rows());

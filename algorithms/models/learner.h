@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
@@ -50,14 +51,14 @@ class Learner {
   /// Opens the model of this name. Throws UsageError when it was never trained or its certificates are signed by
   /// another key; DataError when store, model and log of certificates do not belong together. `seed` is for tests. The store
   /// must outlive the learner and be a writer's.
-  static Learner open(LiveStore& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
+  static Learner open(StoreWriter& store, MemoryBudget& budget, std::string_view name, ReleaseContext context,
                       std::optional<std::uint64_t> seed);
   /// Trains from nothing on the present rows; `weights` are those of Z, L + 1 numbers. The model replaces an earlier
   /// one of the same name, which is the solver's unless one is `given`. With a `start` it trains from there instead of from
   /// nothing, after every stale row was published. Throws what TrainingRows, the start and the solver throw.
   /// With `ranks` this is rank 0 of a training whose rows they share, and the others call train_along(). Throws
   /// UsageError for a solver that cannot, and where stale rows would have to be published first.
-  static Learner train(LiveStore& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
+  static Learner train(StoreWriter& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
                        const std::vector<double>& weights, ReleaseContext context, std::string_view given = {},
                        const StartOn& start = {}, Ranks* ranks = nullptr);
 
@@ -86,7 +87,7 @@ class Learner {
   [[nodiscard]] const StepReport& last_step() const noexcept { return last_step_; }
 
  private:
-  Learner(LiveStore& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context, Ranks* ranks = nullptr);
+  Learner(StoreWriter& store, MemoryBudget& budget, ModelRecord record, ReleaseContext context, Ranks* ranks = nullptr);
   /// Memory and solver for the rows that there are.
   void make_solver();
   /// Brings the model to rows that it does not lead to: by catching up, or, where the solver has no place for some of them, by
@@ -113,7 +114,7 @@ class Learner {
   /// The members of a certificate that say where in the log it goes, and which requests it covers: those after `after`.
   [[nodiscard]] nlohmann::ordered_json place_in_log(std::uint64_t after, std::vector<std::string> requests);
 
-  LiveStore& store_;
+  StoreWriter& store_;
   MemoryBudget& budget_;
   ModelRecord record_;
   ReleaseContext context_;

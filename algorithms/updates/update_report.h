@@ -1,6 +1,7 @@
 // algorithms/updates/update_report.h - what bringing the embedding up to date has taken, and in which way it was done.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,19 @@ struct UpdateReport {
   bool all_rows = false;           ///< every embedding row may have changed
   /// Otherwise the nodes whose embedding may have changed, sorted; left empty where the last level is put off.
   std::vector<NodeId> changed;
+
+  /// Adds what was done besides; the plan stays.
+  void add(const UpdateReport& more) {
+    rows_touched += more.rows_touched;
+    arcs_visited += more.arcs_visited;
+    arcs_summed += more.arcs_summed;
+    pushes += more.pushes;
+    all_rows |= more.all_rows;
+    if (more.changed.empty()) return;
+    changed.insert(changed.end(), more.changed.begin(), more.changed.end());
+    std::sort(changed.begin(), changed.end());
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  }
 };
 
 /// How levels are brought up to date: by the planner, or always in one way.

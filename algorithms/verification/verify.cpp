@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "algorithms/live/feed_registry.h"
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
@@ -66,7 +66,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     for (const std::string& lag : lagging_feeds(store, sequence)) report.remarks.push_back(lag);
   };
   if (!manifest.journal && models.empty()) return ask_feeds(manifest.sequence);
-  const LiveStore live(store, Access::read, budget, release_ledger());
+  const StoreReader live(store, budget, release_ledger());
   if (live.pending_requests() > 0) {
     const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
     if (options.rebuild) require_rebuildable(store, embedding);

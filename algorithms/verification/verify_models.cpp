@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
@@ -192,7 +193,7 @@ class RowsOfModels {
 /// Copy of a store from before removals: its models, and the rows that they stood on.
 class EarlierStore {
  public:
-  EarlierStore(const fs::path& path, MemoryBudget& budget) : store_(path, Access::read, budget, release_ledger()) {}
+  EarlierStore(const fs::path& path, MemoryBudget& budget) : store_(path, budget, release_ledger()) {}
 
   /// Null where there is nothing to compare with, which is remarked.
   const EarlierRelease* of(const ModelRecord& now, MemoryBudget& budget, VerifyReport& report) {
@@ -220,7 +221,7 @@ class EarlierStore {
   }
 
  private:
-  LiveStore store_;
+  StoreReader store_;
   std::optional<ModelRecord> record_;
   std::optional<TrainingRows> rows_;
   std::optional<EarlierRelease> release_;

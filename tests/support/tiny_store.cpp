@@ -6,8 +6,9 @@
 #include <set>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/store.h"
@@ -81,7 +82,7 @@ PropagationSpec tiny_spec(std::uint32_t levels, bool all_rows, double rho) {
 }
 
 void propagate_store(const std::filesystem::path& path, const PropagationSpec& spec) {
-  LiveStore store(path, Access::write, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget(), release_ledger());
   propagate(store, spec, ample_budget(), {});
 }
 
@@ -91,7 +92,7 @@ MemoryBudget& ample_budget() {
 }
 
 std::string digest_now(const std::filesystem::path& path) {
-  return digest_text(content_digest(LiveStore(path, Access::read, ample_budget(), release_ledger())));
+  return digest_text(content_digest(StoreReader(path, ample_budget(), release_ledger())));
 }
 
 PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options, MemoryBudget& budget) {

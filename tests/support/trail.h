@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
 #include "support/trained_store.h"
@@ -39,7 +40,7 @@ struct Trail {
   }
   [[nodiscard]] ReleaseContext context() const { return {false, "test", {}, {}, receipts}; }
   void stream(const std::vector<Request>& requests) const {
-    LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget(), release_ledger());
     Learner learner = Learner::open(live, ample_budget(), "newton", context(), 9);
     learner.absorb(live.apply(requests, live.resolve(requests), {}), requests);
   }

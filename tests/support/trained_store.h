@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
@@ -54,13 +56,13 @@ struct TrainedStore {
   [[nodiscard]] std::filesystem::path log(const std::string& solver) const { return public_log(store, solver); }
 
   void train(const std::string& solver, const SolverOptions& options = unseeded()) const {
-    LiveStore live(store, Access::write, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget(), release_ledger());
     static_cast<void>(Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, kContext));
   }
   /// Applies requests; the named models follow.
   void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {}, double r_max = 0,
               std::optional<std::uint64_t> seed = {}) const {
-    LiveStore live(store, Access::write, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget(), release_ledger());
     std::vector<Learner> learners;
     learners.reserve(solvers.size());
     for (const std::string& solver : solvers)
@@ -69,18 +71,18 @@ struct TrainedStore {
     for (Learner& learner : learners) learner.absorb(batch);
   }
   void catch_up(const std::string& solver) const {
-    LiveStore live(store, Access::write, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget(), release_ledger());
     Learner learner = Learner::open(live, ample_budget(), solver, kContext, {});
     static_cast<void>(learner.catch_up());
     learner.settle();
     live.record();
   }
   [[nodiscard]] TrainingSet rows() const {
-    const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+    const StoreReader live(store, ample_budget(), release_ledger());
     return TrainingRows(live, live.embedding().spec().weights, 1, ample_budget()).set();
   }
   [[nodiscard]] Request edge_of_training_node() const {
-    const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+    const StoreReader live(store, ample_budget(), release_ledger());
     const TrainingSet set = rows();
     std::vector<NodeId> neighbours;
     for (const NodeId node : set.nodes()) {

@@ -34,7 +34,7 @@
 
 namespace unweave {
 
-class LiveStore;
+class StoreReader;
 struct PurgeOptions;
 struct PurgeReport;
 class Ranks;
@@ -119,7 +119,7 @@ class Reader {
  private:
   friend struct Internals;
   Resources* resources_;
-  std::unique_ptr<LiveStore> store_;
+  std::unique_ptr<StoreReader> store_;
 };
 
 /// Sums some columns of a propagation and keeps their tiles in the store, which stays as it is; Writer::propagate() joins them.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/request_log.h"
@@ -56,9 +56,7 @@ struct RequestWorld : testing::ModelStore {
     return all;
   }
   /// How many requests are durable.
-  std::uint64_t acknowledged() {
-    return LiveStore(store, Access::read, resources.memory(), release_ledger()).sequence();
-  }
+  std::uint64_t acknowledged() { return StoreReader(store, resources.memory(), release_ledger()).sequence(); }
   RequestRecord record(const std::string& id) {
     const auto found = records(id);
     REQUIRE(found.size() == 1);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/live/ranked_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
@@ -139,7 +141,7 @@ TEST_SUITE("slow") {
     const RankedStore made;
     const std::filesystem::path store = made.copy("s");
     const auto bytes_of_rank = [&](Ranks* ranks) {
-      const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+      const StoreReader live(store, ample_budget(), release_ledger());
       const TrainingRows rows(live, live.embedding().spec().weights, 1, ample_budget(), ranks);
       return std::pair(rows.memory_bytes(), rows.set().size());
     };

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
@@ -26,12 +28,12 @@ using testing::TrainedStore;
 constexpr std::uint64_t kAllRows = 1000;
 
 Canary released(const TrainedStore& world, const CanaryRequests& requests, std::uint64_t most = kAllRows) {
-  LiveStore store(world.store, Access::read, ample_budget(), release_ledger());
+  StoreReader store(world.store, ample_budget(), release_ledger());
   return release_canary(requests, store, load_model(world.store, "newton"), most, ample_budget());
 }
 
 std::vector<CanaryRequests> found(const TrainedStore& world) {
-  const LiveStore store(world.store, Access::read, ample_budget(), release_ledger());
+  const StoreReader store(world.store, ample_budget(), release_ledger());
   return find_canaries(store, load_model(world.store, "newton"), ample_budget());
 }
 
@@ -48,7 +50,7 @@ TEST_SUITE("unit") {
     world.train("newton");
     const std::vector<CanaryRequests> canaries = found(world);
     REQUIRE(canaries.size() == 3);
-    const LiveStore store(world.store, Access::read, ample_budget(), release_ledger());
+    const StoreReader store(world.store, ample_budget(), release_ledger());
     const Graph& graph = store.contents().graph();
     const TrainingSet rows = world.rows();
     const Matrix weights = load_model(world.store, "newton").model.published;
@@ -109,12 +111,12 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton");
     world.stream({world.edge_of_training_node(), {RequestKind::remove_edge, 0, 5}}, {}, 0.5);
-    REQUIRE(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).embedding().stale_rows() > 0);
+    REQUIRE(StoreReader(world.store, ample_budget(), release_ledger()).embedding().stale_rows() > 0);
     const Canary canary = released(world, {"own", {{RequestKind::remove_node, 0, 0}}});
-    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).flush();
+    StoreWriter(world.store, ample_budget(), release_ledger()).flush();
     CHECK_FALSE(same_rows(canary.before, canary.after));
-    LiveStore store(world.store, Access::write, ample_budget(), release_ledger());
-    static_cast<void>(store.flush());
+    StoreWriter store(world.store, ample_budget(), release_ledger());
+    static_cast<void>(store.publish_stale());
     store.checkpoint();
     CHECK(same_rows(canary.before, world.rows()));
   }

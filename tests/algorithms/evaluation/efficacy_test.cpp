@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "support/trained_store.h"
@@ -30,8 +31,8 @@ struct Forgetful {
     for (const NodeId node : nodes) requests.push_back({RequestKind::remove_node, node, 0});
     world.stream(requests, solvers);
   }
-  [[nodiscard]] LiveStore open(bool before) const {
-    return {before ? copy : world.store, Access::read, ample_budget(), release_ledger()};
+  [[nodiscard]] StoreReader open(bool before) const {
+    return {before ? copy : world.store, ample_budget(), release_ledger()};
   }
 };
 
@@ -70,7 +71,7 @@ TEST_SUITE("unit") {
     std::vector<NodeId> removed;
     for (std::size_t i = 0; i < rows.size(); i += 3) removed.push_back(rows.nodes()[i]);
     world.remove(removed, {"newton"});
-    const LiveStore before = world.open(true), present = world.open(false);
+    const StoreReader before = world.open(true), present = world.open(false);
     const ModelRecord record = load_model(present.path(), "newton"), original = load_model(before.path(), "newton");
     EfficacyTests tests(before, present, 1000, 1);
     CHECK(tests.forgotten().size() == removed.size());
@@ -127,7 +128,7 @@ TEST_SUITE("unit") {
     REQUIRE(rows.labels()[0] != 2);
     REQUIRE(removed.size() > 3);
     world.remove(removed, {});
-    const LiveStore before = world.open(true), present = world.open(false);
+    const StoreReader before = world.open(true), present = world.open(false);
     const ModelRecord original = load_model(before.path(), "newton");
     const EfficacyTests tests(before, present, 0, 1);
     CHECK(tests.forgotten().size() == removed.size());
@@ -153,7 +154,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("nothing forgotten is no figure, a foreign copy an error") {
     const Forgetful world({"newton"});
-    const LiveStore before = world.open(true), present = world.open(false);
+    const StoreReader before = world.open(true), present = world.open(false);
     EfficacyTests tests(before, present, 100, 1);
     const ModelRecord record = load_model(present.path(), "newton");
     tests.set_original(&record);
@@ -164,7 +165,7 @@ TEST_SUITE("unit") {
     CHECK_FALSE(found.svm_member_rate.has_value());
     CHECK_FALSE(found.presence_ratio.has_value());
     const TrainedStore other(31);
-    const LiveStore foreign(other.store, Access::read, ample_budget(), release_ledger());
+    const StoreReader foreign(other.store, ample_budget(), release_ledger());
     CHECK_THROWS_AS(EfficacyTests(foreign, present, 100, 1), DataError);
   }
 }

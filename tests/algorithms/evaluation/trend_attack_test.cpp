@@ -8,6 +8,7 @@
 #include <set>
 
 #include "algorithms/learning/head.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "support/trained_store.h"
 
@@ -28,7 +29,7 @@ struct LosesEdges {
     std::filesystem::copy(world.store, copy, std::filesystem::copy_options::recursive);
     std::vector<Request> requests;
     {
-      const LiveStore live = open(false);
+      const StoreReader live = open(false);
       std::vector<NodeId> neighbours;
       for (NodeId u = 0; u < live.contents().num_nodes() && requests.size() < edges; ++u) {
         if (!live.embedding().is_target(u)) continue;
@@ -46,8 +47,8 @@ struct LosesEdges {
     std::erase_if(removed, [](const NodePair& pair) { return pair.first == 1 || pair.second == 1; });
     world.stream(requests, {"newton"});
   }
-  [[nodiscard]] LiveStore open(bool before) const {
-    return {before ? copy : world.store, Access::read, ample_budget(), release_ledger()};
+  [[nodiscard]] StoreReader open(bool before) const {
+    return {before ? copy : world.store, ample_budget(), release_ledger()};
   }
 };
 
@@ -104,7 +105,7 @@ TEST_SUITE("unit") {
   TEST_CASE(
       "removed edges are those that the copy has and the store has not; the other pairs are connected in neither") {
     const LosesEdges world(40);
-    const LiveStore before = world.open(true), present = world.open(false);
+    const StoreReader before = world.open(true), present = world.open(false);
     const TrendAttack attack(before, present, 1000, 1);
     std::set<NodePair> found;
     for (const auto& [u, v] : attack.removed()) found.insert(std::minmax(u, v));
@@ -129,7 +130,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("the attack on a store, against plain loops over all pairs") {
     const LosesEdges world(40);
-    const LiveStore before = world.open(true), present = world.open(false);
+    const StoreReader before = world.open(true), present = world.open(false);
     const TrendAttack attack(before, present, 1000, 1);
     const ModelRecord record = load_model(present.path(), "newton");
     const EdgeRecovery found = attack.of(record, present);

@@ -16,6 +16,8 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/rank_plan.h"
 #include "algorithms/live/rank_propagation.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/resources/parallel.h"
@@ -69,20 +71,23 @@ void propagate_by_ranks(const fs::path& path, const PropagationSpec& spec, std::
     const ThreadLimit one(1);
     MemoryBudget budget(std::uint64_t{1} << 28);
     if (!ranks.first()) ranks.barrier();  // until rank 0 has opened the store
-    LiveStore store(path, ranks.first() ? Access::write : Access::read, budget, release_ledger());
-    if (!ranks.first()) return propagate_part(store, spec, budget, RankCut::columns, ranks);
+    if (!ranks.first()) {
+      const StoreReader store(path, budget, release_ledger());
+      return propagate_part(store, spec, budget, RankCut::columns, ranks);
+    }
+    StoreWriter store(path, budget, release_ledger());
     ranks.barrier();
     propagate_over_ranks(store, spec, budget, {}, false, RankCut::columns, ranks);
   });
 }
 
 std::uint64_t planned_bytes(const fs::path& path, const PropagationSpec& spec, std::size_t size) {
-  const LiveStore store(path, Access::read, ample_budget(), release_ledger());
+  const StoreReader store(path, ample_budget(), release_ledger());
   return plan_ranks(store, spec, size, RankCut::columns, ample_budget()).disk_bytes;
 }
 
 void begin_job(const fs::path& path, const PropagationSpec& spec, std::uint64_t index, std::uint64_t jobs) {
-  const LiveStore store(path, Access::read, ample_budget(), release_ledger());
+  const StoreReader store(path, ample_budget(), release_ledger());
   propagate_tiles(store, spec, {index, jobs}, ample_budget(), {});
 }
 
@@ -110,7 +115,7 @@ TEST_SUITE("unit") {
       };
       const fs::path one = copy(), refused = copy(), enough = copy(), begun = copy();
       {
-        LiveStore store(one, Access::write, ample_budget(), release_ledger());
+        StoreWriter store(one, ample_budget(), release_ledger());
         propagate(store, spec, ample_budget(), {});
       }
       const auto before = stored_bytes(refused);
@@ -148,7 +153,7 @@ TEST_SUITE("unit") {
     testing::write_store(folder / "s", testing::random_store(5000, 9000, 32, 4));
     const PropagationSpec spec = tiny_spec(2, true);
     const auto propagate_kept = [&] {
-      LiveStore store(folder / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter store(folder / "s", ample_budget(), release_ledger());
       propagate(store, spec, ample_budget(), {});
     };
     const auto before = stored_bytes(folder / "s");

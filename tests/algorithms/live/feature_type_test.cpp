@@ -9,7 +9,8 @@
 #include <string>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/verification/verify.h"
@@ -44,7 +45,7 @@ TinyStore contents_of(bool sparse) {
 }
 
 void stream(const fs::path& path, double r_max) {
-  LiveStore store(path, Access::write, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget(), release_ledger());
   const std::vector<std::vector<Request>> batches{
       {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_feature, 9, 0}, {RequestKind::remove_node, 4, 0}},
       {{RequestKind::insert_edge, 100, 11}, {RequestKind::remove_feature, 100, 0}, {RequestKind::insert_edge, 4, 7}}};
@@ -58,7 +59,7 @@ struct State {
   testing::AllSums sums;
 
   explicit State(const fs::path& path) {
-    const LiveStore store(path, Access::read, ample_budget(), release_ledger());
+    const StoreReader store(path, ample_budget(), release_ledger());
     digest = digest_text(content_digest(store));
     if (store.propagated()) sums = testing::sums_of(store.embedding(), store.contents().num_nodes());
   }

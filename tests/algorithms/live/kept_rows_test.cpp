@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/plan.h"
@@ -164,7 +165,7 @@ TEST_SUITE("unit") {
         for (std::uint64_t memory = std::uint64_t{24} << 20; memory > 200'000; memory = memory / 10 * 8) {
           MemoryBudget budget(memory);
           try {
-            LiveStore live(store, Access::write, budget, release_ledger());
+            StoreWriter live(store, budget, release_ledger());
             const PropagateReport report = propagate(live, spec, budget, {});
             widths.insert(report.tile_width);
           } catch (const ResourceError&) {
@@ -252,7 +253,7 @@ TEST_SUITE("unit") {
       std::vector<NodeId> targets;
       float most_degree = 0;
       {
-        const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+        const StoreReader live(store, ample_budget(), release_ledger());
         for (NodeId node = 0; node < live.contents().num_nodes(); ++node) {
           if (live.embedding().is_target(node)) targets.push_back(node);
           most_degree = std::max(most_degree, static_cast<float>(live.contents().graph().degree(node)));
@@ -307,7 +308,7 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests{{RequestKind::remove_node, 3, 0}};
     const auto refused = [&](const auto& body) {
       try {
-        LiveStore live(store, Access::write, ample_budget(), release_ledger());
+        StoreWriter live(store, ample_budget(), release_ledger());
         body(live);
         FAIL("it was done");
       } catch (const UsageError& error) {
@@ -315,10 +316,10 @@ TEST_SUITE("unit") {
         CHECK(std::string(error.what()).find("state") != std::string::npos);
       }
     };
-    refused([&](LiveStore& live) { static_cast<void>(live.resolve(requests)); });
-    refused([&](LiveStore& live) { live.acknowledge(requests); });
-    refused([&](LiveStore& live) { live.apply(requests, {}, {}); });
-    refused([&](LiveStore& live) { static_cast<void>(live.embedding().level(1)); });
+    refused([&](StoreWriter& live) { static_cast<void>(live.resolve(requests)); });
+    refused([&](StoreWriter& live) { live.acknowledge(requests); });
+    refused([&](StoreWriter& live) { live.apply(requests, {}, {}); });
+    refused([&](StoreWriter& live) { static_cast<void>(live.embedding().level(1)); });
     CHECK(testing::read_all(store / "manifest.json") == before);
   }
 
@@ -331,7 +332,7 @@ TEST_SUITE("unit") {
         const PropagationSpec spec = kept_spec(2, "ppr:0.1", {keep, FeatureType::f16, 2}, all_rows);
         propagate_store(store, kept_spec(2, "sgc", {}, all_rows));
         {
-          LiveStore live(store, Access::write, ample_budget(), release_ledger());
+          StoreWriter live(store, ample_budget(), release_ledger());
           const std::vector<Request> requests{{RequestKind::remove_node, 5, 0}, {RequestKind::remove_feature, 9, 0}};
           live.apply(requests, live.resolve(requests), {});
           live.checkpoint();
@@ -339,7 +340,7 @@ TEST_SUITE("unit") {
         propagate_store(store, spec);
         const std::string digest = testing::digest_now(store);
         {
-          const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+          const StoreReader live(store, ample_budget(), release_ledger());
           CHECK(plan_purge(live, {}, ample_budget()).disk_bytes() > 0);
         }
         testing::purge(store);
@@ -368,7 +369,7 @@ TEST_SUITE("unit") {
           const PropagationSpec spec = kept_spec(levels, "sgc", kept, all_rows);
           std::uint64_t planned = 0;
           {
-            const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+            const StoreReader live(store, ample_budget(), release_ledger());
             planned = plan_propagation(live.contents(), spec, ample_budget()).state.state_bytes;
           }
           propagate_store(store, spec);

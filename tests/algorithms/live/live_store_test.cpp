@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
@@ -29,21 +31,21 @@ TEST_SUITE("unit") {
     testing::add_features(ring, 2, 1);
     testing::build_store(folder / "s", ring);
     MemoryBudget budget(std::uint64_t{1} << 30);
-    const auto remove_edge = [](LiveStore& store, NodeId node) {
+    const auto remove_edge = [](StoreWriter& store, NodeId node) {
       const std::vector<Request> requests{{RequestKind::remove_edge, node, node + 1}};
       return store.apply(requests, store.resolve(requests), {}).last_request;
     };
     {
-      LiveStore first(folder / "s", Access::write, budget, release_ledger());
+      StoreWriter first(folder / "s", budget, release_ledger());
       CHECK(remove_edge(first, 3) == 1);
-      CHECK_THROWS_AS(LiveStore(folder / "s", Access::write, budget, release_ledger()), ResourceError);
+      CHECK_THROWS_AS(StoreWriter(folder / "s", budget, release_ledger()), ResourceError);
       std::filesystem::remove(folder / "s/lock");
-      LiveStore second(folder / "s", Access::write, budget, release_ledger());
+      StoreWriter second(folder / "s", budget, release_ledger());
       CHECK_THROWS_WITH_AS(remove_edge(first, 5), doctest::Contains("the lock was removed"), ResourceError);
       CHECK_THROWS(first.checkpoint());
       CHECK(remove_edge(second, 7) == 2);
     }
-    CHECK(LiveStore(folder / "s", Access::read, budget, release_ledger()).sequence() == 2);
+    CHECK(StoreReader(folder / "s", budget, release_ledger()).sequence() == 2);
   }
 
   TEST_CASE(
@@ -59,17 +61,17 @@ TEST_SUITE("unit") {
     MemoryBudget little(std::uint64_t{200} << 10), some(std::uint64_t{2} << 20), ample(std::uint64_t{1} << 30);
     const ThreadLimit two(2);  // more threads need more memory
     {
-      LiveStore store(folder / "s", Access::write, little, release_ledger());
+      StoreWriter store(folder / "s", little, release_ledger());
       CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)),
                            doctest::Contains("a smaller batch has fewer"), ResourceError);
       CHECK_THROWS_WITH_AS(static_cast<void>(store.resolve(hub)), doctest::Contains("edges of removed nodes"),
                            ResourceError);
     }
     {
-      LiveStore store(folder / "s", Access::write, some, release_ledger());
+      StoreWriter store(folder / "s", some, release_ledger());
       CHECK_THROWS_WITH_AS(store.apply(hub, store.resolve(hub), {}), doctest::Contains("changed lists"), ResourceError);
     }
-    LiveStore store(folder / "s", Access::write, ample, release_ledger());
+    StoreWriter store(folder / "s", ample, release_ledger());
     CHECK(store.sequence() == 0);
     CHECK(store.apply(hub, store.resolve(hub), {}).last_request == 1);
     CHECK(ample.used() > std::uint64_t{200} << 10);
@@ -86,11 +88,11 @@ TEST_SUITE("unit") {
     std::vector<Request> requests;
     for (NodeId node = 0; node < path.nodes; ++node) requests.push_back({RequestKind::remove_feature, node, 0});
     {
-      LiveStore store(folder / "s", Access::write, ample, release_ledger());
+      StoreWriter store(folder / "s", ample, release_ledger());
       store.apply(requests, store.resolve(requests), {});
       store.checkpoint();
     }
-    CHECK(LiveStore(folder / "s", Access::read, little, release_ledger()).contents().cleared().size() > 10'000);
+    CHECK(StoreReader(folder / "s", little, release_ledger()).contents().cleared().size() > 10'000);
   }
 
   TEST_CASE("shards are written anew where a long stream has changed more lists than the budget holds") {
@@ -113,7 +115,7 @@ TEST_SUITE("unit") {
         MemoryBudget budget(memory);
         const std::vector<FileEntry> before = read_manifest(copy).shards;
         {
-          LiveStore store(copy, Access::write, budget, release_ledger());
+          StoreWriter store(copy, budget, release_ledger());
           store.set_plan(Plan::push);
           // Chords come, one node loses its features, every second edge of the ring and some chords go.
           const auto send = [&](std::vector<Request> requests) {
@@ -136,10 +138,10 @@ TEST_SUITE("unit") {
           if (memory < std::uint64_t{1} << 30) CHECK(store.manifest().sequence > 0);
         }
         MemoryBudget ample(std::uint64_t{1} << 30);
-        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample, release_ledger()))) == digests.back());
-        LiveStore(copy, Access::write, ample, release_ledger()).checkpoint();
+        CHECK(digest_text(content_digest(StoreReader(copy, ample, release_ledger()))) == digests.back());
+        StoreWriter(copy, ample, release_ledger()).checkpoint();
         CHECK(verify_store(copy, {{}, propagated, 1, {}}, ample).findings.empty());
-        CHECK(digest_text(content_digest(LiveStore(copy, Access::read, ample, release_ledger()))) == digests.back());
+        CHECK(digest_text(content_digest(StoreReader(copy, ample, release_ledger()))) == digests.back());
       }
       CHECK(digests[0] == digests[1]);
     }
@@ -165,7 +167,7 @@ TEST_SUITE("unit") {
         testing::build_store(folder / "s", ring);
         testing::propagate_store(folder / "s", testing::tiny_spec(2));
         {
-          LiveStore store(folder / "s", Access::write, budget, release_ledger());
+          StoreWriter store(folder / "s", budget, release_ledger());
           for (std::size_t i = 0; i < requests.size(); i += 2)
             CHECK(store.acknowledge(std::span(requests).subspan(i, 2)) == i + 2);
           CHECK(store.waiting() == 12);
@@ -183,7 +185,7 @@ TEST_SUITE("unit") {
           }
           CHECK(store.waiting() == 12 - 2 * applied);
         }
-        LiveStore store(folder / "s", Access::write, budget, release_ledger());
+        StoreWriter store(folder / "s", budget, release_ledger());
         CHECK(store.sequence() == 12);
         CHECK(store.waiting() == 0);
         const Digest digest = content_digest(store);

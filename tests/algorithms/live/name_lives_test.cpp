@@ -15,6 +15,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/io/time_text.h"
 #include "support/changed_world.h"
@@ -146,7 +147,7 @@ class HeardStore {
   }
   /// Names, notes and digest.
   std::string state() {
-    static_cast<void>(live_->flush());
+    static_cast<void>(live_->publish_stale());
     const Contents& contents = live_->contents();
     std::string text = digest_text(content_digest(*live_));
     for (NodeId user = 0; user < contents.num_nodes(); ++user) text += " " + contents.order().names().text(user);
@@ -159,12 +160,12 @@ class HeardStore {
   /// A service reads names that it has opened once, when it was started; no purge comes while it runs.
   void open(bool anew = true) {
     if (anew) early_ = std::make_unique<NodeNames>(path_, read_manifest(path_));
-    live_ = std::make_unique<LiveStore>(path_, Access::write, ample_budget(), release_ledger());
+    live_ = std::make_unique<StoreWriter>(path_, ample_budget(), release_ledger());
   }
   fs::path path_;
   std::mt19937_64 random_;
   std::unique_ptr<NodeNames> early_;
-  std::unique_ptr<LiveStore> live_;
+  std::unique_ptr<StoreWriter> live_;
 };
 
 void live_named_life(std::uint64_t seed) {

@@ -9,6 +9,7 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "storage/formats/run_file.h"
@@ -58,7 +59,7 @@ void write_four(const fs::path& store, bool all_rows = false) {
 }
 
 /// Sends lines as one batch, and says what became of each.
-std::string send(LiveStore& live, const std::vector<std::string>& lines) {
+std::string send(StoreWriter& live, const std::vector<std::string>& lines) {
   const NodeNames& names = live.contents().order().names();
   std::vector<Request> requests;
   for (const std::string& line : lines)
@@ -220,7 +221,7 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests{
         {RequestKind::remove_feature, 4, 0}, {RequestKind::remove_node, 4, 0}, {RequestKind::remove_node, 4, 0}};
     {
-      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget(), release_ledger());
       CHECK(live.resolve(requests).statuses ==
             std::vector<RequestStatus>{RequestStatus::no_features, RequestStatus::applied, RequestStatus::repeated});
       live.apply(requests, live.resolve(requests), {});
@@ -250,13 +251,13 @@ TEST_SUITE("unit") {
         for (const char* const store : {"a", "b"}) {
           write_four(dir / store, all_rows);
           {
-            LiveStore live(dir / store, Access::write, ample_budget(), release_ledger());
+            StoreWriter live(dir / store, ample_budget(), release_ledger());
             CHECK(send(live, {"node ann"}) == "applied");
             CHECK(names_of(live) == "#0 bob cid dan");
             CHECK(live.contents().order().names().named() == 3);
           }
           if (*store == 'b') testing::purge(dir / store);
-          LiveStore live(dir / store, Access::write, ample_budget(), release_ledger());
+          StoreWriter live(dir / store, ample_budget(), release_ledger());
           if (!lines.empty()) CHECK(send(live, lines) == (lines.size() == 2 ? "applied applied" : "applied"));
           CHECK(names_of(live) == "#0 bob cid dan");
           CHECK(send(live, {"node ann", "insert-edge ann bob", "insert-edge bob ann", "edge ann cid expires never",
@@ -264,7 +265,7 @@ TEST_SUITE("unit") {
                 "id-outside id-outside id-outside id-outside id-outside id-outside");
         }
         CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
-        LiveStore(dir / "a", Access::write, ample_budget(), release_ledger()).checkpoint();
+        StoreWriter(dir / "a", ample_budget(), release_ledger()).checkpoint();
         CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
         for (const char* const store : {"a", "b"}) testing::purge(dir / store);
         testing::check_same_store(dir / "a", dir / "b");
@@ -276,14 +277,14 @@ TEST_SUITE("unit") {
     const TempDir dir;
     write_four(dir / "s");
     {
-      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget(), release_ledger());
       CHECK(send(live, {"feature ann", "edge ann bob", "set-label dan none", "set-feature dan 0:0", "feature cid"}) ==
             "applied applied applied applied applied");
       CHECK(names_of(live) == "ann bob cid dan");
       live.checkpoint();
     }
     testing::purge(dir / "s");
-    LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+    StoreWriter live(dir / "s", ample_budget(), release_ledger());
     CHECK(names_of(live) == "ann bob cid dan");
     CHECK(send(live, {"node ann", "node ann", "node #0"}) == "applied id-outside repeated");
     CHECK(send(live, {"node ann", "node #0"}) == "id-outside empty-node");
@@ -300,7 +301,7 @@ TEST_SUITE("unit") {
     };
     std::string digest;
     {
-      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget(), release_ledger());
       const std::vector<Request> first{read(live, "insert-edge ann dan"), read(live, "node ann"),
                                        read(live, "insert-edge bob ann")};
       const std::vector<Request> second{read(live, "insert-edge dan ann"), read(live, "insert-edge #0 dan")};
@@ -320,7 +321,7 @@ TEST_SUITE("unit") {
       digest = digest_text(content_digest(live));
     }
     {
-      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget(), release_ledger());
       CHECK(digest_text(content_digest(live)) == digest);
       CHECK(live.journal_status(3) == RequestStatus::id_outside);
       CHECK(live.journal_status(5) == RequestStatus::applied);
@@ -333,7 +334,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     write_four(dir / "s");
     {
-      LiveStore live(dir / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget(), release_ledger());
       CHECK(send(live, {"node ann", "node bob", "insert-edge #1 cid"}) == "applied applied applied");
       live.checkpoint();
     }

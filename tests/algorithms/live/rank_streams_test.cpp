@@ -15,6 +15,9 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/ranked_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
@@ -38,7 +41,7 @@ struct Left {
 Left left_in(const std::filesystem::path& path, NodeId nodes) {
   MemoryBudget budget(kAmpleRanks);
   CHECK(verify_store(path, {{}, true, 1, {}}, budget).findings.empty());
-  const LiveStore store(path, Access::read, budget, release_ledger());
+  const StoreReader store(path, budget, release_ledger());
   return {digest_text(content_digest(store)), testing::sums_of(store.embedding(), nodes)};
 }
 
@@ -55,8 +58,8 @@ void stream(const std::filesystem::path& path, const std::vector<Request>& reque
   testing::run_ranks(run.ranks, [&](Ranks& ranks) {
     const ThreadLimit one(1);
     MemoryBudget budget(kAmpleRanks);
-    LiveStore store(path, ranks, budget, release_ledger());
-    if (!ranks.first()) return store.follow();
+    if (!ranks.first()) return RankedStore(path, ranks, budget, release_ledger()).follow();
+    StoreWriter store(path, ranks, budget, release_ledger());
     store.set_plan(run.plan);
     std::size_t batches = 0;
     for (std::size_t at = 0; at < requests.size(); at += run.batch) {
@@ -79,24 +82,24 @@ std::filesystem::path copy_of(const testing::TempDir& folder) {
 }
 
 /// Runs `lead` as rank 0, which dismisses the others afterwards.
-void run_stream(const std::filesystem::path& path, std::size_t size, const std::function<void(LiveStore&)>& lead,
+void run_stream(const std::filesystem::path& path, std::size_t size, const std::function<void(StoreWriter&)>& lead,
                 const std::function<std::uint64_t(std::size_t rank)>& memory = {}) {
   testing::run_ranks(size, [&](Ranks& ranks) {
     MemoryBudget budget(memory ? memory(ranks.rank()) : kAmpleRanks);
-    LiveStore store(path, ranks, budget, release_ledger());
-    if (!ranks.first()) return store.follow();
+    if (!ranks.first()) return RankedStore(path, ranks, budget, release_ledger()).follow();
+    StoreWriter store(path, ranks, budget, release_ledger());
     lead(store);
     store.dismiss_ranks();
   });
 }
 
-void send(LiveStore& store, const std::vector<Request>& requests, const StreamMode& mode = {}) {
+void send(StoreWriter& store, const std::vector<Request>& requests, const StreamMode& mode = {}) {
   store.apply(requests, store.resolve(requests), mode, LastLevel::deferred);
 }
 
 std::uint64_t acknowledged(const std::filesystem::path& path) {
   MemoryBudget budget(kAmpleRanks);
-  return LiveStore(path, Access::read, budget, release_ledger()).sequence();
+  return StoreReader(path, budget, release_ledger()).sequence();
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ TEST_SUITE("unit") {
     std::ofstream(journal, std::ios::app) << "an append";
     for (int trial = 0; trial < 20; ++trial) {
       const std::filesystem::path copy = copy_of(folder);
-      run_stream(copy, 4, [](LiveStore& store) { CHECK(store.sequence() == 60); });
+      run_stream(copy, 4, [](StoreWriter& store) { CHECK(store.sequence() == 60); });
     }
   }
 
@@ -217,8 +220,8 @@ TEST_SUITE("unit") {
           const ThreadLimit one(1);
           MemoryBudget budget(memory);
           {
-            LiveStore store(copy, ranks, budget, release_ledger());
             if (ranks.first()) {
+              StoreWriter store(copy, ranks, budget, release_ledger());
               store.set_plan(Plan::push);
               for (const NodeId chord : {kRing / 2, kRing / 3})
                 for (NodeId node = 0; node < kRing / 2; node += 100) {
@@ -233,7 +236,7 @@ TEST_SUITE("unit") {
               store.checkpoint();
               store.dismiss_ranks();
             } else {
-              store.follow();
+              RankedStore(copy, ranks, budget, release_ledger()).follow();
             }
           }
           const std::scoped_lock lock(mutex);
@@ -260,7 +263,7 @@ TEST_SUITE("unit") {
     const std::filesystem::path copy = copy_of(folder);
     CHECK_THROWS_WITH_AS(run_stream(
                              copy, 3,
-                             [&](LiveStore& store) {
+                             [&](StoreWriter& store) {
                                send(store, few);
                                send(store, requests);
                              },
@@ -268,7 +271,7 @@ TEST_SUITE("unit") {
                          doctest::Contains("requests of a batch"), ResourceError);
     CHECK(acknowledged(copy) == few.size());
     CHECK_THROWS_WITH_AS(run_stream(copy, 4,
-                                    [&](LiveStore& store) {
+                                    [&](StoreWriter& store) {
                                       store.watch_appends({}, [] { throw DataError("after the append"); });
                                       send(store, requests);
                                     }),
@@ -290,25 +293,25 @@ TEST_SUITE("unit") {
     const testing::TempDir folder;
     testing::build_store(folder / "s", sample);
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
-    const auto nothing = [](LiveStore&) {};
+    const auto nothing = [](StoreWriter&) {};
     const StreamMode lazy{100, ThresholdScale::absolute};
     CHECK_THROWS_WITH_AS(run_stream(folder / "s", 4, nothing), doctest::Contains("3 columns, too few for 4 ranks"),
                          UsageError);
-    CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, [&](LiveStore& store) { send(store, requests, lazy); }),
+    CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, [&](StoreWriter& store) { send(store, requests, lazy); }),
                          doctest::Contains("exact"), UsageError);
-    CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, [&](LiveStore& store) { store.acknowledge(requests); }),
+    CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, [&](StoreWriter& store) { store.acknowledge(requests); }),
                          doctest::Contains("one process"), UsageError);
     CHECK(acknowledged(folder / "s") == 0);
     MemoryBudget budget(kAmpleRanks);
     {
-      LiveStore store(folder / "s", Access::write, budget, release_ledger());
+      StoreWriter store(folder / "s", budget, release_ledger());
       send(store, requests, lazy);
     }
     CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, nothing), doctest::Contains("exact"), UsageError);
-    LiveStore(folder / "s", Access::write, budget, release_ledger()).checkpoint();
+    StoreWriter(folder / "s", budget, release_ledger()).checkpoint();
     CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, nothing), doctest::Contains("residues"), UsageError);
     {
-      LiveStore store(folder / "s", Access::write, budget, release_ledger());
+      StoreWriter store(folder / "s", budget, release_ledger());
       send(store, {{RequestKind::remove_edge, 0, 1}});
       store.checkpoint();
     }

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/requests.h"
 #include "storage/io/error.h"
@@ -34,9 +34,7 @@ struct Drawn {
       ++degrees[v];
     }
   }
-  [[nodiscard]] LiveStore open() const {
-    return {folder / "s", Access::read, testing::ample_budget(), release_ledger()};
-  }
+  [[nodiscard]] StoreReader open() const { return {folder / "s", testing::ample_budget(), release_ledger()}; }
   [[nodiscard]] int label(NodeId node) const { return contents.labels[node]; }
   [[nodiscard]] static Pair pair(const Request& request) {
     return std::minmax(static_cast<NodeId>(request.u), static_cast<NodeId>(request.v));

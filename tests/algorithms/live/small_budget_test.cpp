@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
+#include "support/opened_store.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -76,7 +78,8 @@ SpilledRows rows_of(const Embedding& embedding) {
 
 SpilledRows rows_of(const std::filesystem::path& path, Access access, std::uint64_t memory) {
   MemoryBudget budget(memory);
-  LiveStore store(path, access, budget, release_ledger());
+  const std::unique_ptr<LiveStore> opened = testing::opened_store(path, access, budget);
+  LiveStore& store = *opened;
   CHECK(budget.peak() <= memory);
   return rows_of(store.embedding());
 }
@@ -93,7 +96,7 @@ Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan pl
   Streamed result;
   MemoryBudget budget(memory);
   {
-    LiveStore store(path, Access::write, budget, release_ledger());
+    StoreWriter store(path, budget, release_ledger());
     store.set_plan(plan);
     for (const std::vector<Request>& requests : batches_of(two_hubs())) {
       store.apply(requests, store.resolve(requests), mode, last);
@@ -182,11 +185,11 @@ TEST_SUITE("unit") {
     const auto stream_into = [&](const std::filesystem::path& path, std::uint64_t memory, double r_max,
                                  LastLevel last) {
       MemoryBudget budget(memory);
-      LiveStore live(path, Access::write, budget, release_ledger());
+      StoreWriter live(path, budget, release_ledger());
       live.set_plan(Plan::push);
       const UpdateReport report =
           live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute}, last).update;
-      static_cast<void>(live.deliver());
+      static_cast<void>(live.settle());
       CHECK(budget.peak() <= memory);
       return std::pair(report.plan, testing::sums_of(live.embedding(), kNodes));
     };
@@ -242,7 +245,7 @@ TEST_SUITE("unit") {
     for (const auto& [memory, way] : {std::pair(kAmple, "push"), {5 * kSmall, "recompute"}}) {
       std::filesystem::copy(folder / "s", folder / way, std::filesystem::copy_options::recursive);
       MemoryBudget budget(memory);
-      LiveStore live(folder / way, Access::write, budget, release_ledger());
+      StoreWriter live(folder / way, budget, release_ledger());
       const UpdateReport report = live.apply(requests, live.resolve(requests), {}, LastLevel::at_once).update;
       CHECK(report.plan == std::vector<std::string>{way});
       sums.push_back(testing::sums_of(live.embedding(), kMany));
@@ -267,7 +270,7 @@ TEST_SUITE("unit") {
     };
     const auto stream_into = [&](const std::string& store, std::uint64_t memory, NodeId first) {
       MemoryBudget budget(memory);
-      LiveStore live(folder / store, Access::write, budget, release_ledger());
+      StoreWriter live(folder / store, budget, release_ledger());
       live.set_plan(Plan::push);
       const std::vector<Request> requests = removals(first);
       live.apply(requests, live.resolve(requests), {0, ThresholdScale::absolute}, LastLevel::at_once);

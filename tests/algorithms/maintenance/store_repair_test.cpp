@@ -7,10 +7,13 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/formats/recorded_file.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
+#include "support/opened_store.h"
 #include "support/store_fixture.h"
 #include "support/trained_store.h"
 
@@ -26,7 +29,7 @@ using testing::TrainedStore;
 using testing::write_file;
 
 std::string repaired_digest(const fs::path& store) {
-  const LiveStore live(store, Access::read, ample_budget(), release_ledger());
+  const StoreReader live(store, ample_budget(), release_ledger());
   return digest_text(content_digest(live));
 }
 
@@ -56,7 +59,7 @@ struct RepairWorld {
   RepairWorld() {
     trained.train("newton");
     trained.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_feature, 30, 0}}, {"newton"});
-    LiveStore(store, Access::write, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(store, ample_budget(), release_ledger()).checkpoint();
     trained.stream({{RequestKind::remove_node, 9, 0}}, {"newton"});
     trained.stream({trained.edge_of_training_node()}, {"newton"});
     digest = repaired_digest(store);
@@ -168,7 +171,7 @@ TEST_SUITE("unit") {
   TEST_CASE("stale rows of a lazy stream are exact after a repair") {
     const TrainedStore world;
     world.stream({{RequestKind::remove_node, 7, 0}, world.edge_of_training_node()}, {}, 0.2);
-    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint();
     std::vector<fs::path> stale;
     for (const LevelFiles& files : read_manifest(world.store).levels)
       if (files.stale) stale.push_back(world.store / files.stale->path);
@@ -212,14 +215,14 @@ TEST_SUITE("unit") {
       REQUIRE(cut.size() == (at == 70 ? 2 : 1));  // with the model, the first time
       CHECK_FALSE(cut[0].lost);
       CHECK(cut[0].remedy.find("cut off after request " + std::string(at == 150 ? "3" : "2")) != std::string::npos);
-      CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence() == (at == 150 ? 3 : 2));
+      CHECK(StoreReader(world.store, ample_budget(), release_ledger()).sequence() == (at == 150 ? 3 : 2));
       CHECK(repair(world.store).empty());
       write_file(journal, good);
     }
     fs::remove(journal);
     CHECK(repair(world.store)[0].lost);
     CHECK_FALSE(repair(world.store, true)[0].lost);
-    CHECK(LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence() == 2);
+    CHECK(StoreReader(world.store, ample_budget(), release_ledger()).sequence() == 2);
     write_file(journal, good.substr(0, good.size() - 10));  // what a crash leaves
     CHECK(repair(world.store).empty());
   }
@@ -228,7 +231,7 @@ TEST_SUITE("unit") {
     for (const bool whole : {false, true}) {  // the whole last record is gone, or a part of it
       CAPTURE(whole);
       const RepairWorld world;
-      const std::uint64_t sequence = LiveStore(world.store, Access::read, ample_budget(), release_ledger()).sequence();
+      const std::uint64_t sequence = StoreReader(world.store, ample_budget(), release_ledger()).sequence();
       Manifest killed =
           read_manifest(world.store);  // as a killed writer leaves it: nothing is said of the last records
       killed.releases.clear();
@@ -240,7 +243,7 @@ TEST_SUITE("unit") {
           "it ends with request " + std::to_string(sequence - 1) + ", and the model of newton";
       const auto before = testing::folder_bytes(world.store);
       for (const Access access : {Access::read, Access::write})
-        CHECK_THROWS_WITH_AS(LiveStore(world.store, access, ample_budget(), release_ledger()),
+        CHECK_THROWS_WITH_AS(testing::opened_store(world.store, access, ample_budget()),
                              doctest::Contains(complaint.c_str()), FormatError);
       CHECK(text_of(world.trained.verify()).find(complaint) != std::string::npos);
       const auto told = repair(world.store);
@@ -252,7 +255,7 @@ TEST_SUITE("unit") {
       REQUIRE(cut.size() == 2);
       CHECK_FALSE(cut[0].lost);
       CHECK_FALSE(fs::exists(world.store / "models/newton.model"));
-      CHECK(LiveStore(world.store, Access::write, ample_budget(), release_ledger()).sequence() == sequence - 1);
+      CHECK(StoreWriter(world.store, ample_budget(), release_ledger()).sequence() == sequence - 1);
       CHECK(repair(world.store).empty());
     }
   }

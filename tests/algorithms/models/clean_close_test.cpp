@@ -6,11 +6,14 @@
 #include <map>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/store_repair.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
 #include "support/folder_bytes.h"
+#include "support/opened_store.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -28,16 +31,16 @@ using testing::write_file;
 constexpr std::size_t kHeader = 40, kRecord = 80;  // bytes of a journal's header, and of a record of one request
 
 void close(const fs::path& store) {
-  LiveStore(store, Access::write, ample_budget(), release_ledger()).record();
+  StoreWriter(store, ample_budget(), release_ledger()).record();
 }
 
 std::uint64_t sequence_of(const fs::path& store) {
-  return LiveStore(store, Access::read, ample_budget(), release_ledger()).sequence();
+  return StoreReader(store, ample_budget(), release_ledger()).sequence();
 }
 
 /// What readers and writers say of a store.
 std::string refusal(const fs::path& store, Access access) {
-  return message_of<DataError>([&] { static_cast<void>(LiveStore(store, access, ample_budget(), release_ledger())); });
+  return message_of<DataError>([&] { static_cast<void>(testing::opened_store(store, access, ample_budget())); });
 }
 
 ino_t inode_of(const fs::path& file) {
@@ -83,7 +86,7 @@ struct Released {
     trained.train("newton");
     first = trained.files_of("newton");
     {
-      LiveStore live(store, Access::write, ample_budget(), release_ledger());
+      StoreWriter live(store, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), "newton", kContext, 9);
       const std::vector<Request> requests{{RequestKind::remove_node, 7, 0}};
       learner.absorb(live.apply(requests, live.resolve(requests), {}));
@@ -96,7 +99,7 @@ struct Released {
   }
   /// What the next writer with this solver says.
   [[nodiscard]] std::string refusal() const {
-    LiveStore live(store, Access::write, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget(), release_ledger());
     return message_of<DataError>(
         [&] { static_cast<void>(Learner::open(live, ample_budget(), "newton", kContext, 9)); });
   }
@@ -183,7 +186,7 @@ TEST_SUITE("unit") {
     close(world.store);
     CHECK(inode_of(world.store / kManifestName) == before);  // a file that replaces another has its own
     CHECK(testing::folder_bytes(world.store) == files);
-    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint();
     const FileEntry journal = read_manifest(world.store).journal.value();
     CHECK(journal.bytes == kHeader);
     fs::resize_file(world.store / journal.path, kHeader - 1);
@@ -284,7 +287,7 @@ TEST_SUITE("unit") {
     const Released world;
     write_file(world.log, world.first.at(world.log));
     world.trained.stream({{RequestKind::remove_node, 13, 0}});
-    LiveStore(world.store, Access::write, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint();
     close(world.store);
     CHECK(holds(findings(world.store), world.log.string() + ": byte"));
   }
@@ -294,7 +297,7 @@ TEST_SUITE("unit") {
     for (const auto& [file, bytes] : world.second) fs::remove(file);
     CHECK(holds(findings(world.store), "it is missing"));
     world.trained.train("newton");
-    LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget(), release_ledger());
     static_cast<void>(
         Learner::train(live, ample_budget(), "newton", testing::seeded(2), live.embedding().spec().weights, kContext));
     live.record();

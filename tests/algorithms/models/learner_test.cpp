@@ -13,6 +13,7 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
@@ -43,7 +44,7 @@ struct LearnerWorld {
 
   explicit LearnerWorld(double rho = 0.5, NodeId nodes = 160) : sample(testing::random_sample(nodes, 0.03, 6, 5)) {
     testing::build_store(path(), sample);
-    LiveStore store(path(), Access::write, budget, release_ledger());
+    StoreWriter store(path(), budget, release_ledger());
     propagate(store, spec(rho), budget, {});
   }
   [[nodiscard]] std::filesystem::path path() const { return dir / "store"; }
@@ -65,7 +66,7 @@ struct LearnerWorld {
     return out;
   }
 
-  BatchReport apply(LiveStore& store, const std::vector<Request>& batch, double r_max = 0) {
+  BatchReport apply(StoreWriter& store, const std::vector<Request>& batch, double r_max = 0) {
     for (const Request& request : batch) testing::apply_naively(sample, request);
     return store.apply(batch, store.resolve(batch), {r_max, ThresholdScale::absolute});
   }
@@ -75,7 +76,7 @@ struct LearnerWorld {
     const TempDir other;
     MemoryBudget own(kLearnerMemory);
     testing::build_store(other / "store", sample);
-    LiveStore store(other / "store", Access::write, own, release_ledger());
+    StoreWriter store(other / "store", own, release_ledger());
     propagate(store, spec(rho), own, {});
     TrainingSet set(sample.columns, sample.classes);
     std::vector<float> row(sample.columns);
@@ -136,7 +137,7 @@ TEST_SUITE("unit") {
       const char* const solver = name;
       CAPTURE(solver);
       LearnerWorld world;
-      LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+      StoreWriter store(world.path(), world.budget, release_ledger());
       SolverOptions options;
       options.head = head;
       Learner learner = Learner::train(store, world.budget, solver, options, kWeights, kLearnerContext);
@@ -163,7 +164,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a follower that skips moved rows would be caught: the noise does not cover it") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     world.apply(store, world.requests(0, true));
     CHECK(noise_ratio(learner.model(), learner.last_step(), world.fresh_rows()) > 100);
@@ -173,7 +174,7 @@ TEST_SUITE("unit") {
     for (const double rho : {0.5, 0.0, 0.7}) {
       CAPTURE(rho);
       LearnerWorld world(rho);
-      LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+      StoreWriter store(world.path(), world.budget, release_ledger());
       TrainingRows rows(store, kWeights, 1, world.budget);
       CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
       bool moved = false;
@@ -196,7 +197,7 @@ TEST_SUITE("unit") {
         moved |= away.norm() > 1e-4;
       }
       CHECK(moved);
-      static_cast<void>(rows.follow(store.flush(), true));
+      static_cast<void>(rows.follow(store.publish_stale(), true));
       CHECK(equal_rows(rows.set(), world.fresh_rows(rho)));
       CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
       CHECK(lazy_error_bound(store.embedding(), store.contents()) == 0);
@@ -205,7 +206,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("rows that are not finite name the store and the user's node") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     std::string message;
     try {
       TrainingRows(store, {0, std::numeric_limits<double>::quiet_NaN(), 1}, 1, world.budget);
@@ -218,7 +219,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("the rows of a change are charged as long as it lives") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     TrainingRows rows(store, kWeights, 1, world.budget);
     const std::uint64_t row_bytes = world.sample.columns * sizeof(float) + 16;
     {
@@ -244,7 +245,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a learner sets aside what its steps keep") {
     LearnerWorld world(0.5, 1600);
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     const std::uint64_t before = world.budget.used();
     const Learner learner = Learner::train(store, world.budget, "scalegun", {}, kWeights, kLearnerContext);
     const TrainingSet& rows = learner.rows();
@@ -256,7 +257,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("cgu asks for a flush after every lazy batch and absorbs exactly the rows that moved") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     SolverOptions options;
     options.seed = 3;
     options.alpha = 5;
@@ -279,7 +280,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("scalegun charges the stale rows of a lazy stream and publishes them when they spend the budget") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     SolverOptions options;
     options.alpha = 100;
     options.lambda = 0.5;
@@ -299,7 +300,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("softmax on a lazy stream is as near to the minimiser on the exact rows as it says") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     SolverOptions options;
     options.head = Head::kSoftmax;
     options.lambda = 0.1;
@@ -330,13 +331,13 @@ TEST_SUITE("unit") {
       const bool step = std::string(solver) == "newton";
       LearnerWorld world;
       {
-        LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+        StoreWriter store(world.path(), world.budget, release_ledger());
         Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kLearnerContext);
         CHECK_FALSE(learner.catch_up().has_value());
         learner.absorb(world.apply(store, world.requests(0)));
         world.apply(store, world.requests(1));  // durable, but the learner never hears of it
       }
-      LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+      StoreWriter store(world.path(), world.budget, release_ledger());
       Learner learner = Learner::open(store, world.budget, solver, kLearnerContext, std::nullopt);
       CHECK(learner.model().sequence < store.sequence());
       const auto report = learner.catch_up();
@@ -356,7 +357,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("certificates: one a release, in order, completed after a crash between model and log") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     {
       Learner other = Learner::train(store, world.budget, "retrain", {}, kWeights, kLearnerContext);
       Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
@@ -396,7 +397,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("models that do not belong to the store's propagation, or are ahead of the store, are refused") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kLearnerContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, {1.0}, kLearnerContext), UsageError);
@@ -422,7 +423,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("accuracy counts the largest score over every split, and follows removals") {
     LearnerWorld world;
-    LiveStore store(world.path(), Access::write, world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget, release_ledger());
     const Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     const Matrix& published = learner.model().published;
     world.apply(store, world.requests(0));

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/io/error.h"
@@ -108,7 +109,7 @@ TEST_SUITE("unit") {
     const Trail trail;
     const std::vector<std::string> good = lines_of(trail.receipts);
     const auto reopen = [&] {
-      LiveStore live(trail.world.store, Access::write, ample_budget(), release_ledger());
+      StoreWriter live(trail.world.store, ample_budget(), release_ledger());
       static_cast<void>(Learner::open(live, ample_budget(), "newton", trail.context(), {}));
       return lines_of(trail.receipts);
     };
@@ -122,7 +123,7 @@ TEST_SUITE("unit") {
     // Requests that the journal has and no model: the certificate that catches up commits to them.
     trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 25, 0}});
     {
-      LiveStore live(trail.world.store, Access::write, ample_budget(), release_ledger());
+      StoreWriter live(trail.world.store, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), {});
       CHECK(learner.catch_up().has_value());
     }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
@@ -89,7 +90,7 @@ TEST_SUITE("unit") {
     spec.scheme = "chebyshev";
     spec.weights = scheme_weights(spec.scheme, kLevels, {});
     spec.scale_bits = kLeastChebyshevBits;
-    LiveStore store(dir / "store", Access::write, budget, release_ledger());
+    StoreWriter store(dir / "store", budget, release_ledger());
     propagate(store, spec, budget, {});
     CHECK(store.manifest().propagation->weights == spec.weights);
     CHECK((rows_of(store, spec.weights) - dense_blocks(sample)).cwiseAbs().maxCoeff() < 1e-6);

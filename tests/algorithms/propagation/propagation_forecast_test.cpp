@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -98,7 +98,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a survey of a store has its sizes, and what was just written lies in memory") {
     const testing::TempDir folder;
     testing::write_store(folder / "s", testing::random_store(5'000, 20'000, 6, 4));
-    const LiveStore store(folder / "s", Access::read, testing::ample_budget(), release_ledger());
+    const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
     const PropagationSpec spec = testing::tiny_spec(2);
     PropagationWork work = survey_store(folder / "s", store.manifest(), store.contents(), spec);
     CHECK(work.nodes == 5'000);

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/numerics/matrix.h"
 #include "storage/io/error.h"
@@ -73,7 +74,7 @@ Dense store_rows(const std::filesystem::path& folder, const std::string& scheme,
   spec.scheme = scheme;
   spec.rho = rho;
   spec.weights = scheme_weights(scheme, levels, weights);
-  LiveStore store(folder, Access::write, budget, release_ledger());
+  StoreWriter store(folder, budget, release_ledger());
   propagate(store, spec, budget, {});
   std::vector<NodeId> nodes(store.contents().num_nodes());
   std::iota(nodes.begin(), nodes.end(), 0);
@@ -147,11 +148,11 @@ TEST_SUITE("unit") {
       spec.levels = 2;
       spec.scheme = "ppr:0.1";
       spec.weights = {0.1, 0.1 * 0.9, 0.1 * 0.9 * 0.9};  // as ppr once meant
-      LiveStore store(dir / "s", Access::write, budget, release_ledger());
+      StoreWriter store(dir / "s", budget, release_ledger());
       propagate(store, spec, budget, {});
     }
     MemoryBudget budget(std::uint64_t{1} << 28);
-    const LiveStore store(dir / "s", Access::read, budget, release_ledger());
+    const StoreReader store(dir / "s", budget, release_ledger());
     const std::vector<double> kept = store.embedding().spec().weights;
     CHECK(kept == std::vector<double>{0.1, 0.1 * 0.9, 0.1 * 0.9 * 0.9});
     CHECK(kept != scheme_weights("ppr:0.1", 2, {}));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
@@ -34,11 +35,11 @@ Sample few_targets(NodeId nodes, double labelled, std::uint64_t seed) {
 }
 
 /// A store over the sample, propagated for its labelled rows, after the requests.
-std::unique_ptr<LiveStore> streamed(const std::filesystem::path& path, const Sample& sample,
-                                    const std::vector<Request>& requests) {
+std::unique_ptr<StoreWriter> streamed(const std::filesystem::path& path, const Sample& sample,
+                                      const std::vector<Request>& requests) {
   testing::build_store(path, sample);
   testing::propagate_store(path, testing::tiny_spec(2, false));
-  auto store = std::make_unique<LiveStore>(path, Access::write, testing::ample_budget(), release_ledger());
+  auto store = std::make_unique<StoreWriter>(path, testing::ample_budget(), release_ledger());
   store->apply(requests, store->resolve(requests), {});
   return store;
 }
@@ -184,7 +185,7 @@ TEST_SUITE("unit") {
         const TempDir folder;
         testing::build_store(folder / "s", original);
         testing::propagate_store(folder / "s", testing::tiny_spec(levels, false));
-        LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+        StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
         REQUIRE(store.embedding().indexes().target_lists() != nullptr);
         for (std::size_t at = 0; at < requests.size(); at += 30) {
           const auto part = std::span(requests).subspan(at, std::min<std::size_t>(30, requests.size() - at));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
@@ -338,7 +339,7 @@ TEST_SUITE("unit") {
     for (const std::string solver : {"newton", "newton-step"}) {
       CAPTURE(solver);
       const std::string other = id_of(solver == "newton" ? "newton-step" : "newton");
-      LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget(), release_ledger());
       Learner learner = Learner::open(live, ample_budget(), solver, testing::kContext, 9);
       static_cast<void>(learner.catch_up());
       for (NodeId node = 20; node < 23; ++node) {

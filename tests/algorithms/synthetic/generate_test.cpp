@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/live/digest.h"
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/synthetic/citation.h"
@@ -81,7 +81,7 @@ TEST_SUITE("unit") {
       options.features = 7;
       generate_to(dir / "ids", options);
       const auto digest = [&](const char* name) {
-        const LiveStore store(dir / name, Access::read, testing::ample_budget(), release_ledger());
+        const StoreReader store(dir / name, testing::ample_budget(), release_ledger());
         return digest_text(content_digest(store));
       };
       for (const char* const order : {"degree", "bfs", "community"}) {

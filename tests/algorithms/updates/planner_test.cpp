@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/receivers.h"
@@ -250,7 +250,7 @@ TEST_SUITE("unit") {
         const testing::TempDir folder;
         testing::build_store(folder / "s", sample);
         testing::propagate_store(folder / "s", testing::tiny_spec(2, all_rows));
-        LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+        StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
         const Request request{RequestKind::remove_feature, 1, 0};
         store.apply({&request, 1}, store.resolve({&request, 1}), {});  // some rows get into memory
         const Embedding& embedding = store.embedding();

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
@@ -74,7 +75,7 @@ Totals totals_of(const UpdateReport& report) {
 
 StreamPlan forecast_of(const std::filesystem::path& path, const std::vector<Request>& requests,
                        std::uint64_t batches = 1) {
-  LiveStore store(path, Access::read, testing::ample_budget(), release_ledger());
+  StoreReader store(path, testing::ample_budget(), release_ledger());
   const BatchChanges changes = store.resolve(requests);
   return std::move(store).forecast(changes, batches);
 }
@@ -88,7 +89,7 @@ StreamPlan forecast_within(const std::filesystem::path& path, const std::vector<
   return plan_stream(contents, &embedding, resolve_batch(contents, requests), 1, testing::ample_budget(), exact_arcs);
 }
 
-UpdateReport apply(LiveStore& store, const std::vector<Request>& requests) {
+UpdateReport apply(StoreWriter& store, const std::vector<Request>& requests) {
   return store.apply(requests, store.resolve(requests), {}).update;
 }
 
@@ -119,7 +120,7 @@ TEST_SUITE("unit") {
             testing::build_store(folder / "s", sample);
             testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
             const StreamPlan plan = forecast_of(folder / "s", requests);
-            LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+            StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
             const UpdateReport report = apply(store, requests);
             CHECK(totals_of(plan) == totals_of(report));
             CHECK(plan.seconds == doctest::Approx(report.seconds_predicted).epsilon(1e-12));
@@ -153,7 +154,7 @@ TEST_SUITE("unit") {
       const TempDir folder;
       testing::build_store(folder / "s", sample);
       testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
-      LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+      StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
       store.set_plan(way);
       const UpdateReport report = apply(store, requests);
       const Graph& graph = store.contents().graph();
@@ -213,7 +214,7 @@ TEST_SUITE("unit") {
       const StreamPlan plan = forecast_of(folder / "s", requests);
       const StreamPlan twice = forecast_of(folder / "s", requests, 2);
       const auto before = testing::folder_bytes(folder / "s");
-      LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+      StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
       const UpdateReport report = apply(store, requests);
       const bool swept = totals_of(plan).plan.back() == "recompute";
       CHECK(swept == (count == 1500));
@@ -251,12 +252,12 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests = random_requests(sample, 12, 2);
     const std::vector<Request> before(requests.begin(), requests.begin() + 6),
         after(requests.begin() + 6, requests.end());
-    static_cast<void>(apply(
-        *std::make_unique<LiveStore>(folder / "s", Access::write, testing::ample_budget(), release_ledger()), before));
+    static_cast<void>(
+        apply(*std::make_unique<StoreWriter>(folder / "s", testing::ample_budget(), release_ledger()), before));
     const auto bytes = testing::folder_bytes(folder / "s");
     const StreamPlan plan = forecast_of(folder / "s", after);
     CHECK(testing::folder_bytes(folder / "s") == bytes);
-    LiveStore store(folder / "s", Access::write, testing::ample_budget(), release_ledger());
+    StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
     REQUIRE(store.pending_requests() == 6);
     CHECK(totals_of(plan) == totals_of(apply(store, after)));
   }
@@ -289,7 +290,7 @@ TEST_SUITE("unit") {
     std::vector<std::uint64_t> memory, written;
     for (const std::uint64_t mebibytes : {256, 2}) {
       MemoryBudget budget(mebibytes << 20);
-      LiveStore store(folder / "s", Access::read, budget, release_ledger());
+      StoreReader store(folder / "s", budget, release_ledger());
       const std::uint64_t available = budget.available();
       const BatchChanges changes = store.resolve(requests);
       const StreamPlan plan = std::move(store).forecast(changes, 3);
@@ -304,9 +305,8 @@ TEST_SUITE("unit") {
     CHECK(memory[0] > sums);
     CHECK(memory[1] < (std::uint64_t{2} << 20));
     MemoryBudget budget(64 << 10);
-    LiveStore store(folder / "s", Access::read, budget, release_ledger());
-    const BatchChanges changes =
-        LiveStore(folder / "s", Access::read, testing::ample_budget(), release_ledger()).resolve(requests);
+    StoreReader store(folder / "s", budget, release_ledger());
+    const BatchChanges changes = StoreReader(folder / "s", testing::ample_budget(), release_ledger()).resolve(requests);
     CHECK_THROWS_AS((void)std::move(store).forecast(changes, 1), ResourceError);
   }
 }

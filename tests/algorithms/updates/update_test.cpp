@@ -5,6 +5,8 @@
 #include <random>
 
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/recompute.h"
 #include "engine/resources/parallel.h"
@@ -51,7 +53,7 @@ void stream(const std::filesystem::path& path, std::span<const Request> requests
   std::size_t batches = 0;
   for (std::size_t at = 0; at < requests.size();) {
     MemoryBudget budget(kMemory);
-    LiveStore store(path, Access::write, budget, release_ledger());
+    StoreWriter store(path, budget, release_ledger());
     for (std::size_t i = 0; i < reopen && at < requests.size(); ++i) {
       const auto part = requests.subspan(at, std::min(batch, requests.size() - at));
       store.apply(part, store.resolve(part), mode, ++batches % at_once == 0 ? LastLevel::at_once : LastLevel::deferred);
@@ -63,7 +65,7 @@ void stream(const std::filesystem::path& path, std::span<const Request> requests
 
 testing::AllSums present_sums(const std::filesystem::path& path, NodeId nodes) {
   MemoryBudget budget(kMemory);
-  const LiveStore store(path, Access::read, budget, release_ledger());
+  const StoreReader store(path, budget, release_ledger());
   return testing::sums_of(store.embedding(), nodes);
 }
 
@@ -80,7 +82,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", path);
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
-    const LiveStore store(folder / "s", Access::read, budget, release_ledger());
+    const StoreReader store(folder / "s", budget, release_ledger());
     const testing::AllSums sums = testing::sums_of(store.embedding(), 3);
     const std::int64_t s1[] = {16706448, 13740627, 1877344};
     const std::int64_t s2[] = {12933433, 13872105, 5518881};
@@ -260,7 +262,7 @@ TEST_SUITE("unit") {
     const testing::TempDir folder;
     testing::build_store(folder / "s", original);
     MemoryBudget budget(kMemory);
-    LiveStore store(folder / "s", Access::write, budget, release_ledger());
+    StoreWriter store(folder / "s", budget, release_ledger());
     Sample sample = original;
     for (std::size_t at = 0; at < requests.size(); at += 10) {
       const auto part = std::span(requests).subspan(at, 10);
@@ -293,7 +295,7 @@ TEST_SUITE("unit") {
           stream(folder / "s", requests, 5, 3, mode);
 
           MemoryBudget budget(kMemory);
-          LiveStore store(folder / "s", Access::write, budget, release_ledger());
+          StoreWriter store(folder / "s", budget, release_ledger());
           const Embedding& embedding = store.embedding();
           const Graph& graph = store.contents().graph();
           std::vector<NodeId> list;
@@ -321,7 +323,7 @@ TEST_SUITE("unit") {
                 CHECK(std::fabs(static_cast<double>(one)) * graph.degree(node) <= limit);
             }
           }
-          store.flush();
+          store.publish_stale();
           CHECK(store.embedding().stale_rows() == 0);
           CHECK(testing::sums_of(store.embedding(), original.nodes) == testing::naive_sums(after, levels, all_rows));
           store.checkpoint();
@@ -357,14 +359,14 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", testing::random_sample(30, 0.2, 3, 5));
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
-    LiveStore store(folder / "s", Access::write, budget, release_ledger());
+    StoreWriter store(folder / "s", budget, release_ledger());
     const Request request{RequestKind::remove_node, 4, 0};
     store.apply({&request, 1}, store.resolve({&request, 1}), {}, LastLevel::deferred);
     const NodeId node = 3;
     const std::vector<double> weights{0, 0, 1};
     std::vector<float> row(3);
     CHECK_THROWS_AS(store.embedding().rows({&node, 1}, weights, row.data()), std::logic_error);
-    CHECK(store.deliver().rows_touched > 0);
+    CHECK(store.settle().rows_touched > 0);
     store.embedding().rows({&node, 1}, weights, row.data());
   }
 }

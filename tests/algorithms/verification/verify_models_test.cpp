@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
@@ -141,7 +142,7 @@ TEST_SUITE("unit") {
     world.stream({world.edge_of_training_node()}, all);
     CHECK(text_of(world.verify()) == "");
     CHECK(world.verify().models == claiming);
-    LiveStore(world.store, Access::write, testing::ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, testing::ample_budget(), release_ledger()).checkpoint();
     CHECK(text_of(world.verify()) == "");
     CHECK(world.verify().models == claiming);
   }

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "engine/graph/store.h"
 #include "storage/formats/node_file.h"
@@ -49,7 +49,7 @@ bool mentions(const VerifyReport& report, const std::string& words) {
 }
 
 void stream(const fs::path& path, const std::vector<Request>& requests, double r_max, bool checkpoint) {
-  LiveStore store(path, Access::write, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget(), release_ledger());
   store.apply(requests, store.resolve(requests), {r_max, ThresholdScale::absolute});
   if (checkpoint) store.checkpoint();
 }

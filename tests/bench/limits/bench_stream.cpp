@@ -9,6 +9,7 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
@@ -60,7 +61,7 @@ std::string plan_text(const UpdateReport& report) {
 }
 
 StreamBench remove_edges(const std::filesystem::path& store, const StreamBenchOptions& options, MemoryBudget& budget) {
-  LiveStore live(store, Access::write, budget, release_ledger());
+  StoreWriter live(store, budget, release_ledger());
   StreamBench result;
   result.hops = options.hops;
   result.batch = options.batch;
@@ -86,7 +87,7 @@ StreamBench remove_edges(const std::filesystem::path& store, const StreamBenchOp
     add(report.update);
   }
   const Clock::time_point last = Clock::now();
-  add(live.deliver());
+  add(live.settle());
   result.deliver_seconds = seconds_since(last);
   const Clock::time_point end = Clock::now();
   live.checkpoint();

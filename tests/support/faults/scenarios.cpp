@@ -1,6 +1,8 @@
 // tests/support/faults/scenarios.cpp - import, propagate, train and purge, compared with runs without faults.
 #include "support/faults/scenarios.h"
 
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
@@ -90,7 +92,7 @@ Setting model_setting(const std::string& solver, const std::string& title,
     for (const ModelSummary& model : models)
       if (!model.damage.empty()) return model.damage;
     const auto open = [&] {
-      LiveStore live(store, Access::write, budget(), release_ledger());
+      StoreWriter live(store, budget(), release_ledger());
       return Learner::open(live, budget(), solver, {false, "test", {}}, {}).record().certificate;
     };
     if (models.empty()) work(folder);
@@ -150,7 +152,7 @@ Setting repair_setting() {
     apply_batch(store, std::span(requests).subspan(8, 8), 0, false);
     apply_batch(store, std::span(requests).subspan(16), 0, false);
     command({"train", store.string(), "--solver", "retrain", "--seed", "1", "--memory", "64M"});
-    LiveStore(store, Access::write, budget(), release_ledger()).record();
+    StoreWriter(store, budget(), release_ledger()).record();
     const Manifest manifest = read_manifest(store);
     const fs::path journal = store / manifest.journal.value().path;
     fs::resize_file(journal, fs::file_size(journal) - 50);
@@ -224,7 +226,7 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
     const fs::path store = folder / "s";
     const PurgeState state = purge_state(store);
     {
-      const LiveStore live(store, Access::read, budget(), release_ledger());
+      const StoreReader live(store, budget(), release_ledger());
       const std::string found = digest_text(content_digest(live));
       if (live.sequence() != 0) {
         if (!acknowledged.empty()) return "an acknowledged purge is gone";
@@ -284,7 +286,7 @@ Setting purge_model_setting() {
   };
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) -> std::string {
     const fs::path store = folder / "s", model = model_file(store, "exact");
-    const bool purged = LiveStore(store, Access::read, budget(), release_ledger()).sequence() == 0;
+    const bool purged = StoreReader(store, budget(), release_ledger()).sequence() == 0;
     if (!purged && !acknowledged.empty()) return "an acknowledged purge is gone";
     const bool is_kept = fs::exists(model) && read_all(model) == after.at("models/exact.model");
     if (purged && !acknowledged.empty() && !is_kept) return "a kept model is another one";
@@ -297,7 +299,7 @@ Setting purge_model_setting() {
       train(folder);  // there was no room to bring it up to date
     }
     {
-      LiveStore live(store, Access::write, budget(), release_ledger());
+      StoreWriter live(store, budget(), release_ledger());
       Learner learner = Learner::open(live, budget(), "exact", {false, "test", {}}, {});
       static_cast<void>(learner.catch_up());
       learner.settle();

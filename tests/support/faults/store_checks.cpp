@@ -6,6 +6,8 @@
 #include <sstream>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 
@@ -46,7 +48,7 @@ Sample sample() {
 }
 
 std::string digest_of(const fs::path& store) {
-  return digest_text(content_digest(LiveStore(store, Access::read, budget(), release_ledger())));
+  return digest_text(content_digest(StoreReader(store, budget(), release_ledger())));
 }
 
 std::string findings_of(const fs::path& store) {
@@ -58,13 +60,13 @@ std::string findings_of(const fs::path& store) {
 
 std::string open_as_next_writer(const fs::path& folder) {
   if (fs::exists(folder / "s" / "manifest.json"))
-    static_cast<void>(LiveStore(folder / "s", Access::write, budget(), release_ledger()));
+    static_cast<void>(StoreWriter(folder / "s", budget(), release_ledger()));
   return {};
 }
 
 /// The files of the store, after the next writer has removed what a fault left behind.
 Tree tidied(const fs::path& store) {
-  static_cast<void>(LiveStore(store, Access::write, budget(), release_ledger()));
+  static_cast<void>(StoreWriter(store, budget(), release_ledger()));
   Tree tree = read_tree(store);
   std::erase_if(tree, [](const auto& item) { return item.first.ends_with('/'); });
   return tree;

@@ -5,11 +5,14 @@
 #include <sstream>
 
 #include "algorithms/live/digest.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/input/request_reader.h"
 #include "support/faults/scenarios.h"
 #include "support/faults/store_checks.h"
+#include "support/opened_store.h"
 #include "support/program.h"
 
 namespace unweave::testing {
@@ -40,7 +43,7 @@ std::vector<Request> requests_at(const std::vector<Request>& all, std::size_t ba
           all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), first + size))};
 }
 
-void apply(LiveStore& live, const std::vector<Request>& requests, double r_max) {
+void apply(StoreWriter& live, const std::vector<Request>& requests, double r_max) {
   live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
 }
 
@@ -60,7 +63,7 @@ Digests digests_of(const Tree& before, const std::vector<Request>& requests, std
 /// What is wrong with the requests that a store holds, which are counted.
 std::string check_requests(const fs::path& store, const Digests& digests, std::uint64_t acknowledged,
                            std::uint64_t& sequence) {
-  const LiveStore live(store, Access::read, budget(), release_ledger());
+  const StoreReader live(store, budget(), release_ledger());
   sequence = live.sequence();
   if (sequence < acknowledged)
     return "request " + std::to_string(acknowledged) + " was acknowledged, the store ends at " +
@@ -158,9 +161,9 @@ Setting stream_setting(const std::string& solver) {
     return problem.empty() ? findings_of(store) : problem;
   };
   const auto reopen = [solver](const fs::path& folder) {
-    const std::uint64_t read = LiveStore(folder / "s", Access::read, budget(), release_ledger()).sequence();
+    const std::uint64_t read = StoreReader(folder / "s", budget(), release_ledger()).sequence();
     acknowledge(nlohmann::json({{"last_request", read}}).dump());
-    LiveStore live(folder / "s", Access::write, budget(), release_ledger());
+    StoreWriter live(folder / "s", budget(), release_ledger());
     const Learner learner = Learner::open(live, budget(), solver, {false, "test", {}}, 9);
     acknowledge(nlohmann::json({{"last_request", live.sequence()}, {"releases", learner.model().releases}}).dump());
     return std::string();
@@ -189,7 +192,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   const Digests digests = digests_of(start, requests, batch_size, r_max);
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
-    LiveStore live(folder / "s", Access::write, own, release_ledger());
+    StoreWriter live(folder / "s", own, release_ledger());
     if (!checkpoints) live.set_plan(Plan::push);  // a recomputation, of a replay too, leaves nothing to fold
     try {
       for (std::size_t batch = live.sequence() / batch_size; batch * batch_size < requests.size(); ++batch) {
@@ -219,7 +222,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   };
   const auto reopen = [](const fs::path& folder) {
     for (const Access access : {Access::read, Access::write})
-      acknowledge(std::to_string(LiveStore(folder / "s", access, budget(), release_ledger()).sequence()));
+      acknowledge(std::to_string(testing::opened_store(folder / "s", access, budget())->sequence()));
     return std::string();
   };
   setting.scenario = {name, work, check, reopen};

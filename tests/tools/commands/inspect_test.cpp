@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/recorded_release.h"
 #include "storage/formats/state_file.h"
@@ -68,7 +68,7 @@ TEST_SUITE("unit") {
 
     testing::propagate_store(store, tiny_spec(2));
     {
-      LiveStore live(store, Access::write, testing::ample_budget(), release_ledger());
+      StoreWriter live(store, testing::ample_budget(), release_ledger());
       const std::vector<Request> requests{{RequestKind::remove_edge, 1, 2}};
       live.apply(requests, live.resolve(requests), {});
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
@@ -64,7 +66,7 @@ TEST_SUITE("unit") {
       const testing::TempDir folder;
       testing::write_store(folder / "s", contents);
       testing::propagate_store(folder / "s", testing::tiny_spec(1, false));
-      LiveStore live(folder / "s", Access::write, ample_budget(), release_ledger());
+      StoreWriter live(folder / "s", ample_budget(), release_ledger());
       const Learner learner = Learner::train(live, ample_budget(), "retrain", reference_options(kCases[0]),
                                              live.embedding().spec().weights, kContext);
       CHECK(learner.model().network.has_value());
@@ -84,7 +86,7 @@ TEST_SUITE("unit") {
         CHECK(before.model.network->activation == Activation::kSmelu);
         CHECK(before.model.published.cols() == 1);
       }
-      LiveStore live(world.store, Access::write, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget(), release_ledger());
       TrainingRows rows(live, before.weights, before.clip, ample_budget());
       const SolverOptions options = reference_options(one);
       const Reservation memory = solver_entry(one.solver).reserve(options, {}, rows.set(), ample_budget());
@@ -110,7 +112,7 @@ TEST_SUITE("unit") {
   TEST_CASE("accuracy of a network is that of its margins on clipped rows") {
     const TrainedStore world(5);
     world.train("retrain", reference_options(kCases[0]));
-    const LiveStore live(world.store, Access::read, ample_budget(), release_ledger());
+    const StoreReader live(world.store, ample_budget(), release_ledger());
     const ModelRecord record = load_model(world.store, "retrain");
     const TrainingSet rows = world.rows();
     std::vector<double> margins(rows.size() * rows.classes());

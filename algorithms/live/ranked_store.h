@@ -1,0 +1,26 @@
+// algorithms/live/ranked_store.h - the columns of a store that a rank behind rank 0 holds.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "algorithms/live/live_store.h"
+
+namespace unweave {
+
+class RankedStore final : public LiveStore {
+ public:
+  /// Of a rank but for rank 0, which opens the store as its StoreWriter meanwhile. `ledger` must outlive this object.
+  /// Throws as that.
+  RankedStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
+      : LiveStore(std::move(store), Access::read, std::nullopt, &ranks, budget, ledger) {}
+
+  /// Does what rank 0 does, until that calls StoreWriter::dismiss_ranks().
+  void follow();
+
+ private:
+  void follow_batch(const RankOrder& order);
+};
+
+}  // namespace unweave
