@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live/ranked_store.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
@@ -28,9 +27,9 @@ using namespace unweave::testing;
 namespace {
 
 /// A propagated store of more than a thousand training rows.
-class RankedStore {
+class StoreOfRanks {
  public:
-  RankedStore() {
+  StoreOfRanks() {
     write_store(first_, random_store(8000, 24'000, 12, 3));
     propagate_store(first_, tiny_spec(2, false));
     std::filesystem::create_directory(first_ / "certificates");
@@ -87,7 +86,7 @@ TrainedModel train_on(std::size_t size, const std::filesystem::path& store, cons
 
 TEST_SUITE("slow") {
   TEST_CASE("training over ranks leaves the files of one process, and rank 0 tells the same") {
-    const RankedStore made;
+    const StoreOfRanks made;
     for (const std::string solver : {"exact", "newton", "scalegun"}) {
       CAPTURE(solver);
       for (const LambdaChoice choice : {LambdaChoice::given, LambdaChoice::by_validation}) {
@@ -127,7 +126,7 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE("training over ranks refuses what one rank must do alone, and says so on all") {
-    const RankedStore made;
+    const StoreOfRanks made;
     const std::filesystem::path store = made.copy("s");
     const auto before = files_of(store);
     CHECK_THROWS_WITH_AS(static_cast<void>(train_on(2, store, seeded_options("rewind"))),
@@ -138,7 +137,7 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE("a rank takes memory for its own rows, and 16 bytes for each of the others") {
-    const RankedStore made;
+    const StoreOfRanks made;
     const std::filesystem::path store = made.copy("s");
     const auto bytes_of_rank = [&](Ranks* ranks) {
       const StoreReader live(store, ample_budget(), release_ledger());
@@ -159,7 +158,7 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE("ranks that see different stores are refused") {
-    const RankedStore made;
+    const StoreOfRanks made;
     const std::filesystem::path store = made.copy("a"), other = made.copy("b");
     propagate_store(other, tiny_spec(1, false));
     CHECK_THROWS_WITH_AS(static_cast<void>(train_on(

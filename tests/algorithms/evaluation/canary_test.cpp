@@ -113,7 +113,7 @@ TEST_SUITE("unit") {
     world.stream({world.edge_of_training_node(), {RequestKind::remove_edge, 0, 5}}, {}, 0.5);
     REQUIRE(StoreReader(world.store, ample_budget(), release_ledger()).embedding().stale_rows() > 0);
     const Canary canary = released(world, {"own", {{RequestKind::remove_node, 0, 0}}});
-    StoreWriter(world.store, ample_budget(), release_ledger()).flush();
+    StoreWriter(world.store, ample_budget(), release_ledger()).publish_stale();
     CHECK_FALSE(same_rows(canary.before, canary.after));
     StoreWriter store(world.store, ample_budget(), release_ledger());
     static_cast<void>(store.publish_stale());

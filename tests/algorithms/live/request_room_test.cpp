@@ -49,8 +49,7 @@ std::string digest_of(const std::filesystem::path& path, Access access, std::uin
   MemoryBudget budget(memory);
   std::string digest;
   {
-    const std::unique_ptr<LiveStore> opened = testing::opened_store(path, access, budget);
-    const LiveStore& store = *opened;
+    const std::unique_ptr<LiveStore> store = testing::opened_store(path, access, budget);
     CHECK(budget.peak() <= memory);
   }
   MemoryBudget ample(kRoomMuch);

@@ -44,7 +44,7 @@ ChangedWorld weighted_world(std::uint64_t seed, std::uint32_t most) {
   return world;
 }
 
-std::string statuses(StoreWriter& store, const std::vector<std::string>& lines) {
+std::string statuses(LiveStore& store, const std::vector<std::string>& lines) {
   std::string text;
   for (const RequestStatus status : store.resolve(testing::requests_of(lines)).statuses)
     text += std::string(name_of(status)) + " ";
