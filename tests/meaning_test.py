@@ -838,8 +838,169 @@ def part_days(session):
     check(880 < plan["edges_read"] < 920, plan)
 
 
+def part_remedies(session):
+    """What remedies print is given as it is printed, and makes the store that was meant."""
+    folder = session.folder
+
+    def text(name, content):
+        (folder / name).write_text(content)
+        return name
+
+    def figures(store):
+        return json.loads(session.command("info", store, "--json").stdout)
+
+    def rows(store):
+        """The features, dense, by an export of all."""
+        target = store.with_suffix(".all")
+        done = session.command("export", store, "--all", target)
+        check(done.returncode == 0, done.stderr)
+        if (target / "features.npy").exists():
+            return np.load(target / "features.npy")
+        import scipy.sparse
+        parts = [np.load(target / f"features_{part}.npy") for part in ("values", "indices", "indptr")]
+        return scipy.sparse.csr_matrix(tuple(parts)).toarray()
+
+    # Ids that are written as floats, as pandas writes those of a column with a gap.
+    three = ["--edges", text("e3.txt", "0 1\n1 2\n"), "--nodes", "3"]
+    table = text("F.csv", "id,x,label,train\n2.0,0.5,0,True\n0.0,0.25,1,False\n1.0,0.125,0,True\n")
+    for words in (["--features", table + "[x]"], ["--labels", table + "[label]"], ["--features", table + "[1]"],
+                  ["--labels", text("y3", "0\n1\n0\n"), "--split", f"train={table}[train]"]):
+        message = session.refused(*three, *words)
+        check("column id: it numbers the lines" in message or "column 0: it numbers the lines" in message, words, message)
+        check("sort the lines by it, or write its numbers without fractions and name the nodes by it: --ids" in message, message)
+    whole = text("W.csv", (folder / table).read_text().replace(".0,", ","))
+    names = re.search(r"name the nodes by it: (.*)$", session.refused(*three, "--features", whole + "[x]")).group(1)
+    store = session.imported("--edges", text("named3.txt", "0\t1\n1\t2\n"), "--header", "edges=no", "--features", whole + "[x]",
+                             *shlex.split(names.replace(" and ", " ")))[0]
+    check(session.command("export", store, "--names", "-").stdout.split() == ["2", "0", "1"])
+    ordered = text("sorted.csv", "id,x,label\n0.0,0.25,1\n1.0,0.125,0\n2.0,0.5,0\n")
+    check(rows(session.imported(*three, "--features", ordered + "[x]")[0]).tolist() == [[0.25], [0.125], [0.5]])
+    # Columns of edges by their names, and by places of the file.
+    edges = between((3, 4), (4, 5), (5, 3))
+    lines = "7,3,4\n8,4,5\n9,5,3\n"
+    text("c.csv", "weight,source,target\n" + lines)
+    for chosen, wanted in (("source,target,weight", "[source,target]"), ("source", "[source,target]"), ("1,2,0", "[1,2]"), ("1", "[source,target]")):
+        message = session.refused("--edges", f"c.csv[{chosen}]")
+        named = re.search(r"as in (c\.csv\[.*?\])", message).group(1)
+        check(named == "c.csv" + wanted, chosen, message)
+        check(session.edges(session.imported("--edges", named)[0]) == edges, named)
+    text("o.csv", "a,weight,b\n" + "3,7,4\n4,8,5\n5,9,3\n")
+    for chosen in "a,b,weight", "a", "0,2,1":
+        named = re.search(r"as in (o\.csv\[.*?\])", session.refused("--edges", f"o.csv[{chosen}]")).group(1)
+        check(session.edges(session.imported("--edges", named)[0]) == edges, chosen, named)
+    text("neg.csv", "weight,source,target\n-7,3,4\n8,4,5\n9,5,3\n")
+    named = re.search(r"as in (neg\.csv\[.*?\])", session.refused("--edges", "neg.csv[source,target,weight]", "--max-weight", "9")).group(1)
+    check(session.edges(session.imported("--edges", named)[0]) == edges, named)
+    # A column of weights is no end, by name and by place, of numbers and of names.
+    ids = text("ids.txt", "3\n4\n5\n7\n8\n9\n")
+    for more in [], ["--ids", ids, "--ids-are", "names"]:
+        for chosen in "weight,source,target", "target,weight,source", "0,1,2", "2,0,1":
+            message = session.refused("--edges", f"c.csv[{chosen}]", "--max-weight", "9", *more)
+            check("called as weights are" in message, message)
+            named = shlex.split(re.search(r"as in (\S+),", message).group(1))[0]
+            store = session.imported("--edges", named, "--max-weight", "9", *more)[0]
+            check(session.edges(store) == ({frozenset(map(str, edge)) for edge in edges} if more else edges), chosen, named)
+            check(figures(store)["weight_sum"] == 24, chosen, named)
+        check("called as weights are" in session.refused("--edges", "c.csv[weight,source]", *more))
+    # Lists of neighbours.
+    if importlib.util.find_spec("networkx") is not None:
+        text("a.adj", "0 1 2\n1 2 3\n2 3 4\n")
+        check(session.edges(follow(session, session.refused("--edges", "a.adj"))) == between((0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4)))
+    # One large column among features, in every form that has some.
+    import scipy.sparse
+    small = np.round(np.random.default_rng(0).normal(size=(40, 5)), 3).astype(np.float32)
+    small[:, 0] = 5  # not sparse in any row
+    for place in 0, 2, 4:
+        large = small.copy()
+        large[:, place] = 1e6 + 3 * np.arange(40)[::-1]
+        without = np.delete(large, place, axis=1)
+        kept = [f"c{column}" for column in range(5)]
+        np.save(folder / "f.npy", large)
+        np.savez(folder / "z.npz", x=large)
+        np.savez(folder / "two.npz", x=large, other=small)
+        matrix = scipy.sparse.csr_matrix(large)
+        scipy.sparse.save_npz(folder / "csr.npz", matrix)
+        scipy.sparse.save_npz(folder / "it's.npz", matrix)
+        np.savez(folder / "shchur.npz", attr_data=matrix.data, attr_indices=matrix.indices, attr_indptr=matrix.indptr, attr_shape=matrix.shape)
+        np.save(folder / "ip.npy", matrix.indptr)
+        np.save(folder / "ix.npy", matrix.indices)
+        np.save(folder / "v.npy", matrix.data)
+        body = "".join(",".join(map(repr, map(float, row))) + "\n" for row in large)
+        text("f.csv", body)
+        text("it's.csv", body)
+        text("named.csv", ",".join(kept) + "\n" + body)
+        text("wide.csv", "lead," + ",".join(kept) + "\n" + "".join("1," + row + "\n" for row in body.splitlines()))
+        forms = ["f.npy", "z.npz", "two.npz[x]", "csr.npz", "it's.npz", "shchur.npz", "f.csv[0:]", "it's.csv[0:]", f"named.csv[{','.join(kept)}]",
+                 "named.csv[c0,1:4,c4]", "wide.csv[1:]", "wide.csv[1:3,3:]", "indptr=ip.npy,indices=ix.npy,values=v.npy"]
+        for form in forms:
+            columns = ["--columns", "5"] if form.startswith("indptr") else []
+            done = session.imported("--nodes", "40", "--features", form, *columns)[1]
+            note = next(line for line in done.stderr.splitlines() if "of the squared norm" in line)
+            remedy = re.search(r"leave it out by (.*), take logarithms", note).group(1)
+            if (line := re.search("`(.*)`", remedy)) is not None:
+                ast.parse(line.group(1))
+                subprocess.run([sys.executable, "-c", line.group(1)], check=True, cwd=folder, timeout=120)
+                words = shlex.split(remedy.split("` and ")[1])
+            else:
+                words = ["--features", *shlex.split(remedy)]
+            store = session.imported("--nodes", "40", *words, "--scale", "1000")[0]
+            check(np.allclose(rows(store), without, atol=1e-3), form, remedy)
+    # A class that is called -1, and -1 for none.
+    six = ["--edges", text("e6.txt", "0 1\n1 2\n2 3\n3 4\n4 5\n"), "--nodes", "6"]
+    for labels, is_told in (("-1 0 1 -1 0 1", True), ("-1 0 0 1 1 1", False), ("-1.0 0 1 -1.0 0 1", True), ("nan 0 1 nan 0 1", False), ("-1 -1 -1 -1 -1 0", False),
+                            ("nan 0 0 1 1 1", False)):
+        done = session.imported(*six, "--labels", text("y6", labels.replace(" ", "\n") + "\n"))[1]
+        check((" -1, which stands for no class" in done.stderr) == is_told, labels, done.stderr)
+        np.save(folder / "y6.npy", np.array(labels.split(), dtype=float))
+        done = session.imported(*six, "--labels", "y6.npy")[1]
+        check((" -1, which stands for no class" in done.stderr) == is_told, labels, done.stderr)
+    check("-1, which" not in session.imported(*six, "--labels", text("y6", "-1\n0\n1\n-1\n0\n1\n"), "--classes", "2")[1].stderr)
+    # An edge of weight 0 is none, and its nodes are there.
+    np.save(folder / "ew.npy", np.array([[0, 1], [1, 2], [2, 3], [1, 3]]))
+    np.save(folder / "w0.npy", np.array([0, 1, 1, 1]))
+    check("count from 1" not in session.imported("--edges", "ew.npy", "--edge-weights", "w0.npy", "--max-weight", "2")[1].stderr)
+    np.save(folder / "w1.npy", np.array([[1, 2], [2, 3], [1, 3]]))
+    check("count from 1" in session.imported("--edges", "w1.npy")[1].stderr)
+    # The name of an array that would be compressed.
+    message = session.command("export", store, "--labels", "y.npy.gz").stderr
+    check("call it y.npy (" in message, message)
+
+
+def part_networkx_json(session):
+    """JSON of networkx in its three forms, of nodes whose ids are places of others."""
+    if importlib.util.find_spec("networkx") is None:
+        print("networkx_json: networkx is not installed")
+        return
+    import networkx
+
+    moved, texts = networkx.Graph(), networkx.Graph()
+    moved.add_nodes_from([2, 0, 1, 3])
+    moved.add_edges_from([(2, 0), (0, 1)], weight=2)
+    texts.add_edges_from([("a", "b"), ("b", "c d")])
+    parallel = networkx.MultiGraph([(2, 0), (2, 0), (0, 1)])
+    for number, graph in enumerate((moved, texts, parallel)):
+        for write in networkx.node_link_data, networkx.adjacency_data, networkx.cytoscape_data:
+            (session.folder / "n.json").write_text(json.dumps(write(graph)))
+            message = session.refused("--edges", "n.json")
+            weights = ["--max-weight", "9"] if graph is moved else []
+            store = follow(session, message, ids_are="names" if graph is not texts else None, more=weights)
+            check(session.edges(store) == {frozenset(map(str, edge[:2])) for edge in graph.edges}, number, write, session.edges(store))
+            check(session.nodes(store) == len(graph), number, write)
+    # Weights of parallel edges are added up, as entries of a matrix are that repeat.
+    weighted = networkx.MultiGraph()
+    weighted.add_weighted_edges_from([("b", "a", 2), ("b", "a", 3), ("a", "c", 1)])
+    for graph, total in (parallel, None), (weighted, 6):
+        for name, write in {"p.gml": networkx.write_gml, "p.json": lambda g, path: json.dump(networkx.node_link_data(g), open(path, "w"))}.items():
+            write(graph, session.folder / name)
+            more = ["--max-weight", "9"] if total else ["--ids-are", "names"]
+            store = follow(session, session.refused("--edges", name), more=more)
+            check(session.edges(store) == {frozenset(map(str, edge[:2])) for edge in graph.edges}, session.edges(store))
+            check(json.loads(session.command("info", store, "--json").stdout).get("weight_sum") == total, name)
+
+
 PARTS = {"graphs": part_graphs, "links": part_links, "arrays": part_arrays, "identity": part_identity, "names": part_names,
-         "features": part_features, "lists": part_lists, "nodes": part_nodes, "tables": part_tables, "columns": part_columns, "days": part_days}
+         "features": part_features, "lists": part_lists, "nodes": part_nodes, "tables": part_tables, "columns": part_columns, "days": part_days,
+         "remedies": part_remedies, "networkx_json": part_networkx_json}
 
 
 def main():

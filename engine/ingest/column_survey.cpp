@@ -85,13 +85,8 @@ void ColumnSurvey::add_row(const FeatureBatch& batch, std::size_t row) {
   }
 }
 
-std::string ColumnSurvey::without(const std::string& file, std::size_t column) const {
-  const std::string before = column == 0 ? "" : column == 1 ? "0" : ":" + std::to_string(column);
-  const std::string after = column + 1 == columns_.size() ? "" : std::to_string(column + 1) + ":";
-  return file + "[" + before + (before.empty() || after.empty() ? "" : ",") + after + "]";
-}
-
-std::vector<std::string> ColumnSurvey::remarks(const std::string& file) const {
+std::vector<std::string> ColumnSurvey::remarks(const std::string& file,
+                                               const std::function<std::string(std::size_t)>& without) const {
   std::vector<std::string> said;
   if (columns_.size() < 2 || rows_ == 0) return said;
   for (std::size_t c = 0; c < columns_.size() && said.size() < kNamedColumns; ++c)
@@ -99,7 +94,7 @@ std::vector<std::string> ColumnSurvey::remarks(const std::string& file) const {
       said.push_back(
           file + ": column " + std::to_string(c) +
           " of the features has whole numbers that are all different, as ids and times are; leave it out by " +
-          without(file, c) + ", if it is one");
+          without(c) + ", if it is one");
   double all = 0;
   for (const Column& column : columns_) all += column.squares;
   if (all == 0) return said;
@@ -120,7 +115,7 @@ std::vector<std::string> ColumnSurvey::remarks(const std::string& file) const {
                    " of the squared norm of the first rows, so that the other " +
                    std::to_string(columns_.size() - large.size()) + " hardly count; leave " +
                    (large.size() == 1 ? "it" : "them") + " out" +
-                   (large.size() == 1 ? " by " + without(file, large[0]) : "") +
+                   (large.size() == 1 ? " by " + without(large[0]) : "") +
                    ", take logarithms of counts, or bring all columns to one deviation (standardize)");
   }
   std::vector<std::size_t> small;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <set>
@@ -26,8 +27,10 @@ class ColumnSurvey {
   void add(const FeatureBatch& batch);
   /// Whether it has seen all that it looks at.
   [[nodiscard]] bool is_done() const noexcept { return columns_.empty() || rows_ >= kRows; }
-  /// A sentence for each thing that may not have been meant, with what helps. `file`: as the user named it.
-  [[nodiscard]] std::vector<std::string> remarks(const std::string& file) const;
+  /// A sentence for each thing that may not have been meant, with what helps. `file`: as the user named it. `without`: what leaves a
+  /// column out.
+  [[nodiscard]] std::vector<std::string> remarks(const std::string& file,
+                                                 const std::function<std::string(std::size_t)>& without) const;
 
  private:
   struct Column {
@@ -37,7 +40,6 @@ class ColumnSurvey {
     std::set<double> seen;  ///< whole numbers so far, all different
   };
   void add_row(const FeatureBatch& batch, std::size_t row);
-  [[nodiscard]] std::string without(const std::string& file, std::size_t column) const;
 
   static constexpr std::uint64_t kRows = 1024;
   double divisor_;

@@ -115,7 +115,7 @@ void GraphImport::require_ids(const ArcCounts& counts) const {
 void GraphImport::remark_on_header(const ArcCounts& counts) const {
   if (names_ == nullptr || !options_.ids || options_.ids->memory != nullptr || options_.ids->header != Header::ask)
     return;
-  if (counts.smallest_node != NodeId{1}) return;
+  if (counts.smallest_node != NodeId{1} || report_.left_out.zeros > 0) return;
   report_.remark(display_name(*options_.ids).string() + ": no edge speaks of node 0, " +
                  quote_for_message(names_->name(0)) +
                  ", the first line; where that is the name of the column, import with " + option("header", "ids=yes") +
@@ -126,7 +126,7 @@ void GraphImport::remark_on_header(const ArcCounts& counts) const {
 void GraphImport::settle_nodes(const ArcCounts& counts) {
   const auto remark_first_id = [&] {
     if (counts.smallest_node == NodeId{1} && !options_.nodes && !options_.stated_nodes && names_ == nullptr &&
-        !edges_tell_nodes_)
+        !edges_tell_nodes_ && report_.left_out.zeros == 0)
       report_.remark(
           display_name(*options_.edges).string() +
           ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "storage/formats/class_names.h"
@@ -88,6 +89,7 @@ std::vector<std::int32_t> LabelImport::read_labels() {
   }
   if (rows > labels.size()) nodes_.agree(rows, *options_.labels, "rows");
   if (reader->first_may_be_header()) drop_header(labels);
+  minus_ones_ = reader->minus_ones();
   return labels;
 }
 
@@ -116,11 +118,28 @@ void LabelImport::remark_on_classes() {
     throw InputError(name, "whole file", "labels that are all -1 or 1: -1 may be a class, or none",
                      "write classes 0 and 1 by (a + 1) // 2, or say by " + option("classes", "2") +
                          " that nodes of -1 have no label");
+  remark_on_minus_ones(name);
   if (classes > 1 && !report_.first_empty_classes.empty() && report_.first_empty_classes[0] == 0)
     report_.remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
   if (classes > kManyClasses)
     report_.remark(name + ": the largest label, " + std::to_string(classes - 1) + ", makes " + std::to_string(classes) +
                    " classes; " + option("classes", "C") + " declares them, if they are meant");
+}
+
+/// A class may be called -1, as those of sentiments or votes are, and is about as frequent as the others then.
+void LabelImport::remark_on_minus_ones(const std::string& name) {
+  if (minus_ones_ == 0) return;
+  std::map<std::int32_t, std::uint64_t> nodes;
+  for (const std::int32_t label : labels_)
+    if (label != kNoLabel) ++nodes[label];
+  std::uint64_t all = 0, largest = 0;
+  for (const auto& [label, count] : nodes) {
+    all += count;
+    largest = std::max(largest, count);
+  }
+  if (2 * minus_ones_ * nodes.size() < all || minus_ones_ > 2 * largest) return;
+  report_.remark(name + ": " + std::to_string(minus_ones_) + (minus_ones_ == 1 ? " node has" : " nodes have") +
+                 " -1, which stands for no class; if it is a class, give classes from 0, or texts");
 }
 
 void LabelImport::add_replay_class() {

@@ -43,6 +43,7 @@ class LabelImport {
   [[nodiscard]] std::vector<std::int32_t> read_labels();
   void drop_header(std::vector<std::int32_t>& labels);
   void remark_on_classes();
+  void remark_on_minus_ones(const std::string& name);
   void add_replay_class();
   void read_splits();
   void require_disjoint(const Split& earlier, const Split& later) const;
@@ -63,6 +64,7 @@ class LabelImport {
                       {"valid", options_.valid, builder_.manifest().valid},
                       {"test", options_.test, builder_.manifest().test}};
   std::uint64_t unlabelled_split_ids_ = 0;
+  std::uint64_t minus_ones_ = 0;  ///< labels that were written as -1
 };
 
 }  // namespace unweave

@@ -25,6 +25,7 @@
 #include "engine/ingest/standardize.h"
 #include "engine/ingest/store_builder.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/input/left_out_column.h"
 #include "storage/input/name_reader.h"
 #include "storage/input/replay_features.h"
 #include "storage/input/request_reader.h"
@@ -238,7 +239,7 @@ class Import {
       const bool is_read_once = reads_a_pipe(options_);
       if (!is_read_once) {
         look_at_first_rows(survey);
-        remarks = survey.remarks(display_name(first_file(*options_.features)).string());
+        remarks = remarks_of(survey, columns);
         survey = ColumnSurvey(0, 1);
         memory.release();
       } else {
@@ -251,7 +252,7 @@ class Import {
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
-      if (is_read_once) remarks = survey.remarks(display_name(first_file(*options_.features)).string());
+      if (is_read_once) remarks = remarks_of(survey, columns);
       if (job_.first()) remark_on_features(remarks);
       if (job_.first()) remark_on_longer_rows(built.norms);
       return;
@@ -260,6 +261,14 @@ class Import {
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
                                                          options_.feature_type, positions, budget_, meter_);
+  }
+
+  [[nodiscard]] std::vector<std::string> remarks_of(const ColumnSurvey& survey, std::uint64_t columns) const {
+    const auto without = [&](std::size_t column) {
+      if (const auto* file = std::get_if<InputFile>(&*options_.features)) return without_column(*file, column, columns);
+      return without_column(std::get<CsrInput>(*options_.features).files, column, columns);
+    };
+    return survey.remarks(display_name(first_file(*options_.features)).string(), without);
   }
 
   void look_at_first_rows(ColumnSurvey& survey) {

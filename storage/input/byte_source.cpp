@@ -105,6 +105,10 @@ ByteSource::ByteSource(const InputFile& file) : ByteSource(file, nullptr) {
   if (choice.by_name()) header_ = Header::no;
 }
 
+std::vector<std::string> ByteSource::table_header() const {
+  return raw_->table_header();
+}
+
 void ByteSource::require_order_of_nodes() const {
   raw_->require_order_of_nodes();
 }

@@ -91,6 +91,9 @@ class ByteSource {
   /// Where a line lies that was read, counted from 1, for messages.
   [[nodiscard]] std::string place_of_line(std::uint64_t line) const;
 
+  /// The words of the first line of a table of which columns were chosen, once that was read; empty for anything else.
+  [[nodiscard]] std::vector<std::string> table_header() const;
+
   /// What the user was asked for is a line for each node, in the order of the nodes, and the bytes were read to their end: throws
   /// InputError where other columns of the table say that the lines stand in another order (tables/line_order.h).
   void require_order_of_nodes() const;

@@ -42,7 +42,7 @@ void WeightRule::refuse(const std::filesystem::path& file, const std::string& pl
         "leave out edges that are not meant to count" +
             (is_array ? std::string()
                       : ", or, if this is no weight, the column: name the two others behind the file, as in " +
-                            file.string() + "[0,1]"));
+                            file.string() + ends_));
   }
   const bool is_whole = value >= 1 && value <= kMostWeight && value == std::floor(value);
   if (most_ == 1)

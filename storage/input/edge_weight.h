@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace unweave {
 
@@ -29,8 +30,10 @@ struct LeftOutWeights {
 class WeightRule {
  public:
   /// `most`: the largest weight that was declared, 1 where none was.
-  WeightRule(bool ignore, std::uint32_t most) noexcept : ignore_(ignore), most_(most) {}
+  WeightRule(bool ignore, std::uint32_t most) : ignore_(ignore), most_(most) {}
 
+  /// `columns`: what a message puts behind the name of a text to name the columns of the ends.
+  void set_ends(std::string columns) { ends_ = std::move(columns); }
   [[nodiscard]] bool reads_weights() const noexcept { return most_ > 1; }
   [[nodiscard]] bool ignores_weights() const noexcept { return ignore_; }
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
@@ -60,6 +63,7 @@ class WeightRule {
 
   bool ignore_;
   std::uint32_t most_;
+  std::string ends_ = "[0,1]";
 };
 
 }  // namespace unweave

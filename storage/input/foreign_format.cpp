@@ -16,15 +16,6 @@ namespace {
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10;
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// The path as a literal of Python, or a stand-in where quoting it would take more than quotes.
-std::string python_path(const std::filesystem::path& path) {
-  const std::string text = path.string();
-  const bool plain = path != "-" && std::none_of(text.begin(), text.end(), [](char c) {
-                       return c == '\'' || c == '\\' || static_cast<unsigned char>(c) < ' ';
-                     });
-  return "'" + (plain ? text : std::string("FILE")) + "'";
-}
-
 std::string array_name(InputKind kind) {
   return kind == InputKind::kEdges      ? "edges.npy"
          : kind == InputKind::kFeatures ? "features.npy"
@@ -63,12 +54,19 @@ std::string write_named_edges() {
          option("edges", "edges.csv") + " and " + option("ids", "ids.csv");
 }
 
+/// Adds up the weights `w` of edges `E` that a graph has more than once, where `is_multigraph` says that it may, and one is not 1.
+std::string add_up_weights(const std::string& is_multigraph) {
+  return "M = " + is_multigraph +
+         " and set(w) - {1}; S = {}; M and list(map(lambda e, x: S.update({e: S.get(e, 0) + x}), E, w)); "
+         "E, w = (list(S), list(S.values())) if M else (E, w); ";
+}
+
 std::string with_networkx(const std::string& modules, const std::string& reading, InputKind kind) {
   if (kind != InputKind::kEdges) return "write it with numpy.save('" + array_name(kind) + "', ...)";
   return kConvert + std::string("import csv, ") + modules + "; G = " + reading +
          "; ids = list(G); E = [e[:2] for e in G.edges]; w = [d.get('weight', d.get('value', 1)) for *_, d in "
          "G.edges(data=True)]; " +
-         write_named_edges();
+         add_up_weights("G.is_multigraph()") + write_named_edges();
 }
 
 /// Nodes and links as programs write them: links by ids of nodes or by their places, which where both could be meant is an error.
@@ -81,10 +79,11 @@ std::string with_links(const std::string& path, InputKind kind) {
          "w = [l.get('weight', l.get('value', 1)) for l in L]; "
          "ends = [e for l in E for e in l]; names = set(ids); "
          "by_id = all(e in names for e in ends); "
-         "by_place = all(type(e) is int and 0 <= e < len(ids) for e in ends); "
-         "assert by_id != by_place or ids == list(range(len(ids))), 'ends of links may be ids or places of nodes'; "
+         "by_place = 'multigraph' not in G and all(type(e) is int and 0 <= e < len(ids) for e in ends); "
+         "assert by_id != by_place or ids == list(range(len(ids))), 'ends of links may be ids or places of nodes: "
+         "leave this assert out where they are ids, and write by_id = False in its place where they are places'; "
          "E = E if by_id else [(ids[s], ids[t]) for s, t in E]; " +
-         write_named_edges();
+         add_up_weights("G.get('multigraph')") + write_named_edges();
 }
 
 [[noreturn]] void refuse(const ByteSource& source, const std::string& what, const std::string& remedy) {
@@ -192,6 +191,15 @@ bool is_gml(std::string_view head) {
 
 }  // namespace
 
+std::string python_path(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  const char quote = text.find('\'') == std::string::npos ? '\'' : '"';
+  const bool plain = path != "-" && std::none_of(text.begin(), text.end(), [&](char c) {
+                       return c == quote || c == '\\' || static_cast<unsigned char>(c) < ' ';
+                     });
+  return quote + (plain ? text : std::string("FILE")) + quote;
+}
+
 void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind kind) {
   const std::string_view head = source.peek(kHeadBytes).substr(0, kHeadBytes);
   const std::string path = python_path(file.path);
@@ -243,6 +251,17 @@ void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind 
       refuse(source, "an XML file", "give text, .npy or Matrix Market");
     refuse(source, gexf ? "a GEXF file" : "a GraphML file",
            with_networkx("networkx", std::string("networkx.read_") + (gexf ? "gexf(" : "graphml(") + path + ")", kind));
+  }
+  if (text.starts_with("{") && kind == InputKind::kEdges) {
+    const bool is_of_networkx = text.find("\"multigraph\"") != std::string_view::npos;
+    const auto by = [&](const char* function) {
+      return with_networkx("json, networkx", "networkx." + std::string(function) + "(json.load(open(" + path + ")))",
+                           kind);
+    };
+    if (is_of_networkx && text.find("\"elements\"") != std::string_view::npos)
+      refuse(source, "JSON of Cytoscape, as networkx.cytoscape_data() gives it", by("cytoscape_graph"));
+    if (is_of_networkx && text.find("\"adjacency\"") != std::string_view::npos)
+      refuse(source, "JSON of neighbours, as networkx.adjacency_data() gives it", by("adjacency_graph"));
   }
   if (text.starts_with("{") || text.starts_with("["))
     refuse(source, "JSON", (kind == InputKind::kEdges ? "if it has nodes and links, " : "") + with_links(path, kind));

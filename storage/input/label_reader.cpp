@@ -83,6 +83,7 @@ class NpyLabels final : public LabelReader {
         throw_bad_label(array_.name(), place(first + i), std::to_string(label), classes_);
       }
       out[i] = static_cast<std::int32_t>(label);
+      minus_ones_ += label == kNone ? 1 : 0;
     }
     return count;
   }
@@ -101,6 +102,7 @@ class NpyLabels final : public LabelReader {
         throw_bad_label(array_.name(), place(first + i), std::to_string(label), classes_);
       }
       out[i] = static_cast<std::int32_t>(label);
+      minus_ones_ += floats_[i] == kNone ? 1 : 0;
     }
     return count;
   }
@@ -222,7 +224,13 @@ class TextLabels final : public LabelReader {
       throw_bad_label(lines_.name(), lines_.place(), std::to_string(label), classes_);
     }
     has_numbers_ |= label >= 0;
+    minus_ones_ += label == kNone && !is_nan(Fields(line).take()) ? 1 : 0;
     return static_cast<std::int32_t>(label);
+  }
+
+  static bool is_nan(std::string_view word) {
+    double value = 0;
+    return Fields(word).number(value) == std::errc() && std::isnan(value);
   }
 
   /// A label with a decimal point, or none.

@@ -33,8 +33,14 @@ class LabelReader {
   /// Whether the first label that was read, 0, may be the name that pandas gives to a column without any: the number of labels tells.
   [[nodiscard]] virtual bool first_may_be_header() const { return false; }
 
+  /// How many -1 were read, which stand for none; other words for none, NaN and empty ones, are none of these.
+  [[nodiscard]] std::uint64_t minus_ones() const noexcept { return minus_ones_; }
+
   /// How many labels there are, where the file says so at its beginning.
   [[nodiscard]] virtual std::optional<std::uint64_t> count() const { return std::nullopt; }
+
+ protected:
+  std::uint64_t minus_ones_ = 0;
 };
 
 /// What an empty line among labels means. Where it is a mistake, empty lines may still end the file.

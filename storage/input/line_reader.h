@@ -60,6 +60,8 @@ class LineReader {
     return source_.header_remedy(data, no_data);
   }
 
+  /// As ByteSource has it.
+  [[nodiscard]] std::vector<std::string> table_header() const { return source_.table_header(); }
   /// As ByteSource has it, behind the last line.
   void require_order_of_nodes() const { source_.require_order_of_nodes(); }
 

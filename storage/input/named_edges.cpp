@@ -9,6 +9,7 @@
 
 #include "storage/input/edge_formats.h"
 #include "storage/input/quoted_word.h"
+#include "storage/input/tables/column_choice.h"
 #include "storage/input/tables/edge_columns.h"
 #include "storage/io/error.h"
 
@@ -83,12 +84,16 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
     if (!std::exchange(headed_, true)) {
       if (is_header(line)) {
         header_ = line;
-        if (!are_chosen_) require_ends_first(line, lines_, rule_.takes_values());
+        if (chosen_.empty())
+          require_ends_first(line, lines_, rule_.takes_values());
+        else
+          require_no_weight_first(chosen_, lines_, rule_.takes_values());
         continue;
       }
     }
     chunk.text.assign(line);
-    if (!are_chosen_) {
+    if (ColumnChoice(chosen_).by_name()) require_no_weight_first(chosen_, lines_, rule_.takes_values());
+    if (chosen_.empty()) {
       if (!header_.empty()) require_no_row_names(header_, chunk.text, lines_);
       require_no_line_numbers(chunk.text, lines_);
     }
@@ -205,7 +210,8 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
            std::string("give the names of two nodes a line") +
                (rule_.reads_weights() ? " and their edge's weight" : "") +
                ", separated by a tab, a comma or blanks; names with blanks in quotes, or by their columns, as in " +
-               file_.string() + (rule_.reads_weights() ? "[0,1,2]" : columns_of_ends(header_)));
+               file_.string() +
+               (rule_.reads_weights() && chosen_.empty() ? "[0,1,2]" : columns_of_ends(header_, chosen_, lines_)));
   if (fields.mixed())
     refuse("commas and blanks both part the words",
            "put names with blanks or commas in quotes, or name the columns of the ends, as in " + file_.string() +
@@ -223,7 +229,7 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
     refuse("a third column, as of a weight,",
            "declare the largest weight by " + option("max-weight", "W") + ", take the edges without their weights by " +
                option("ignore-weights") + ", or name the columns of the ends, as in " + file_.string() +
-               columns_of_ends(header_));
+               columns_of_ends(header_, chosen_, lines_));
   if (given) {
     const std::uint32_t taken = rule_.take(*given, chunk.left_out, file_, place);
     if (taken == 0) return std::nullopt;

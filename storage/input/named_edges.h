@@ -13,6 +13,7 @@
 
 #include "storage/input/edge_weight.h"
 #include "storage/input/line_reader.h"
+#include "storage/input/tables/edge_columns.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -39,16 +40,18 @@ struct NamedEdgeChunk {
 class NamedEdges {
  public:
   /// `names`: the file that has the names, for messages. `positions`: the number of nodes, where a whole number means one of them
-  /// and not the name that is written so; 0 where it does not. `are_chosen`: columns were named.
+  /// and not the name that is written so; 0 where it does not. `chosen`: columns that were named.
   NamedEdges(ByteSource source, FindNodes find, std::string names, std::uint64_t positions, WeightRule rule,
-             bool are_chosen = false)
+             std::string chosen = {})
       : lines_(std::move(source)),
         file_(lines_.name()),
         find_(std::move(find)),
         names_(std::move(names)),
         positions_(positions),
         rule_(rule),
-        are_chosen_(are_chosen) {}
+        chosen_(std::move(chosen)) {
+    rule_.set_ends(columns_of_ends({}, chosen_, lines_));
+  }
 
   /// Takes the next piece, of 1 MiB at most or of one line; false at the end. Not thread-safe.
   bool next(NamedEdgeChunk& chunk);
@@ -70,7 +73,7 @@ class NamedEdges {
   std::string names_;
   std::uint64_t positions_;
   WeightRule rule_;
-  bool are_chosen_;      ///< columns were named
+  std::string chosen_;   ///< columns that were named
   bool headed_ = false;  ///< the first line with fields was looked at
   std::string header_;   ///< the one that there was
 };

@@ -13,6 +13,7 @@
 #include "storage/input/npy.h"
 #include "storage/input/only_members.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -249,7 +250,7 @@ std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOpti
       throw InputError(
           display_name(own), "whole file",
           "it may have the weights of the edges, and so may " + display_name(*found.options.weights).string(),
-          "say which by " + option("edge-weights", "'" + display_name(own).string() + "'"));
+          "say which by " + option("edge-weights", shell_word(display_name(own).string())));
     if (!found.options.weights) found.options.weights = own;
     if (options.max_weight == 1 && !options.ignore_weights)
       throw InputError(display_name(own), "whole file",

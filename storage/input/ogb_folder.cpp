@@ -76,7 +76,7 @@ OgbFolder text_layout(const fs::path& raw) {
   found.edges = required_file(raw / "edge.csv.gz");
   found.features = required_file(raw / "node-feat.csv.gz", "fetch it again, or take a data set that has features");
   found.labels = file_if_present(raw / "node-label.csv.gz");
-  for (const char* const name : {"edge-feat.csv.gz", "edge-weight.csv.gz"})
+  for (const char* const name : {"edge-feat.csv.gz", "edge-weight.csv.gz", "edge_feat.csv.gz", "edge_weight.csv.gz"})
     if (!found.edge_values) found.edge_values = file_if_present(raw / name);
   found.num_nodes = read_text_count(raw / "num-node-list.csv.gz");
   found.num_edges = read_text_count(raw / "num-edge-list.csv.gz");

@@ -27,6 +27,9 @@ class RawBytes {
   /// Where a line lies that read() has given, counted from 1, for messages: "line 17".
   [[nodiscard]] virtual std::string place_of_line(std::uint64_t line) const { return "line " + std::to_string(line); }
 
+  /// As ByteSource::table_header().
+  [[nodiscard]] virtual std::vector<std::string> table_header() const { return {}; }
+
   /// As ByteSource::require_order_of_nodes().
   virtual void require_order_of_nodes() const {}
 

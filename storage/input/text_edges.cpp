@@ -6,9 +6,11 @@
 
 #include "storage/input/edge_formats.h"
 #include "storage/input/edge_weight.h"
+#include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/metis_check.h"
 #include "storage/input/node_id.h"
+#include "storage/input/tables/column_choice.h"
 #include "storage/input/tables/edge_columns.h"
 #include "storage/input/tables/two_kinds.h"
 #include "storage/io/error.h"
@@ -52,7 +54,8 @@ class TextEdges final : public EdgeReader {
       : lines_(std::move(source)),
         limit_(id_limit(options.num_nodes)),
         rule_(options.ignore_weights, options.max_weight),
-        are_chosen_(!columns.empty()) {
+        chosen_(columns) {
+    rule_.set_ends(columns_of_ends({}, chosen_, lines_));
     if (TwoKinds::named_by(columns)) kinds_.emplace(columns);
   }
 
@@ -96,13 +99,17 @@ class TextEdges final : public EdgeReader {
         header_ = line;
         see_counts(line);
         if (TwoKinds::named_by(line)) kinds_.emplace(line);
-        if (!are_chosen_) require_ends_first(line, lines_, rule_.takes_values());
+        if (chosen_.empty())
+          require_ends_first(line, lines_, rule_.takes_values());
+        else
+          require_no_weight_first(chosen_, lines_, rule_.takes_values());
         continue;
       }
       std::uint32_t weight = 1;
       const bool is_first = columns_ == 0;
       const std::string first(is_first ? line : std::string_view());
-      if (is_first && !are_chosen_) {
+      if (is_first && ColumnChoice(chosen_).by_name()) require_no_weight_first(chosen_, lines_, rule_.takes_values());
+      if (is_first && chosen_.empty()) {
         if (!header_.empty()) require_no_row_names(header_, first, lines_);
         require_no_line_numbers(first, lines_);
         fields = Fields(line = first);
@@ -237,19 +244,26 @@ class TextEdges final : public EdgeReader {
           lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),
           "declare the largest weight by " + option("max-weight", "W") + ", take the edges without them by " +
               option("ignore-weights") + ", or name the columns of the ends, as in " + lines_.name().string() +
-              columns_of_ends(header_) + "; lists of neighbours are read by networkx.read_adjlist, which writes edges");
+              columns_of_ends(header_, chosen_, lines_) +
+              (chosen_.empty()
+                   ? "; where lines list the neighbours of a node, convert it with Python: import networkx; "
+                     "networkx.write_edgelist(networkx.read_adjlist(" +
+                         python_path(lines_.name()) + "), 'edges.txt', data=False)  # then " +
+                         option("edges", "edges.txt")
+                   : ""));
     }
     if (columns > 3 && is_of_bits(line))
       throw InputError(lines_.name(), lines_.place(),
                        quote_for_message(line) + " seems to be a row of an adjacency matrix",
                        "write its edges by numpy.savetxt('edges.txt', numpy.argwhere(numpy.loadtxt(FILE)), '%d')");
     if (columns != expected) {
-      throw InputError(lines_.name(), lines_.place(),
-                       "wrong column count: " + std::to_string(columns) + " instead of " + std::to_string(expected) +
-                           " in " + quote_for_message(line),
-                       std::string("give two node ids a line") + (rule_.reads_weights() ? " and a weight" : "") +
-                           ", separated by a tab, a comma or blanks, or name their columns, as in " +
-                           lines_.name().string() + (rule_.reads_weights() ? "[0,1,2]" : columns_of_ends(header_)));
+      throw InputError(
+          lines_.name(), lines_.place(),
+          "wrong column count: " + std::to_string(columns) + " instead of " + std::to_string(expected) + " in " +
+              quote_for_message(line),
+          std::string("give two node ids a line") + (rule_.reads_weights() ? " and a weight" : "") +
+              ", separated by a tab, a comma or blanks, or name their columns, as in " + lines_.name().string() +
+              (rule_.reads_weights() && chosen_.empty() ? "[0,1,2]" : columns_of_ends(header_, chosen_, lines_)));
     }
     Fields fields(line);
     (void)parse_id(fields, lines_, limit_);
@@ -293,7 +307,7 @@ class TextEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t limit_;
   WeightRule rule_;
-  bool are_chosen_;     // columns were named
+  std::string chosen_;  // columns that were named
   int columns_ = 0;     // columns of each edge: 2, or 3 with a weight; 0 before the first
   std::string header_;  // one that was skipped, which may have been an edge between names
   LeftOutWeights left_out_;

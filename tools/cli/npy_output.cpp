@@ -21,12 +21,15 @@ void check_npy_outputs(const CommandLine& line, const std::vector<std::string>& 
           "--" + option +
           " -: a NumPy array is binary, and standard output is a terminal; name a file, or redirect it to one");
     const bool is_list = (option == "ids" || option == "edges") && file.extension() == ".txt";
+    const std::filesystem::path uncompressed = file.extension() == ".gz" || file.extension() == ".zst"
+                                                   ? std::filesystem::path(file).replace_extension()
+                                                   : file;
     if (file.has_extension() && file.extension() != ".npy" && !is_list)
       throw UsageError(("--" + option)
                            .append(": ")
                            .append(name)
                            .append(" would hold a NumPy array, whatever its name says; call it ")
-                           .append(std::filesystem::path(file).replace_extension(".npy").string())
+                           .append(std::filesystem::path(uncompressed).replace_extension(".npy").string())
                            .append(" (numpy.load reads it, numpy.savetxt or pandas writes other formats)"));
     line.require_outside(option, store);
     const auto [other, added] = taken.emplace(name == "-" ? file : std::filesystem::weakly_canonical(file), option);

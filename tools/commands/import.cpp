@@ -182,8 +182,12 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
   options.stated_nodes = folder.num_nodes;
   options.stated_edges = folder.num_edges;
   options.two_row_edges = true;
-  if (folder.edge_values && !options.ignore_weights)
-    throw InputError(display_name(*folder.edge_values), "whole file", "edges have no weights or features here",
+  // Weights in the archive of the edges are read with these.
+  const bool reads_weights =
+      options.max_weight > 1 && folder.edge_values && folder.edge_values->member == "edge_weight";
+  if (folder.edge_values && !options.ignore_weights && !reads_weights)
+    throw InputError(display_name(*folder.edge_values), "whole file",
+                     "weights or features of edges, which are not read from a folder of OGB",
                      "take the edges without them by --ignore-weights");
   options.empty_label = EmptyLine::kUnlabelled;
   for (std::optional<InputFile>* const file :

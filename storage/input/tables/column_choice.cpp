@@ -39,6 +39,13 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
+/// A name as it stands in a choice.
+std::string part_of(const std::string& name) {
+  const bool is_plain =
+      name.find_first_of(",:[]\"") == std::string::npos && !place_in(name) && without_blanks(name) == name;
+  return is_plain ? name : in_quotes(name);
+}
+
 std::string names_of(std::span<const std::string> header) {
   constexpr std::size_t kTold = 12;
   std::string text;
@@ -52,6 +59,8 @@ class ChosenColumns final : public MadeBytes {
       : lines_(std::move(table)), choice_(std::move(choice)), left_out_(lines, std::move(orders)) {}
 
   void require_order_of_nodes() const override { left_out_.require_order(lines_.name(), header_, choice_.by_name()); }
+
+  [[nodiscard]] std::vector<std::string> table_header() const override { return header_; }
 
   [[nodiscard]] std::string place_of_line(std::uint64_t line) const override {
     const std::scoped_lock lock(mutex_);
@@ -307,6 +316,49 @@ std::optional<std::size_t> ColumnChoice::one() const {
   if (items_.size() != 1 || !items_[0].name.empty() || items_[0].last != items_[0].first + 1)
     throw UsageError("[" + text_ + "]: one column of an array is meant, by its place from 0, as in [2]");
   return items_[0].first;
+}
+
+std::string ColumnChoice::without(std::size_t column, std::size_t columns) const {
+  const std::vector<Item> all{Item{}};
+  const std::vector<Item>& items = given() ? items_ : all;
+  std::size_t of_open = columns;  // columns of a range without an end
+  for (const Item& item : items)
+    if (!item.name.empty() || item.last) of_open -= item.name.empty() ? *item.last - item.first : 1;
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ",") + part; };
+  const auto add_range = [&](std::size_t first, std::size_t last, bool is_open) {
+    if (first == last) return;
+    if (!is_open && last == first + 1) return add(std::to_string(first));
+    add((first == 0 ? "" : std::to_string(first)) + ":" + (is_open ? "" : std::to_string(last)));
+  };
+  std::size_t begin = 0;  // of an item among the columns that are meant
+  for (const Item& item : items) {
+    const std::size_t length = !item.name.empty() ? 1 : item.last ? *item.last - item.first : of_open;
+    const std::size_t last = item.first + length;
+    const bool has_column = begin <= column && column < begin + length;
+    if (!item.name.empty()) {
+      if (!has_column) add(part_of(item.name));
+    } else if (has_column) {
+      add_range(item.first, item.first + (column - begin), false);
+      add_range(item.first + (column - begin) + 1, last, !item.last);
+    } else {
+      add_range(item.first, last, !item.last);
+    }
+    begin += length;
+  }
+  return "[" + text + "]";
+}
+
+std::vector<std::string> ColumnChoice::first_columns(std::size_t most) const {
+  std::vector<std::string> columns;
+  for (const Item& item : items_) {
+    if (!item.name.empty() && columns.size() < most) columns.push_back(part_of(item.name));
+    for (std::size_t place = item.first; item.name.empty() && columns.size() < most; ++place) {
+      if (item.last && place == *item.last) break;
+      columns.push_back(std::to_string(place));
+    }
+  }
+  return columns;
 }
 
 std::unique_ptr<RawBytes> open_chosen_columns(ByteSource table, ColumnChoice choice, LinesAre lines,

@@ -29,6 +29,11 @@ class ColumnChoice {
   [[nodiscard]] std::vector<std::size_t> among(std::span<const std::string> header) const;
   /// The one column that is meant, by place; none where there is no choice. Throws UsageError where it is another one.
   [[nodiscard]] std::optional<std::size_t> one() const;
+  /// The choice that is left without one of the columns that are meant, of which there are so many: "[0,2:]" of none without column 1.
+  [[nodiscard]] std::string without(std::size_t column, std::size_t columns) const;
+  /// The first columns that are meant, as their names or places stand in a choice; fewer where there are fewer, or where a range
+  /// ends nowhere.
+  [[nodiscard]] std::vector<std::string> first_columns(std::size_t most) const;
 
  private:
   struct Item {

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
+#include "storage/input/quoted_word.h"
+#include "storage/input/tables/column_choice.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 #include "storage/io/small_letters.h"
 
 namespace unweave {
@@ -18,6 +22,9 @@ constexpr std::array<std::string_view, 27> kEndNames{
     "source", "target",   "src",      "dst",        "dest",     "destination", "from",  "to",    "u",
     "v",      "head",     "tail",     "start",      "end",      "node",        "node1", "node2", "id1",
     "id2",    "sourceid", "targetid", "fromnodeid", "tonodeid", "fromid",      "toid",  "srcid", "dstid"};
+
+/// Most columns of a choice that a message looks at.
+constexpr std::size_t kShownColumns = 8;
 
 using ThreeNumbers = std::array<std::uint64_t, 3>;
 
@@ -62,6 +69,43 @@ std::string columns_of_ends(std::string_view header) {
   return has_weight && !others.empty() ? others + "]" : "[0,1]";
 }
 
+std::string columns_of_ends(std::string_view header, const std::string& chosen, const LineReader& lines) {
+  const ColumnChoice choice(chosen);
+  if (!choice.given()) return columns_of_ends(header);
+  std::vector<std::string> ends = choice.first_columns(kShownColumns);
+  std::erase_if(ends, [](const std::string& name) { return is_weight_name(name); });
+  if (ends.size() > 1) return "[" + ends[0] + "," + ends[1] + "]";
+  std::string line;
+  if (choice.by_name() || !header.empty())
+    for (const std::string& word : lines.table_header()) line += (line.empty() ? "" : ",") + as_word(word);
+  return columns_of_ends(line);
+}
+
+void require_no_weight_first(const std::string& chosen, const LineReader& lines, bool weighted) {
+  const ColumnChoice choice(chosen);
+  const std::vector<std::string> header = lines.table_header();
+  if (header.empty()) return;
+  const std::vector<std::size_t> places = choice.by_name() ? choice.among(header) : choice.among(header.size());
+  const auto is_weight = [&](std::size_t place) { return is_weight_name(header[place]); };
+  const auto first_two = places.begin() + std::min<std::ptrdiff_t>(2, std::ssize(places));
+  const auto weight = std::find_if(places.begin(), first_two, is_weight);
+  if (weight == first_two) return;
+  std::vector<std::string> columns = choice.first_columns(places.size());
+  const auto chosen_weight = columns.begin() + (weight - places.begin());
+  const std::string name = *chosen_weight;
+  columns.erase(chosen_weight);
+  if (weighted) columns.push_back(name);
+  std::string ends_first;
+  for (const std::string& column : columns) ends_first += (ends_first.empty() ? "[" : ",") + column;
+  throw InputError(lines.name(), "column " + quote_for_message(header[*weight]),
+                   "it is chosen as an end of the edges, and is called as weights are",
+                   places.size() < 3
+                       ? "choose both ends of the edges, or call the column otherwise"
+                       : "choose the two ends first" + std::string(weighted ? ", and a weight behind them" : "") +
+                             ", as in " + shell_word(lines.name().string() + ends_first + "]") +
+                             ", or call the column otherwise");
+}
+
 void require_ends_first(std::string_view header, const LineReader& lines, bool weighted) {
   Fields fields(header);
   const std::string_view first = fields.take(), second = fields.take();
@@ -85,7 +129,7 @@ void require_ends_first(std::string_view header, const LineReader& lines, bool w
                      "the header calls column 2 " + quote_for_message(second) +
                          ", and the first two columns are taken for the ends of an edge",
                      "give labels by " +
-                         option("labels", "'" + lines.name().string() + "[" + std::string(second) + "]'") +
+                         option("labels", shell_word(lines.name().string() + "[" + std::string(second) + "]")) +
                          ", or say by " + option("header", "edges=yes") + " that they are edges");
   for (int column = 3; !fields.at_end(); ++column)
     if (const std::string_view word = fields.take(); is_end_name(word))

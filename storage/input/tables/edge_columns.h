@@ -14,6 +14,12 @@ namespace unweave {
 /// The columns that a message names as an example of those of the ends, "[source,target]" where the header calls two columns so, else
 /// "[0,1]". `header`: empty where there is none.
 [[nodiscard]] std::string columns_of_ends(std::string_view header);
+/// Likewise of a text of which columns were chosen, or none: `chosen` is the choice. Names and places are those of the whole table.
+[[nodiscard]] std::string columns_of_ends(std::string_view header, const std::string& chosen, const LineReader& lines);
+
+/// Throws InputError where one of the first two columns that were chosen is called as weights are. The table has a header, which was
+/// read. `weighted`: as require_ends_first() has it.
+void require_no_weight_first(const std::string& chosen, const LineReader& lines, bool weighted);
 
 /// Throws InputError where the header calls a later column an end of an edge, and not the first two; one of the first two a weight; or
 /// the second of two a label. `weighted`: weights behind the ends are read, or ignored.

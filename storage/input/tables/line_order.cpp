@@ -9,6 +9,7 @@
 #include "storage/input/quoted_word.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/shell_word.h"
 #include "storage/io/small_letters.h"
 
 namespace unweave {
@@ -18,12 +19,18 @@ std::uint64_t hash_of(std::uint64_t number) noexcept {
   return checksum64(std::as_bytes(std::span(&number, 1)));
 }
 
-/// A word as another program may have written it, too: in small letters, a whole number without zeros before it or a fraction of 0.
-std::string comparable(std::string_view word) {
+/// A word without the fraction of 0 that other programs write behind whole numbers: the 2 of 2.0; any other word as it is.
+std::string_view without_zero_fraction(std::string_view word) noexcept {
   const std::string_view whole = word.substr(0, word.find('.'));
   const bool is_number = !whole.empty() && whole.find_first_not_of("0123456789") == std::string_view::npos &&
                          word.find_first_not_of('0', whole.size() + 1) == std::string_view::npos;
-  if (!is_number) return in_small_letters(word);
+  return is_number ? whole : word;
+}
+
+/// A word as another program may have written it, too: in small letters, a whole number without zeros before it or a fraction of 0.
+std::string comparable(std::string_view word) {
+  const std::string_view whole = without_zero_fraction(word);
+  if (whole.empty() || whole.find_first_not_of("0123456789") != std::string_view::npos) return in_small_letters(word);
   return std::string(whole.substr(std::min(whole.find_first_not_of('0'), whole.size() - 1)));
 }
 
@@ -45,7 +52,7 @@ std::string option_for_names(const std::filesystem::path& file, const std::strin
   constexpr std::string_view kUnnamed = "\"\"";
   const bool is_unnamed = column.ends_with(kUnnamed);
   const std::string place = is_unnamed ? column.substr(0, column.size() - kUnnamed.size()) : column;
-  return option("ids", "'" + file.string() + "[" + place + "]'") +
+  return option("ids", shell_word(file.string() + "[" + place + "]")) +
          (is_unnamed ? " with " + option("header", "ids=yes") : "");
 }
 
@@ -125,11 +132,14 @@ LineOrder::Shared ColumnOrder::shared_with(const ColumnOrder& other) const {
   return most;
 }
 
-void LineNumbers::see(std::string_view word) noexcept {
+void LineNumbers::see(std::string_view given) noexcept {
+  const std::string_view word = without_zero_fraction(given);
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool is_first = !std::exchange(begun_, true);
-  if (error == std::errc() && end == word.data() + word.size())
+  const bool is_number = error == std::errc() && end == word.data() + word.size();
+  have_fractions_ |= is_number && word.size() < given.size();
+  if (is_number)
     see(number);
   else if (!is_first)
     see_no_number();
@@ -214,6 +224,11 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
            : by_name                        ? as_word(header[place])
                                             : std::to_string(place);
   };
+  const auto named_by = [&](const Column& column) {
+    return std::string(column.numbers.have_fractions() ? "write its numbers without fractions and " : "") +
+           "name the nodes by it: " + option_for_names(file, name_of(column.place)) + " and " +
+           option("ids-are", "names");
+  };
   const bool counts = !orders_ || !orders_->has_names();  // else a number is no place
   LineOrders::Table table{file, {}};
   bool confirmed = !counts;  // by a column that has the numbers of the lines
@@ -223,16 +238,14 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
       throw InputError(
           file, "column " + shown(name),
           "it numbers the lines, in another order than they stand in, and line i is taken for that of node i",
-          "sort the lines by it, or " +
-              (lines_ == LinesAre::names
-                   ? "say that numbers are names, too: " + option("ids-are", "names")
-                   : "name the nodes by it: " + option_for_names(file, name) + " and " + option("ids-are", "names")));
+          "sort the lines by it, or " + (lines_ == LinesAre::names
+                                             ? "say that numbers are names, too: " + option("ids-are", "names")
+                                             : named_by(column)));
     if (counts && may_number_nodes(header[column.place]) && column.numbers.count_from_one())
       throw InputError(
           file, "column " + shown(name),
           "it counts the lines from 1, and nodes count from 0: its 1 is node 0 here, and node 1 in a file of edges",
-          "subtract 1 where the other files count from 1, too, or name the nodes by it: " +
-              option_for_names(file, name) + " and " + option("ids-are", "names") +
+          "subtract 1 where the other files count from 1, too, or " + named_by(column) +
               ", or call the column otherwise if it numbers something else");
     confirmed |= column.numbers.are_in_order();
     table.columns.push_back({name, column.order});
@@ -241,11 +254,10 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
     if (confirmed) break;
     const std::string name = name_of(column.place);
     if (may_number_nodes(header[column.place]) && column.numbers.contradict_order())
-      throw InputError(
-          file, "column " + shown(name),
-          "its numbers are not those of the lines, and line i is taken for that of node i",
-          "give a line for each node, in their order, or name the nodes by it: " + option_for_names(file, name) +
-              " and " + option("ids-are", "names") + ", or call the column otherwise if it numbers something else");
+      throw InputError(file, "column " + shown(name),
+                       "its numbers are not those of the lines, and line i is taken for that of node i",
+                       "give a line for each node, in their order, or " + named_by(column) +
+                           ", or call the column otherwise if it numbers something else");
   }
   if (orders_) orders_->add(std::move(table));
 }

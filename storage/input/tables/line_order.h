@@ -59,11 +59,13 @@ class ColumnOrder {
 /// Whether a column has each of the numbers 0 to n - 1, or 1 to n, once, in another order than that of its lines.
 class LineNumbers {
  public:
-  /// The first word may be the column's name.
+  /// A whole number, also with a fraction of 0, as pandas writes those of a column of floats. The first word may be the column's name.
   void see(std::string_view word) noexcept;
   void see(std::uint64_t number) noexcept;
   void see_no_number() noexcept { possible_ = false; }
   [[nodiscard]] bool differ_in_order() const noexcept;
+  /// Whether one was written with a fraction of 0, as 2.0 for 2.
+  [[nodiscard]] bool have_fractions() const noexcept { return have_fractions_; }
   /// Whether they are those of their lines.
   [[nodiscard]] bool are_in_order() const noexcept {
     return possible_ && lines_ >= kFewest && (from_zero_in_order_ || from_one_in_order_);
@@ -77,7 +79,7 @@ class LineNumbers {
 
  private:
   static constexpr std::uint64_t kFewest = 3;  // Fewer lines have such numbers by chance.
-  bool possible_ = true, begun_ = false, from_zero_in_order_ = true, from_one_in_order_ = true;
+  bool possible_ = true, begun_ = false, have_fractions_ = false, from_zero_in_order_ = true, from_one_in_order_ = true;
   std::uint64_t largest_ = 0, lines_ = 0, seen_ = 0, from_zero_ = 0, from_one_ = 0;
 };
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/input/left_out_column.h"
+
 namespace unweave {
 namespace {
 
@@ -23,7 +25,7 @@ std::vector<std::string> remarks_of(std::size_t rows, std::size_t columns,
       for (std::size_t column = 0; column < columns; ++column) batch.values.push_back(value(first + row, column));
     survey.add(batch);
   }
-  return survey.remarks("x.csv");
+  return survey.remarks("x.csv", [&](std::size_t column) { return without_column({"x.csv", {}}, column, columns); });
 }
 
 bool has(const std::vector<std::string>& remarks, const std::string& part) {

@@ -316,6 +316,17 @@ TEST_SUITE("unit") {
     testing::check_message(refused.error.substr(0, refused.error.size() - 1),
                            {"edge-feat", "weights", "--ignore-weights"});
     CHECK(import_ogb(dir / "store", folder, {"--ignore-weights"})["edges"] > 0);
+    std::filesystem::rename(dir / "ogbn_sample" / "raw" / "edge-feat.csv.gz",
+                            dir / "ogbn_sample" / "raw" / "edge_weight.csv.gz");
+    for (const std::vector<std::string>& more : {std::vector<std::string>(), {"--max-weight", "9"}}) {
+      std::vector<std::string> words{"import", (dir / "other").string(), "--ogb", folder};
+      words.insert(words.end(), more.begin(), more.end());
+      const Result other = run(words);
+      CHECK(other.code == 2);
+      testing::check_message(other.error.substr(0, other.error.size() - 1),
+                             {"edge_weight", "weights", "--ignore-weights"});
+    }
+    CHECK(import_ogb(dir / "other", folder, {"--ignore-weights"})["edges"] > 0);
   }
 
   TEST_CASE("OGB: folders that are none, or not one") {

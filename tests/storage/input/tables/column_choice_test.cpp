@@ -75,6 +75,25 @@ TEST_SUITE("unit") {
                   {"two columns"});
   }
 
+  TEST_CASE("a choice without one of its columns") {
+    const auto without = [](const char* text, std::size_t column, std::size_t columns) {
+      return ColumnChoice(text).without(column, columns);
+    };
+    CHECK(without("", 0, 3) == "[1:]");
+    CHECK(without("", 1, 3) == "[0,2:]");
+    CHECK(without("", 2, 5) == "[:2,3:]");
+    CHECK(without("", 4, 5) == "[:4]");
+    CHECK(without("a,b,c", 1, 3) == "[a,c]");
+    CHECK(without("a,\"b, c\",\"7\"", 0, 3) == "[\"b, c\",\"7\"]");
+    CHECK(without("1:", 0, 4) == "[2:]");
+    CHECK(without("1:", 3, 4) == "[1:4]");
+    CHECK(without("1:4,x,7:", 1, 6) == "[1,3,x,7:]");
+    CHECK(without("1:4,x,7:", 3, 6) == "[1:4,7:]");
+    CHECK(without("1:4,x,7:", 5, 6) == "[1:4,x,7]");
+    CHECK(ColumnChoice("2,b,4:").first_columns(4) == std::vector<std::string>{"2", "b", "4", "5"});
+    CHECK(ColumnChoice("b").first_columns(4) == std::vector<std::string>{"b"});
+  }
+
   TEST_CASE("columns of a table come as lines of words, and places in messages are those of the table") {
     const TempDir dir;
     const auto chosen = [&](const std::string& text, const std::string& columns) {
