@@ -279,6 +279,12 @@ def check_model_names(program, folder):
     names = ["../../stray", str(folder / "stray"), "..", ".", "newton\0", "newton.model", "a/b", "-x", "a" * 65, "", "newton\0x", "\u00e9"]
     service = Service(program, store, "--every", "50ms")
     check(service.call("GET", "/predict?nodes=1&model=newton")[0] == 200)
+    status, answer = service.call("GET", "/predict?nodes=1")
+    check(status == 400 and answer["error"] == "the store has several models; choose one by &model=NAME: exact, newton", answer)
+    check(service.call("POST", "/requests", "node 1 id=gone\n")[0] == 200)
+    wait_until(lambda: service.call("GET", "/requests/gone")[1].get("state") == "applied")
+    answer = service.call("GET", "/predict?nodes=2&model=newton")[1]
+    check("note" not in answer, answer)
     for name in names:
         status, answer = service.call("GET", "/predict?nodes=1&model=" + quote(name, safe=""))
         check(status == 400 and "cannot be the name of a model" in answer["error"], name, status, answer)

@@ -90,6 +90,7 @@ def check_call(program, folder):
     check(code == 200 and done["purged"] and done["requests"] == 3, code, done)
     check(done["models_kept"] == ["exact"] and done["models_trained"] == ["newton"], done)
     check(sorted(done["models_removed"]) == ["newton", "retrain"], done)
+    check(sorted(one["name"] for one in done["models_lost"]) == ["newton", "retrain"], done)
     check(bytes_that_say(store, first) == [], bytes_that_say(store, first))
     check(bytes_that_say(store, [4]) != [], "the search finds those who stay")
     for one in first:

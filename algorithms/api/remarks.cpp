@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "algorithms/api/internals.h"
+#include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
@@ -135,6 +136,35 @@ std::string remark_on_state(const StoredModel& model, const Reader& reader) {
          operation("stream " + shell_word(reader.path().string()) + ' ' + option("requests", "/dev/null") + ' ' +
                    selecting(model.name())) +
          " brings it up to date, so does " + train_command(reader.path(), model.name());
+}
+
+std::string remark_on_blank_nodes(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes) {
+  if (nodes) require_ids(reader, *nodes);
+  const LiveStore& store = Internals::store(reader);
+  const NodeOrder& order = store.contents().order();
+  std::uint64_t blank = 0;
+  std::optional<NodeId> first;
+  const auto look_at = [&](NodeId node) {
+    const NodeId position = order.position(node);
+    if (!store.embedding().is_target(position) || store.contents().graph().degree(position) > 1 ||  // a loop is an edge
+        !store.contents().is_blank(position))
+      return;
+    if (++blank == 1) first = node;
+  };
+  if (nodes) {
+    for (const NodeId node : *nodes) look_at(node);
+  } else {
+    for (std::uint64_t node = 0; node < reader.nodes(); ++node) look_at(static_cast<NodeId>(node));
+  }
+  if (!first) return {};
+  const std::string name = "node " + order.names().text(*first);
+  if (blank == 1)
+    return name +
+           " has no edges, features and label: it was removed, or never had any, and what the model says of it "
+           "is what it says of no data";
+  return name + " and " + std::to_string(blank - 1) +
+         " more have no edges, features and label: they were removed, or never had any, and what the model says of "
+         "them is what it says of no data";
 }
 
 }  // namespace v0

@@ -256,11 +256,10 @@ class Purge {
     report_.order_changed = after_.order_file != before_.order_file;
     report_.nothing = unasked_ && !report_.order_changed;
     if (report_.nothing) return;
+    note_gone_models();
     if (options_.before_removal) {
       std::vector<std::string> names;
-      for (const ModelSummary& model : list_models(store_))
-        if (std::find(report_.kept_models.begin(), report_.kept_models.end(), model.name) == report_.kept_models.end())
-          names.push_back(model.name);
+      for (const ModelFault& gone : report_.gone_models) names.push_back(gone.name);
       options_.before_removal(names);
     }
     std::vector<LevelFiles> folded;
@@ -286,6 +285,22 @@ class Purge {
           "it stays as it was: run " +
           operation("verify " + shell_word(store_.string()) + ' ' + option("rebuild")) +
           ", which names the file, and " + operation("repair") + ", or restore the file from a copy");
+  }
+
+  void note_gone_models() {
+    for (const ModelSummary& model : list_models(store_)) {
+      const auto& kept = report_.kept_models;
+      if (std::find(kept.begin(), kept.end(), model.name) != kept.end()) continue;
+      const auto is_this = [&](const ModelFault& fault) { return fault.name == model.name; };
+      const auto lost = std::find_if(report_.lost_models.begin(), report_.lost_models.end(), is_this);
+      report_.gone_models.push_back(
+          lost != report_.lost_models.end()
+              ? *lost
+              : ModelFault{
+                    model.name,
+                    "it goes with every purge, since its weights may tell of what was removed; train it again by " +
+                        train_command(store_, model.name)});
+    }
   }
 
   /// In a file of the store that no manifest names, which goes with what the purge leaves behind.

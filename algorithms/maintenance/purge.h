@@ -70,6 +70,7 @@ struct PurgeReport {
   std::uint64_t stale_rows = 0;  ///< rows that a lazy stream left stale, published first
   std::vector<std::string> kept_models;
   std::vector<ModelFault> lost_models;         ///< canonical ones that could not be brought up to date, and went
+  std::vector<ModelFault> gone_models;         ///< all that went, those among them
   std::vector<ModelFault> uncertified_models;  ///< kept ones that a later writer has to certify
   std::vector<NewLambda> new_lambdas;  ///< kept models that were trained anew, with the default of the purged store
   std::vector<std::string>

@@ -18,9 +18,11 @@
 #include "tools/cli/progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_choice.h"
+#include "tools/commands/model_notes.h"
 #include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
 #include "unweave/classes.h"
+#include "unweave/remarks.h"
 #include "unweave/rows.h"
 
 namespace unweave {
@@ -149,6 +151,7 @@ std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, c
   const std::optional<std::vector<NodeId>> nodes =
       line.has("nodes") ? std::optional(std::move(list.nodes)) : std::nullopt;
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
+  note_remark(line, remark_on_blank_nodes(reader, nodes));
   std::optional<Predictions> predictions;
   score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
     if (!predictions)

@@ -11,6 +11,7 @@
 
 #include "storage/io/json_text.h"
 #include "storage/io/time_text.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/report_json.h"
 #include "unweave/fields/requests.h"
 
@@ -61,13 +62,16 @@ Json json_of(const StorePurge& purge) {
     json["models_certified"] = report.certified_models;
     return json;
   }
-  Json uncertified = Json::array();
+  Json uncertified = Json::array(), lost = Json::array();
+  for (const ModelFault& one : report.gone_models)
+    lost.push_back({{"name", one.name}, {"text", command_text(one.text)}});
   for (const ModelFault& one : report.uncertified_models) uncertified.push_back(one.name);
   json.update({{"bytes_rewritten", report.bytes_written},
                {"bytes_kept", report.bytes_kept},
                {"bytes_removed", report.bytes_removed},
                {"models_kept", report.kept_models},
                {"models_uncertified", std::move(uncertified)},
+               {"models_lost", std::move(lost)},
                {"models_removed", purge.removed_models},
                {"models_trained", report.trained_models},
                {"order_changed", report.order_changed},

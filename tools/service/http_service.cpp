@@ -31,6 +31,7 @@
 #include "tools/service/request_lookup.h"
 #include "tools/service/sessions.h"
 #include "unweave/models.h"
+#include "unweave/remarks.h"
 #include "unweave/requests.h"
 #include "unweave/rows.h"
 
@@ -408,9 +409,9 @@ struct HttpService::Impl {
 
   /// Each takes the memory of a reader, and so there is one at a time (Lane::predictions).
   Answer predict(Call& call, const std::string&) {
+    ModelSelection selection;
+    selection.name = query_member(call.head.target, "model");
     try {
-      ModelSelection selection;
-      selection.name = query_member(call.head.target, "model");
       const Intake::Reading reading(intake, [&] { return transport.ends(); });
       const OpenedModel opened = open_with_model(store, selection, resources);
       const StoredModel& model = opened.model;
@@ -449,11 +450,26 @@ struct HttpService::Impl {
                       }
                     });
       }
-      answer.body += "]}\n";
+      answer.body += "]";
+      if (const std::string note = remark_on_blank_nodes(reader, nodes); !note.empty())
+        answer.body += ",\"note\":" + text_of_json(Json(command_text(note)));
+      answer.body += "}\n";
       return answer;
     } catch (const UsageError& error) {
+      if (const std::string names = names_of_several_models(); !selection.name && !names.empty())
+        return error_of("the store has several models; choose one by &model=NAME: " + names, kBadRequest);
       return error_of(command_text(error.message()), kBadRequest);
     }
+  }
+
+  /// Empty where the store has one, or none.
+  [[nodiscard]] std::string names_of_several_models() const {
+    std::string names;
+    std::size_t count = 0;
+    for (const ModelInfo& model : describe_store(store, resources, false).models) {
+      names += (count++ == 0 ? "" : ", ") + model.name;
+    }
+    return count > 1 ? names : std::string();
   }
 
   Answer log_in(Call& call, const std::string&) {

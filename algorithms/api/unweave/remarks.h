@@ -2,6 +2,7 @@
 // (storage/io/message.h), for programs to print or to warn of.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,9 @@ inline namespace v0 {
 [[nodiscard]] std::string remark_on_models_left_behind(std::span<const std::string> names);
 /// That a model stands on another propagation than the store's, or else that it has not absorbed all; empty where neither is so.
 [[nodiscard]] std::string remark_on_state(const StoredModel& model, const Reader& reader);
+/// That some of these nodes, which have rows, have nothing in the store, as those that were removed: what a model says of them is the
+/// same for all. Empty where none is so. Without `nodes` it looks at all. Throws UsageError for a node that there is not.
+[[nodiscard]] std::string remark_on_blank_nodes(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes);
 
 }  // namespace v0
 }  // namespace unweave

@@ -139,7 +139,11 @@ TEST_SUITE("unit") {
 
     REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     begin_purge(store);  // and was interrupted
-    CHECK(run({"purge", store, "--json"}).json()["purged"] == true);
+    const nlohmann::json report = run({"purge", store, "--json"}).json();
+    CHECK(report["purged"] == true);
+    REQUIRE(report["models_lost"].size() == 1);
+    CHECK(report["models_lost"][0]["name"] == "newton");
+    CHECK(report["models_lost"][0]["text"].get<std::string>().find("`unweave train ") != std::string::npos);
     REQUIRE(run({"train", store, "--solver", "newton"}).code == 0);
     CHECK(run({"purge", store, "--always", "--json"}).json()["purged"] == true);
     CHECK_FALSE(std::filesystem::exists(store + "/models"));

@@ -334,7 +334,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   std::optional<OpenedModel> opened;
   std::optional<std::vector<NodeId>> wanted;
   std::size_t rows = 0, missing = 0;
-  std::string remark;
+  std::string remark, blank;
   run_whole(machine, [&] {
     const auto& [model, reader] = opened.emplace(open_with_model(store, selected, machine.resources()));
     require_propagation(reader, model);
@@ -342,6 +342,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
     wanted = node_ids(nodes, reader.nodes());
     rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(reader));
     if (!wanted) missing = static_cast<std::size_t>(reader.nodes()) - rows;
+    blank = remark_on_blank_nodes(reader, wanted);
   });
   const StoredModel& model = opened->model;
   const Reader& reader = opened->reader;
@@ -379,7 +380,7 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
     out["classes"] = said;
   else
     out["scores"] = scores;
-  warn_of({remark});
+  warn_of({remark, blank});
   return out;
 }
 
@@ -447,10 +448,15 @@ py::dict purge(Machine& machine, const py::object& progress, const Path& store, 
   options.key = key.value_or(Path());
   const Stopwatch watch;
   PurgeReport report;
-  std::string remark;
-  options.before_removal = [&](const std::vector<std::string>& names) { remark = remark_on_removed_models(names); };
   run(machine, progress, [&] { report = purge_store(store, options, machine.resources()); });
-  warn_of({remark});
+  std::vector<std::string> removed;
+  for (const ModelFault& gone : report.gone_models) {
+    const auto is_this = [&](const ModelFault& lost) { return lost.name == gone.name; };
+    if (std::none_of(report.lost_models.begin(), report.lost_models.end(), is_this)) removed.push_back(gone.name);
+  }
+  warn_of({remark_on_removed_models(removed)});
+  for (const ModelFault& lost : report.lost_models)
+    warn_of({"the model " + lost.name + " could not be brought up to date, and went: " + lost.text});
   py::dict out = dict_of(report, keep_order);
   if (report.nothing) return out;
   out["next"] = report.propagated ? "store.verify(rebuild=True)" : "store.verify()";
@@ -464,8 +470,15 @@ py::dict repair(Machine& machine, const py::object& progress, const Path& store,
   return py::dict(py::arg("ok") = ok, py::arg("files") = object_of(files));
 }
 
-void export_model_file(const Path& store, const py::dict& selection, const Path& file) {
-  export_model(read_model(store, model_selection(selection)), NpyTarget(file));
+void export_model_file(Machine& machine, const Path& store, const py::dict& selection, const Path& file) {
+  const ModelSelection selected = model_selection(selection);  // reads a dict of Python
+  std::string remark;
+  run_whole(machine, [&] {
+    const OpenedModel opened = open_with_model(store, selected, machine.resources());
+    export_model(opened.model, NpyTarget(file));
+    remark = remark_on_state(opened.model, opened.reader);
+  });
+  warn_of({remark});
 }
 
 py::list requests(Machine& machine, const Path& store, const std::optional<std::string>& id) {

@@ -393,7 +393,7 @@ class Store:
         ``file``: ``.npz`` with scikit-learn's names, ``.safetensors`` for a torch.nn.Linear, or ``.npy``. ``solver``, ``name``: of the model.
         """
         path = output_path(file, "file", self.path)
-        _native.export_model(self.path, {"solver": solver, "name": name}, path)
+        _native.export_model(self._machine, self.path, {"solver": solver, "name": name}, path)
         return path
 
     def certificates(self, *, solver: str | None = None, name: str | None = None) -> list[Record]:
@@ -527,8 +527,6 @@ class Store:
         nodes = None if nodes is None else arrays.whole_number(nodes, "nodes")
         report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes,
                                         None if ids is None else arrays.names_of(ids)["ids"]))
-        for model in report.models_lost:
-            warnings.warn(f"the model {model.name} could not be brought up to date, and went: {model.text}", stacklevel=2)
         for model in report.models_uncertified:
             warnings.warn(f"the model {model.name} stays and has no certificate yet: {model.text}", stacklevel=2)
         return report

@@ -53,7 +53,7 @@ void describe(const PurgeReport& report, bool keep_order, Visit&& field) {
   field("purged", !report.nothing);
   field("requests", report.nothing ? 0 : report.requests);
   if (report.nothing) {
-    field("models_lost", report.lost_models);
+    field("models_lost", report.gone_models);
     field("models_uncertified", report.uncertified_models);
     field("models_certified", report.certified_models);
     return;
@@ -64,7 +64,7 @@ void describe(const PurgeReport& report, bool keep_order, Visit&& field) {
   field("bytes_kept", report.bytes_kept);
   field("bytes_removed", report.bytes_removed);
   field("models_kept", report.kept_models);
-  field("models_lost", report.lost_models);
+  field("models_lost", report.gone_models);
   field("models_uncertified", report.uncertified_models);
   if (!report.new_lambdas.empty()) field("lambdas", report.new_lambdas);
   field("order_recomputed", report.has_order && !keep_order);
