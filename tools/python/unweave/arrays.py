@@ -2,19 +2,21 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Callable, Iterable
 
 import numpy as np
 
 from . import _arrow
 from .columns import Columns, is_columnar, require_no_ids
-from .errors import UsageError
+from .errors import UsageError, columns_chosen
 from .names import NameTable, NodeNumbers, Numbers, class_codes, class_names_of, is_missing, nodes_called, require_listed, require_no_texts, texts_of, told_as
 from .request_lines import is_digits, is_encodable
 from .row_order import index_of, is_default, require_order, require_unmoved
 
 __all__ = ["array_of", "columns_of", "features_of", "ids_of", "input_of", "is_path", "joined", "labels_of", "little_endian", "names_of", "node_ids",
-           "remarks_on_features", "remarks_on_rows", "require_no_largest", "require_no_table", "require_unmasked", "table_of", "whole_number"]
+           "remarks_on_features", "remarks_on_rows", "require_no_largest", "require_no_table", "require_unmasked", "table_of", "whole_number",
+           "with_rows"]
 
 
 def is_path(value: Any) -> bool:
@@ -338,6 +340,30 @@ def remarks_on_features(features: Any, given: Any, table: NameTable | None) -> l
         remarks.append(f"features: column 0 {found[0]}, and row i is taken for that of node i; {rows}[:, 1:] leaves it out, and "
                        f"{rows}[{found[1]}, 1:] also brings the rows into its order")
     return remarks
+
+
+#: Columns of features as errors.text_of() chooses them.
+_CHOSEN = re.compile(r"(?<![\w./'-])features\[:, ([0-9]*:[0-9]*|\[(?:[^\[\]]|\[1\])*\])\]")
+
+
+def with_rows(remark: str, features: Any) -> str:
+    """A remark of an import that chooses columns of ``features``, in the words that take them of such an object."""
+    if is_path(features) or isinstance(features, Columns):
+        return remark
+    is_table = hasattr(features, "column_names")
+    if hasattr(features, "tocsr"):
+        rows, remark = "features.tocsr()", re.sub(r"^features\.indptr: ", "features: ", remark)
+    else:
+        rows = "features.iloc" if hasattr(features, "iloc") else "features" if hasattr(features, "shape") else "numpy.asarray(features)"
+    count = "features.num_columns" if is_table else "features.shape[1]" if hasattr(features, "shape") else "numpy.shape(features)[1]"
+
+    def chosen(one: re.Match[str]) -> str:
+        choice = one[1].replace("features.shape[1]", count)
+        if is_table:
+            return f"features.select({choice if choice.startswith('[') else columns_chosen(choice, count, listed=True)})"
+        return f"{rows}[:, {choice}]"
+
+    return _CHOSEN.sub(chosen, remark)
 
 
 def _order_in(column: np.ndarray, rows: str, table: NameTable | None) -> tuple[str, str] | None:

@@ -81,7 +81,8 @@ def _option(match: re.Match[str]) -> str:
         return f"parameters={{{name!r}: {number if re.fullmatch('[0-9.e+-]+', number) else repr(number) if number else '...'}}}"
     if len(value) > 1 and value[0] == value[-1] == "'":  # as a shell quotes it
         value = value[1:-1].replace("'\\''", "'")
-    return f"{argument_of(key)}={value if re.fullmatch('[0-9.e+-]+|[A-Z]', value) else repr(value)}"  # W stands for a number
+    is_number = key not in ("name", "solver") and re.fullmatch("[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[A-Z]", value)  # W stands for a number
+    return f"{argument_of(key)}={value if is_number else repr(value)}"
 
 
 def _listed(value: str) -> list[str]:
@@ -105,9 +106,21 @@ def _operation(match: re.Match[str]) -> str:
     return f"`with store.stream({arguments}): pass`" if verb == "stream" else f"`store.{verb}({arguments})`"
 
 
+#: The columns of features in memory that a message chooses, as the command line chooses those of a file.
+_FEATURES = re.compile(r"(?<![\w./'-])features\[([\d:,]+)\]")
+
+
+def columns_chosen(choice: str, count: str = "features.shape[1]", listed: bool = False) -> str:
+    """The columns "1:", or "0,2:", as an index of a matrix, and ``listed`` as a list; ``count``: how many columns there are, in Python."""
+    parts = [part.partition(":") for part in choice.split(",")]
+    if len(parts) == 1 and not listed:
+        return choice
+    return "[" + ", ".join(f"*range({first or 0}, {last or count})" if colon else first for first, colon, last in parts) + "]"
+
+
 def text_of(message: str) -> str:
     """A message of the library, plain, with arguments and calls of this package in the places of options and commands."""
     plain = _OPTION.sub(_option, _OPERATION.sub(_operation, message))
     # Columns of an array that has no file are those behind its rows.
-    plain = re.sub(r"(?<![\w./'-])features\[([\d:,]+)\]", lambda one: f"features[:, {one[1] if ',' not in one[1] else f'numpy.r_[{one[1]}]'}]", plain)
+    plain = _FEATURES.sub(lambda one: f"features[:, {columns_chosen(one[1])}]", plain)
     return "\n".join(printable(line) for line in plain.split("\n"))

@@ -124,6 +124,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             row_order.require_order(y, "y", table)
             rows = X if arrays.is_path(X) or arrays.columns_of(X) is not None else checked_rows(self, X, reset=True)
             labels = self._with_missing(y)
+            slips += self._remarks_on_minus_ones(labels)
             self._places = "graph"
         else:
             tables = {name: value for name, value in (("X", X), ("y", y)) if hasattr(value, "iloc")}
@@ -178,6 +179,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
     def _with_missing(self, y: Any) -> np.ndarray:
         """Numbers of classes, -1 for a row without one; sets classes_."""
+        self._minus_ones = 0
         texts = texts_of(y, "y", missing=True)
         if texts is not None:
             if "" in texts:
@@ -193,12 +195,20 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             if values.dtype.kind in "if" and np.any(values[there] < 0) and not np.all(there):
                 raise UsageError(f"y: -1 stands for no class with a graph, and {values[there].min():g} is one: the -1 may be one, too; give None or NaN for no class, and "
                                  "classes from 0, or texts", ["y"])
+            self._minus_ones = int(np.sum(values == -1)) if values.dtype.kind in "if" else 0
         self.classes_, codes = np.unique(values[there], return_inverse=True)
         if self.classes_.dtype.kind == "f" and np.array_equal(self.classes_, self.classes_.astype(np.int64)):
             self.classes_ = self.classes_.astype(np.int64)  # a column with NaN is one of floats
         labels = np.full(len(values), -1, np.int64)
         labels[there] = codes
         return labels
+
+    def _remarks_on_minus_ones(self, labels: np.ndarray) -> list[str]:
+        """That -1 stands for no class, where it is about as frequent as the classes and so may be one."""
+        counts = np.bincount(labels[labels >= 0])
+        if not self._minus_ones or not len(counts) or not counts.mean() <= 2 * self._minus_ones <= 4 * counts.max():
+            return []
+        return [f"y: {self._minus_ones} rows have -1, which stands for no class with a graph; if it is a class, give classes from 0, or texts"]
 
     def _of_nodes(self, X: Any, y: Any, ids: Any, ids_are: str | None) -> tuple[Any, np.ndarray, np.ndarray]:
         """Rows of all nodes, their classes, -1 where none is given, and the training nodes."""
@@ -218,6 +228,9 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                 require_no_texts(nodes, "X", lambda words: table(words, "X"), lambda: rows.shape[0])
             raise UsageError(f"X: node {int(nodes.max() if nodes.max() >= rows.shape[0] else nodes.min())} has no row of features, which has {rows.shape[0]}", ["X", "features"])
         given = self._with_missing(y)
+        if self._minus_ones:
+            raise UsageError(f"y: {self._minus_ones} of the nodes of X have -1, which may be a class, or stand for none; leave these nodes out of X if they have none, or give "
+                             "classes from 0, or texts, if it is one", ["X", "y"])
         if len(given) != len(nodes):
             raise UsageError(f"y: {len(given)} classes of {len(nodes)} nodes", ["X", "y"])
         labels = np.full(rows.shape[0], -1, np.int64)

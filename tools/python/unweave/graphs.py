@@ -153,6 +153,10 @@ def require_ends_first(table: Any, name: str, weighted: bool = False, columns: S
         columns = getattr(table, "column_names", None)
     if columns is None:
         return
+    if hasattr(table, "iloc") and not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise UsageError(f"{name}: two columns of the table are called {twice!r}; give {name}.loc[:, ~{name}.columns.duplicated()], which has the first of each "
+                         "name, or call them otherwise", [name])
     if name == "graph":
         _require_no_matrix(table, weighted)
     _require_no_index(table, name, weighted)
@@ -220,6 +224,8 @@ def _as_pairs(edges: Any) -> tuple[Any, bool]:
         if len(ends[0]) != len(ends[1]):
             raise UsageError(f"edges: {len(ends[0])} sources and {len(ends[1])} targets", ["edges"])
         return list(zip(*(end.tolist() if isinstance(end, np.ndarray) else end for end in ends))), True
+    if isinstance(edges, (tuple, list)) and len(edges) == 2 and all(isinstance(end, (str, int, np.integer)) for end in edges):
+        raise UsageError(f"edges: {edges!r} seems to be one edge, where a list of edges is wanted; give [({edges[0]!r}, {edges[1]!r})]", ["edges"])
     columns = getattr(edges, "columns", None) if hasattr(edges, "iloc") or hasattr(edges, "get_columns") else getattr(edges, "column_names", None)
     if columns is not None:
         require_ends_first(edges, "edges")
@@ -381,7 +387,9 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     if type(graph).__module__.partition(".")[0] == "networkx":
         are_places = all(isinstance(node, int) for node in graph) and sorted(graph) == list(range(len(graph)))
         given = "nodelist=sorted(G))" if are_places else f"nodelist=list(G)), with ids=[str(node) for node in G]{_names_among(graph)}"
-        raise UsageError(f"graph: a graph of networkx, whose nodes may be anything; give networkx.to_scipy_sparse_array(G, {given}: it keeps weights and "
+        # A matrix adds up edges that repeat, whose number would be a weight.
+        graph_once = "networkx.Graph(G)" if graph.is_multigraph() and all(weight is None for *_, weight in graph.edges(data="weight")) else "G"
+        raise UsageError(f"graph: a graph of networkx, whose nodes may be anything; give networkx.to_scipy_sparse_array({graph_once}, {given}: it keeps weights and "
                          "nodes without edges" + ("" if are_places else ", and row i of features is then that of the i-th of list(G)"), ["graph"])
     if hasattr(graph, "edges") and callable(graph.edges):
         graph = graph.edges()

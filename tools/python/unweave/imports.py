@@ -115,7 +115,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                 raise
             raise type(error)(f"{error}; where integers in edges and splits are names, those of ids, give ids_are=\"names\"",
                               [*error.options, "ids_are"]) from None
-    store.imported["remarks"] = [*slips, *store.imported.remarks]
+    store.imported["remarks"] = [*slips, *(arrays.with_rows(remark, parts["features"]) for remark in store.imported.remarks)]
     for remark in store.imported.remarks:
         warnings.warn(text_of(remark), RemarkWarning, stacklevel=2)
     return store
