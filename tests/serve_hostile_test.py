@@ -274,6 +274,7 @@ def check_model_names(program, folder):
     from urllib.parse import quote
     store = make_store(program, folder)
     run(program, "train", store, "--solver", "newton")
+    run(program, "train", store)
     # A model that the store would take for its own.
     (folder / "stray.model").write_bytes((store / "models" / "newton.model").read_bytes())
     names = ["../../stray", str(folder / "stray"), "..", ".", "newton\0", "newton.model", "a/b", "-x", "a" * 65, "", "newton\0x", "\u00e9"]
