@@ -331,7 +331,7 @@ std::string ColumnChoice::without(std::size_t column, std::size_t columns) const
     if (!is_open && last == first + 1) return add(std::to_string(first));
     add((first == 0 ? "" : std::to_string(first)) + ":" + (is_open ? "" : std::to_string(last)));
   };
-  std::size_t begin = 0;  // of an item among the columns that are meant
+  std::size_t begin = 0;  // place of an item among the columns that are meant
   for (const Item& item : items) {
     const std::size_t length = !item.name.empty() ? 1 : item.last ? *item.last - item.first : of_open;
     const std::size_t last = item.first + length;
