@@ -25,7 +25,9 @@ std::vector<std::string> remarks_of(std::size_t rows, std::size_t columns,
       for (std::size_t column = 0; column < columns; ++column) batch.values.push_back(value(first + row, column));
     survey.add(batch);
   }
-  return survey.remarks("x.csv", [&](std::size_t column) { return without_column({"x.csv", {}}, column, columns); });
+  return survey.remarks("x.csv", [&](std::size_t column) {
+    return without_column(InputFile{"x.csv", {}}, column, columns);
+  });
 }
 
 bool has(const std::vector<std::string>& remarks, const std::string& part) {
