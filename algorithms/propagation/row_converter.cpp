@@ -7,6 +7,7 @@
 #include "algorithms/propagation/level0.h"
 #include "algorithms/propagation/row_values.h"
 #include "storage/formats/sealed_file.h"
+#include "storage/formats/tile_file.h"
 #include "storage/io/entry.h"
 
 namespace unweave {

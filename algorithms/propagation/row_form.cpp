@@ -152,6 +152,7 @@ LevelEntries RowForm::join(const std::filesystem::path& store, std::vector<Finis
   LevelEntries entries;
   for (std::size_t i = 0; i <= spec_.levels - first_level(); ++i) {
     std::vector<const TileFile*> files;
+    files.reserve(cover.size());
     for (const FinishedTile* tile : cover) files.push_back(tile->levels[i].get());
     RowsLevelImage image(store, first_level() + static_cast<std::uint32_t>(i), row_width(), contents_.num_nodes(),
                          spec_.kept, targets(), queue.get());

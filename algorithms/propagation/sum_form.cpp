@@ -65,9 +65,9 @@ TileForm SumForm::tiles() const {
 
 TilePlan SumForm::plan_part(const SweepSpec& part, std::uint64_t available) const {
   const BlockSource source = block_source(contents_.graph());
-  const TilePlan two = plan_tiles(source, part, available);
+  TilePlan two = plan_tiles(source, part, available);
   if (part.levels < 2 || part.columns.count == 0 || !part.wanted.empty() || part.share != nullptr) return two;
-  const TilePlan one = plan_tiles(source, part, available, TileBuffers::one);  // takes less memory
+  TilePlan one = plan_tiles(source, part, available, TileBuffers::one);  // takes less memory
   if (!two.fits()) return one;
   return moved_bytes(contents_, part, one) < moved_bytes(contents_, part, two) ? one : two;
 }
@@ -143,6 +143,7 @@ LevelEntries SumForm::join(const std::filesystem::path& store, std::vector<Finis
   const std::vector<const FinishedTile*> cover = exact_cover(tiles, sweep_.columns);
   for (std::uint32_t index = 0; index < sweep_.levels; ++index) {
     std::vector<const TileFile*> files;
+    files.reserve(cover.size());
     for (const FinishedTile* tile : cover) files.push_back(tile->levels[index].get());
     LevelImage image(store, sweep_.first_level + index, static_cast<std::uint32_t>(sweep_.columns.count), nodes,
                      sweep_.mask(index), buffers.queue(), spans);

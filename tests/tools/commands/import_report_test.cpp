@@ -123,9 +123,11 @@ TEST_SUITE("unit") {
     CHECK(declared.json()["first_empty_classes"] == std::vector<int>{0, 3, 5});
     CHECK(has(importer.import({"--labels", ones, "--classes", "60"}, false).out,
               "57: 0, 3, 5, 6, 7, 8, 9, 10, 11, 12, ..."));
-    const Result good = importer.import({"--labels", importer.file("l.txt", "# labels\n0\n1\n-1\n0\n")});
+    const Result good = importer.import({"--labels", importer.file("l.txt", "# labels\n0\n1\n-1\n0\n1\n0\n1\n")});
     CHECK(good.json()["empty_classes"] == 0);
     CHECK(good.error.empty());
+    // About as many as the classes have: it may be one.
+    CHECK(has(importer.import({"--labels", importer.file("l.txt", "0\n1\n-1\n0\n")}).error, "stands for no class"));
     CHECK(importer.import({"--nodes", "3"}).json()["empty_classes"].is_null());
     CHECK(importer.import({"--labels", importer.file("l.txt", "-1\n-1\n")}).error.empty());
   }
