@@ -651,7 +651,10 @@ def check_unread_output(program, folder):
     service = subprocess.Popen([program, "serve", store, "--listen", f"unix:{folder / 'socket'}", "--json", "--every", "1ms", "--batch", "1"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     Program.started.append(service)
-    check(b"listening" in os.read(service.stdout.fileno(), 4096))
+    first = b""
+    while not first.endswith(b"\n"):  # and nothing of the next line
+        first += os.read(service.stdout.fileno(), 1)
+    check(b"listening" in first, first)
     fcntl.fcntl(service.stdout, fcntl.F_SETPIPE_SZ, 16384)
 
     def call(method, path, body=None):

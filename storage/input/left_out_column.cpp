@@ -47,7 +47,7 @@ std::string without_column(const InputFile& file, std::size_t column, std::uint6
     const std::string archive = "numpy.load(" + python_path(file.path) + ")";
     std::string arrays;
     for (const std::string& name : std::array{names->data, names->indices, names->indptr})
-      arrays += (arrays.empty() ? "" : ", ") + archive + "['" + name + "']";
+      arrays.append(arrays.empty() ? "" : ", ").append(archive).append("['").append(name).append("']");
     return by_scipy("(" + arrays + "), " + archive + "['" + names->shape + "']", column, columns);
   }
   return with_choice(path + "[" + members.front() + "]", others);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/input/edge_weight.h"
@@ -48,7 +49,7 @@ class NamedEdges {
         find_(std::move(find)),
         names_(std::move(names)),
         positions_(positions),
-        rule_(rule),
+        rule_(std::move(rule)),
         chosen_(std::move(chosen)) {
     rule_.set_ends(columns_of_ends({}, chosen_, lines_));
   }

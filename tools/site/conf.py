@@ -43,7 +43,7 @@ CONTENTS = [
     ("Figures", ["tools/guide/results/README", "tools/guide/results/*"]),
     ("Libraries and files", ["algorithms/api/README", "tools/python/README", "storage/FORMAT"]),
     ("Project", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "storage/README", "engine/README", "algorithms/README",
-                 "algorithms/solvers/README", "algorithms/learning/heads/README", "tests/data/*/README"]),
+                 "algorithms/propagation/README", "algorithms/solvers/README", "algorithms/learning/heads/README", "tests/data/*/README"]),
 ]
 
 
