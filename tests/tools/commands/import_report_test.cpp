@@ -127,7 +127,8 @@ TEST_SUITE("unit") {
     CHECK(good.json()["empty_classes"] == 0);
     CHECK(good.error.empty());
     // About as many as the classes have: it may be one.
-    CHECK(has(importer.import({"--labels", importer.file("l.txt", "0\n1\n-1\n0\n")}).error, "stands for no class"));
+    CHECK(has(importer.import({"--labels", importer.file("l.txt", "# labels\n0\n1\n-1\n0\n")}).error,
+              "stands for no class"));
     CHECK(importer.import({"--nodes", "3"}).json()["empty_classes"].is_null());
     CHECK(importer.import({"--labels", importer.file("l.txt", "-1\n-1\n")}).error.empty());
   }
