@@ -16,6 +16,10 @@ std::size_t blocks_of_rows(const PropagationSpec& spec) {
   return spec.kept.keep == Keep::embedding ? spec.weights.size() / (spec.levels + std::size_t{1}) : 1;
 }
 
+std::uint32_t first_kept_level(const PropagationSpec& spec) noexcept {
+  return spec.kept.keep == Keep::embedding ? spec.levels : 1;
+}
+
 namespace {
 
 std::vector<bool> levels_in_use(const PropagationSpec& spec) {

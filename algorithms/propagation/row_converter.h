@@ -29,6 +29,8 @@ using RowTaker =
 
 /// The blocks of a kept row, side by side: one but for schemes of several.
 [[nodiscard]] std::size_t blocks_of_rows(const PropagationSpec& spec);
+/// The first level that has kept rows.
+[[nodiscard]] std::uint32_t first_kept_level(const PropagationSpec& spec) noexcept;
 
 /// Turns the sums of a sweep into the rows that a store keeps of them, with the bits that Embedding::rows() gives for
 /// the sums.

@@ -68,7 +68,7 @@ std::uint32_t RowForm::row_width() const noexcept {
 
 TileForm RowForm::tiles() const {
   TileForm form;
-  for (std::uint32_t level = first_level(); level <= spec_.levels; ++level) {
+  for (std::uint32_t level = first_kept_level(spec_); level <= spec_.levels; ++level) {
     form.levels.push_back(level);
     form.rows.push_back(kept_rows_of(contents_, spec_));
   }
@@ -112,7 +112,7 @@ void RowForm::plan_queue(std::uint64_t available, std::uint64_t converter, State
 StatePlan RowForm::plan(std::uint64_t available) const {
   StatePlan plan;
   const std::size_t columns = sweep_.columns.count;
-  const std::uint64_t levels = spec_.levels + std::uint64_t{1} - first_level();
+  const std::uint64_t levels = spec_.levels + std::uint64_t{1} - first_kept_level(spec_);
   plan.state_bytes = levels * rows_level_bytes(contents_.num_nodes(), row_width(), spec_.kept.type, targets());
   plan.row_batch = batch_rows(spec_, columns, available);
   const std::uint64_t converter = converter_bytes(contents_, spec_, columns, plan.row_batch);
@@ -150,12 +150,12 @@ LevelEntries RowForm::join(const std::filesystem::path& store, std::vector<Finis
   RowQueue queue(spec_.kept, join_segments(spec_, columns, memory_shares::kWriteBuffers.of(budget.available())),
                  budget);
   LevelEntries entries;
-  for (std::size_t i = 0; i <= spec_.levels - first_level(); ++i) {
+  for (std::size_t i = 0; i <= spec_.levels - first_kept_level(spec_); ++i) {
     std::vector<const TileFile*> files;
     files.reserve(cover.size());
     for (const FinishedTile* tile : cover) files.push_back(tile->levels[i].get());
-    RowsLevelImage image(store, first_level() + static_cast<std::uint32_t>(i), row_width(), contents_.num_nodes(),
-                         spec_.kept, targets(), queue.get());
+    RowsLevelImage image(store, first_kept_level(spec_) + static_cast<std::uint32_t>(i), row_width(),
+                         contents_.num_nodes(), spec_.kept, targets(), queue.get());
     join_rows(files, contents_.num_nodes(), targets(), image, budget);
     queue.drain();
     entries.push_back(image.publish());

@@ -37,9 +37,6 @@ class RowForm final : public LevelForm {
   [[nodiscard]] const RowMask* targets() const noexcept {
     return sweep_.wanted.empty() ? nullptr : &sweep_.wanted.back();
   }
-  [[nodiscard]] std::uint32_t first_level() const noexcept {
-    return spec_.kept.keep == Keep::embedding ? spec_.levels : 1;
-  }
   /// Values of a kept row.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
   void plan_queue(std::uint64_t available, std::uint64_t converter, StatePlan& plan) const;

@@ -49,7 +49,7 @@ std::span<const std::byte> KeptBits::of(std::uint32_t level, TileColumns some, s
 RowSink::RowSink(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
                  const RowMask* targets, const StatePlan& plan, MemoryBudget& budget)
     : contents_(contents),
-      first_level_(spec.kept.keep == Keep::embedding ? spec.levels : 1),
+      first_level_(first_kept_level(spec)),
       converting_(budget.reserve(plan.row_bytes - RowQueue::bytes(spec.kept, plan.row_segments), "rows of values")),
       queue_(spec.kept, plan.row_segments, budget),
       converter_(

@@ -12,7 +12,7 @@ RowTileSink::RowTileSink(const TileFolder& folder, TileWriter& writer, const Con
     : writer_(writer),
       contents_(contents),
       spec_(spec),
-      first_level_(spec.kept.keep == Keep::embedding ? spec.levels : 1),
+      first_level_(first_kept_level(spec)),
       ranks_(contents.num_nodes(), targets),
       converter_(folder.path(), contents, spec, targets, width, batch,
                  [this](std::uint32_t level, TileColumns some, std::span<const NodeId> nodes, const float* values) {
