@@ -142,8 +142,8 @@ void run_propagate(CommandLine& line) {
   const std::unique_ptr<const LocalLists> lists = local_lists(line);
   if (line.has("tile") || line.has("tiles")) return run_tiles(line, resources);
   line.on_interrupt(
-      "the store is whole, with its embedding of before or the new one; run the command again, and it goes on from "
-      "what is kept");
+      "the store is whole, with its embedding of before or the new one; run the command again, which goes on from "
+      "finished tiles, if there are any");
   const PropagateHow how{line.get<bool>("restart"), line.get<bool>("assemble"), shares_rows(line)};
   if (how.restart && how.assemble) throw UsageError("--restart and --assemble exclude each other");
   if (!job.first()) return run_part(line, resources);

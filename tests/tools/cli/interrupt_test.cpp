@@ -167,9 +167,8 @@ TEST_SUITE("unit") {
         {{"generate", built + "2", "--model", "rmat", "--scale", "4", "--features", "2"}, build(built + "2")},
         {{"plan", store}, reads},
         {{"propagate", store},
-         "interrupted: the store is whole, with its embedding of before or the new one; run the command again, and it "
-         "goes "
-         "on from what is kept"},
+         "interrupted: the store is whole, with its embedding of before or the new one; run the command again, which "
+         "goes on from finished tiles, if there are any"},
         {{"train", store, "--solver", "newton"},
          "interrupted: the store is whole, with its model of before or the new one; run the command again"},
         {{"certify", store, "--model", weights, "--solver", "newton"},

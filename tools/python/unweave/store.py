@@ -174,7 +174,7 @@ class Store:
         ``keep``: "state", the sums of all levels, which streams need, by default; else "embedding", the rows of Z alone, or "hops", P^l X
         for l = 1 .. L. These are kept as ``keep_type``: "f32", or "f16" of the values times 2^``keep_exponent``, -64 to 64.
 
-        Where an earlier call of the same options was cut short, this one goes on with what it had finished; ``restart``: True drops that
+        Where an earlier call of the same options was cut short, this one goes on with tiles that it had finished; ``restart``: True drops that
         and begins anew, and without it other options are an error. ``tile``: (i, N), sums the columns of job i of N alone, which it
         keeps in the store; any number of processes may do so at a time. ``tiles``: N, does the jobs of N that nobody has done or is
         at. ``assemble``: True joins the tiles of all columns, with the other options of the jobs.
