@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/csr_graph.h"
 #include "storage/io/types.h"
+#include "support/csr_graph.h"
 
 namespace unweave::testing {
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/graph/csr_graph.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
+#include "support/csr_graph.h"
 #include "support/graphs.h"
 #include "support/special_values.h"
 
@@ -38,7 +38,7 @@ struct Way {
 /// Keeps S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
 class TestSink final : public LevelSink {
  public:
-  TestSink(const CsrGraph& graph, const Integers& t0, const SweepSpec& sweep)
+  TestSink(const testing::CsrGraph& graph, const Integers& t0, const SweepSpec& sweep)
       : graph_(graph), columns_(sweep.columns.count), sums_(sweep.levels, Integers(t0.size(), kAbsent)) {}
 
   void put(std::uint32_t level, TileColumns columns, const SumRows& rows) override {
@@ -68,14 +68,14 @@ class TestSink final : public LevelSink {
   std::size_t ended = 0;
 
  private:
-  const CsrGraph& graph_;
+  const testing::CsrGraph& graph_;
   std::size_t columns_;
   std::mutex mutex_;
   std::vector<Integers> sums_;
 };
 
-std::vector<Integers> propagate(const CsrGraph& graph, const Integers& t0, const SweepSpec& sweep, MemoryBudget& budget,
-                                const Way& way = {}) {
+std::vector<Integers> propagate(const testing::CsrGraph& graph, const Integers& t0, const SweepSpec& sweep,
+                                MemoryBudget& budget, const Way& way = {}) {
   const std::size_t columns = sweep.columns.count;
   const BlockSource source = block_source(graph);
   const TilePlan plan = plan_tiles(source, sweep, budget.available(), way.buffers);
@@ -117,7 +117,7 @@ Integers random_densities(std::size_t elements, std::int64_t bound, std::uint32_
 
 TEST_SUITE("unit") {
   TEST_CASE("the path 0-1-2 has the digest of the executable reference") {
-    const CsrGraph path(3, {{0, 1}, {1, 2}});
+    const testing::CsrGraph path(3, {{0, 1}, {1, 2}});
     const Integers t0{11863283, 4843165, -2965821};
     MemoryBudget budget(kPlenty);
     SweepSpec sweep;
@@ -140,7 +140,7 @@ TEST_SUITE("unit") {
   TEST_CASE("equals plain integers on every family for L = 0..4, any threads and tile width") {
     for (const testing::NamedGraph& sample : testing::graph_family()) {
       CAPTURE(sample.name);
-      const CsrGraph graph = sample.csr();
+      const testing::CsrGraph graph = sample.csr();
       constexpr std::size_t kFeatures = 19;
       const Integers t0 = random_densities(sample.nodes * kFeatures, 1 << 24, 4);
       for (int hops = 0; hops <= 4; ++hops) {
@@ -163,7 +163,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a fill that waits is called by more threads than there are processors, where tiles are narrow") {
     const ThreadLimit limit(1);
-    const CsrGraph graph(20'000, {{0, 1}});
+    const testing::CsrGraph graph(20'000, {{0, 1}});
     for (const auto& one : {std::pair(false, 1), {true, 1}, {true, 33}}) {
       const bool waits = one.first;
       const int columns = one.second;
@@ -245,7 +245,7 @@ TEST_SUITE("unit") {
     for (const testing::NamedGraph& sample : testing::graph_family()) {
       CAPTURE(sample.name);
       if (sample.nodes > 1000) continue;  // plain sums are quadratic
-      const CsrGraph graph = sample.csr();
+      const testing::CsrGraph graph = sample.csr();
       constexpr std::size_t kFeatures = 35;
       for (const std::uint32_t scale_bits : {8, 13, 14, 15, 16}) {
         CAPTURE(scale_bits);
@@ -267,7 +267,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("levels filled anew in 16 bits, and sums beyond 32 bits that they are made of, are those of two buffers") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(9000, 20'000, 3);
-    const CsrGraph graph = sample.csr();
+    const testing::CsrGraph graph = sample.csr();
     for (const std::uint32_t scale_bits : {14, 24, 29}) {
       CAPTURE(scale_bits);
       SweepSpec sweep;
@@ -298,7 +298,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a backward cone of masks gives the rows of the full sweep and no others") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(1500, 3000, 8);
-    const CsrGraph graph = sample.csr();
+    const testing::CsrGraph graph = sample.csr();
     constexpr int kHops = 3;
     std::vector<RowMask> cone(kHops, RowMask(sample.nodes));
     for (NodeId u = 700; u < sample.nodes; u += 200) cone.back().insert(u);
@@ -339,7 +339,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("tiles are planned from the budget, give the same sums and stay within it") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(40'000, 60'000, 2);
-    const CsrGraph graph = sample.csr();
+    const testing::CsrGraph graph = sample.csr();
     const BlockSource source = block_source(graph);
     const ThreadLimit limit(2);
     SweepSpec sweep;

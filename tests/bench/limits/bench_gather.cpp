@@ -10,21 +10,21 @@
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "algorithms/synthetic/rmat.h"
-#include "engine/graph/csr_graph.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "engine/sweep/gather.h"
 #include "engine/sweep/sweep.h"
+#include "support/csr_graph.h"
 
 namespace unweave {
 namespace {
 
-CsrGraph make_graph(const GatherBenchOptions& options) {
+testing::CsrGraph make_graph(const GatherBenchOptions& options) {
   std::vector<Edge> edges(options.edge_factor << options.scale);
   parallel_ranges(0, edges.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) edges[i] = rmat_edge(options.seed, i, options.scale);
   });
-  return CsrGraph(NodeId{1} << options.scale, edges);
+  return testing::CsrGraph(NodeId{1} << options.scale, edges);
 }
 
 constexpr int kScaleBits = 24;
@@ -71,7 +71,7 @@ double triad(const GatherBenchOptions& options, MemoryBudget& budget) {
 }
 
 /// Seconds of one pass of the bare kernel over all lists, results dropped.
-double gather_once(const CsrGraph& graph, const Tile& tile) {
+double gather_once(const testing::CsrGraph& graph, const Tile& tile) {
   std::vector<NodeId> ids(graph.num_nodes());
   std::iota(ids.begin(), ids.end(), NodeId{0});
   const auto start = Clock::now();
@@ -115,8 +115,8 @@ struct SweepSeconds {
 };
 
 /// Times a propagation; its sums go to `kept` (nodes x features). They prove themselves if `is_checked`.
-SweepSeconds sweep_once(const CsrGraph& graph, const GatherBenchOptions& options, int scale_bits, bool is_checked,
-                        MemoryBudget& budget, std::int32_t* kept) {
+SweepSeconds sweep_once(const testing::CsrGraph& graph, const GatherBenchOptions& options, int scale_bits,
+                        bool is_checked, MemoryBudget& budget, std::int32_t* kept) {
   const BlockSource source = block_source(graph);
   const SweepSpec sweep = sweep_spec(options, scale_bits);
   std::optional<SumCheck> check;
@@ -149,7 +149,7 @@ SweepSeconds sweep_once(const CsrGraph& graph, const GatherBenchOptions& options
 
 }  // namespace
 
-double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& budget) {
+double gather_limit(const testing::CsrGraph& graph, std::size_t columns, MemoryBudget& budget) {
   const HugeBuffer input(tile_bytes(graph.num_nodes(), columns), budget, "tile of the benchmark");
   parallel_ranges(0, graph.num_nodes(), 4096, [&](std::size_t begin, std::size_t end) {
     fill_rows({0, columns}, {static_cast<NodeId>(begin), static_cast<NodeId>(end)}, kScaleBits,
@@ -166,7 +166,7 @@ GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& bu
   result.triad_bytes_per_second = triad(options, budget);
 
   const Reservation graph_memory = budget.reserve(graph_bytes(options), "graph of the benchmark");
-  const CsrGraph graph = make_graph(options);
+  const testing::CsrGraph graph = make_graph(options);
   result.nodes = graph.num_nodes();
   result.arcs = graph.num_arcs();
   const double work = static_cast<double>(result.arcs + result.nodes) * static_cast<double>(options.features);

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/graph/csr_graph.h"
 #include "engine/resources/memory.h"
 #include "storage/io/types.h"
+#include "support/csr_graph.h"
 
 namespace unweave {
 
@@ -38,7 +38,7 @@ struct GatherBench {
 
 /// The limit of sweeps over a graph: (arcs + nodes) x columns a second of sums over its lists, in a tile of `columns` in
 /// memory, results dropped; one run. Throws ResourceError where `budget` does not hold the tile.
-[[nodiscard]] double gather_limit(const CsrGraph& graph, std::size_t columns, MemoryBudget& budget);
+[[nodiscard]] double gather_limit(const testing::CsrGraph& graph, std::size_t columns, MemoryBudget& budget);
 
 /// Runs on the threads that the process has now. Throws ResourceError where the graph (16 bytes an edge while it is
 /// made), two tiles and the sums do not fit `budget`.

@@ -11,23 +11,23 @@
 #include "algorithms/propagation/schemes.h"
 #include "bench/limits/bench_gather.h"
 #include "engine/graph/contents.h"
-#include "engine/graph/csr_graph.h"
 #include "engine/graph/store.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "support/csr_graph.h"
 
 namespace unweave {
 
 double store_gather_limit(const std::filesystem::path& store, std::size_t columns, MemoryBudget& budget) {
   const Manifest manifest = read_manifest(store);
   const Reservation opened = reserve_contents(store, manifest, budget);
-  const Reservation lists =
-      budget.reserve(CsrGraph::bytes(manifest.nodes, 2 * manifest.edges), "uncompressed lists of the benchmark");
+  const Reservation lists = budget.reserve(testing::CsrGraph::bytes(manifest.nodes, 2 * manifest.edges),
+                                           "uncompressed lists of the benchmark");
   const Contents contents(store, manifest);
-  return gather_limit(CsrGraph(contents.graph()), columns, budget);
+  return gather_limit(testing::CsrGraph(contents.graph()), columns, budget);
 }
 
 void link_store(const std::filesystem::path& named, const std::filesystem::path& store, MemoryBudget& budget) {

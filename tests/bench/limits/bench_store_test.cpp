@@ -20,9 +20,9 @@
 #include "bench/limits/bench_propagate.h"
 #include "bench/limits/bench_stream.h"
 #include "bench/limits/program.h"
-#include "engine/graph/csr_graph.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
+#include "support/csr_graph.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
 #include "support/temp_dir.h"
@@ -125,13 +125,13 @@ TEST_SUITE("unit") {
   TEST_CASE("a graph decoded into a CsrGraph has the lists of its edges") {
     for (const testing::NamedGraph& graph : testing::graph_family()) {
       CAPTURE(graph.name);
-      const CsrGraph expected(graph.nodes, graph.edges);
+      const testing::CsrGraph expected(graph.nodes, graph.edges);
       const TempDir folder;
       testing::TinyStore contents;
       contents.nodes = graph.nodes;
       contents.edges = graph.edges;
       const Manifest manifest = testing::write_store(folder / "s", contents);
-      const CsrGraph decoded(Graph(folder / "s", manifest, {}));
+      const testing::CsrGraph decoded(Graph(folder / "s", manifest, {}));
       CHECK(decoded.offsets() == expected.offsets());
       CHECK(decoded.counts() == expected.counts());
       CHECK(decoded.targets() == expected.targets());

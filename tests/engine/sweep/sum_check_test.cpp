@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
-#include "engine/graph/csr_graph.h"
 #include "engine/resources/parallel.h"
 #include "engine/sweep/sweep.h"
+#include "support/csr_graph.h"
 #include "support/graphs.h"
 #include "support/special_values.h"
 
@@ -107,7 +107,7 @@ class Propagation {
     values[at] = static_cast<U>(values[at] ^ static_cast<U>(std::uint32_t{1} << random_() % (8 * sizeof(U))));
   }
 
-  CsrGraph graph_;
+  testing::CsrGraph graph_;
   std::size_t width_;
   std::vector<RowMask> wanted_;
   std::optional<RowRanks> ranks_;
@@ -200,7 +200,7 @@ TEST_SUITE("unit") {
   TEST_CASE("the partition is named where there are several") {
     testing::NamedGraph path{"path", 200'000, {}};
     for (NodeId node = 1; node < path.nodes; ++node) path.edges.push_back({node - 1, node});
-    const CsrGraph graph = path.csr();
+    const testing::CsrGraph graph = path.csr();
     MemoryBudget budget(kPlenty);
     const BlockSource source = block_source(graph);
     std::vector<std::int32_t> tile(path.nodes + kTilePadding, 1);

@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/graph/csr_graph.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
+#include "support/csr_graph.h"
 #include "support/graphs.h"
 #include "support/special_values.h"
 
@@ -50,7 +50,7 @@ struct Collected {
 };
 
 template <class T>
-Collected sweep(const CsrGraph& graph, const std::vector<T>& t, std::size_t width, const RowMask* wanted,
+Collected sweep(const testing::CsrGraph& graph, const std::vector<T>& t, std::size_t width, const RowMask* wanted,
                 const RowRanks* input_rows = nullptr) {
   constexpr int kScaleBits = sizeof(T) == 2 ? kMaxShortScaleBits : 24;
   Collected out;
@@ -95,7 +95,7 @@ TEST_SUITE("unit") {
   TEST_CASE("sweep_level equals plain sums on every family, for any threads, order and mask") {
     for (const testing::NamedGraph& sample : testing::graph_family()) {
       CAPTURE(sample.name);
-      const CsrGraph graph = sample.csr();
+      const testing::CsrGraph graph = sample.csr();
       const std::size_t width = sample.nodes % 2 == 0 ? 16 : 9;
       const auto t = random_tile(graph.num_nodes() * width, 1);
       const std::vector<std::int64_t> exact(t.begin(), t.end() - kTilePadding);
@@ -134,7 +134,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a tile of some rows gives the sums that a tile of all rows gives, in 32 bits and in 16") {
     for (const testing::NamedGraph& sample : testing::graph_family()) {
       CAPTURE(sample.name);
-      const CsrGraph graph = sample.csr();
+      const testing::CsrGraph graph = sample.csr();
       RowMask wanted(sample.nodes), read(sample.nodes);
       for (NodeId u = 0; u < sample.nodes; u += 1 + u % 9) {
         wanted.insert(u);
@@ -165,7 +165,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("all rows of a tile whose rows are given by ranks") {
     const testing::NamedGraph sample = testing::random_graph_with_hub(2000, 3000, 1);
-    const CsrGraph graph = sample.csr();
+    const testing::CsrGraph graph = sample.csr();
     constexpr std::size_t kWidth = 16;
     const auto t = random_tile(graph.num_nodes() * kWidth, 5);
     RowMask all(sample.nodes);
@@ -179,7 +179,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a tile that lacks the row of a wanted node or of a neighbour is refused") {
     const testing::NamedGraph path{"path", 40, {{3, 4}, {4, 5}}};
-    const CsrGraph graph = path.csr();
+    const testing::CsrGraph graph = path.csr();
     RowMask wanted(path.nodes);
     wanted.insert(4);
     for (const NodeId missing : {3U, 4U, 5U, 39U}) {
@@ -196,7 +196,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("quotients need the ranks of the wanted rows where not all are wanted, and no others") {
-    const CsrGraph graph(3, {{0, 1}, {1, 2}});
+    const testing::CsrGraph graph(3, {{0, 1}, {1, 2}});
     const auto t = random_tile(3, 1);
     std::vector<std::int32_t> quotients(3);
     RowMask wanted(3);
@@ -213,7 +213,7 @@ TEST_SUITE("unit") {
   TEST_CASE("16-bit tiles give the sums and quotients of the same numbers in 32 bits") {
     for (const testing::NamedGraph& sample : testing::graph_family()) {
       CAPTURE(sample.name);
-      const CsrGraph graph = sample.csr();
+      const testing::CsrGraph graph = sample.csr();
       RowMask few(sample.nodes);
       for (NodeId u = 0; u < sample.nodes; u += 1 + u % 5) few.insert(u);
       for (const std::size_t width : {1U, 9U, 32U}) {
@@ -230,7 +230,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("blocks without wanted rows are not decoded") {
-    const CsrGraph graph = testing::random_graph_with_hub(2000, 3000, 1).csr();
+    const testing::CsrGraph graph = testing::random_graph_with_hub(2000, 3000, 1).csr();
     BlockSource source = block_source(graph);
     std::mutex mutex;
     std::vector<std::size_t> decoded;
@@ -254,7 +254,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("failures of decode and sink stop the sweep and come out") {
-    const CsrGraph graph = testing::random_graph_with_hub(20'000, 1000, 1).csr();
+    const testing::CsrGraph graph = testing::random_graph_with_hub(20'000, 1000, 1).csr();
     const auto t = random_tile(graph.num_nodes(), 1);
     BlockSource source = block_source(graph);
     source.decode = [inner = source.decode](std::size_t block, std::size_t slot, DecodedBlock& out) {
@@ -277,7 +277,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a short budget means fewer workers, and none at all an error") {
-    const CsrGraph graph = testing::random_graph_with_hub(20'000, 1000, 1).csr();
+    const testing::CsrGraph graph = testing::random_graph_with_hub(20'000, 1000, 1).csr();
     const BlockSource source = block_source(graph);
     const auto t = random_tile(graph.num_nodes() * 4, 1);
     const SweepLevel level{SweepTile<std::int32_t>{{t.data(), 4, 24}, nullptr}, nullptr};

@@ -1,14 +1,18 @@
-// engine/graph/csr_graph.h - an uncompressed graph in memory: the yardstick of benchmarks and the fixture of tests.
+// tests/support/csr_graph.h - an uncompressed graph in memory: the yardstick of benchmarks and the fixture of tests.
 #pragma once
 
+#include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "engine/graph/block_graph.h"
+#include "engine/resources/parallel.h"
 #include "storage/io/types.h"
 
-namespace unweave {
+namespace unweave::testing {
 
 /// Adjacency lists with 32-bit targets and 64-bit offsets, a BlockGraph whose decoding copies nothing.
 class CsrGraph {
@@ -17,7 +21,25 @@ class CsrGraph {
 
   /// The undirected graph of `edges` in any order and direction: duplicates and self loops are dropped, lists ascend.
   /// Every id is below `nodes`.
-  CsrGraph(NodeId nodes, const std::vector<Edge>& edges);
+  CsrGraph(NodeId nodes, const std::vector<Edge>& edges)
+      : offsets_(static_cast<std::size_t>(nodes) + 1, 0), counts_(nodes, 0) {
+    std::vector<std::uint64_t> arcs;  // source in the upper half, target in the lower
+    arcs.reserve(2 * edges.size());
+    for (const Edge& edge : edges) {
+      assert(edge.u < nodes && edge.v < nodes);
+      if (edge.u == edge.v) continue;
+      arcs.push_back(std::uint64_t{edge.u} << 32 | edge.v);
+      arcs.push_back(std::uint64_t{edge.v} << 32 | edge.u);
+    }
+    parallel_sort(arcs.begin(), arcs.end(), std::less<>());
+    arcs.erase(std::unique(arcs.begin(), arcs.end()), arcs.end());
+    targets_.reserve(arcs.size());
+    for (const std::uint64_t arc : arcs) {
+      ++counts_[arc >> 32];
+      targets_.push_back(static_cast<NodeId>(arc));
+    }
+    for (std::size_t u = 0; u < counts_.size(); ++u) offsets_[u + 1] = offsets_[u] + counts_[u];
+  }
 
   /// The lists of another graph, decoded.
   template <BlockGraph G>
@@ -48,7 +70,13 @@ class CsrGraph {
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (static_cast<std::size_t>(num_nodes()) + kBlockNodes - 1) / kBlockNodes;
   }
-  void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const noexcept;
+  void decode(std::size_t block, BlockBuffer& /*buffer*/, DecodedBlock& out) const noexcept {
+    const std::size_t first = block * kBlockNodes;
+    out.first = static_cast<NodeId>(first);
+    out.nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, counts_.size() - first));
+    out.counts = counts_.data() + first;
+    out.targets = targets_.data() + offsets_[first];
+  }
 
   [[nodiscard]] const std::vector<ArcIndex>& offsets() const noexcept { return offsets_; }
   [[nodiscard]] const std::vector<std::uint32_t>& counts() const noexcept { return counts_; }
@@ -60,4 +88,4 @@ class CsrGraph {
   std::vector<NodeId> targets_;
 };
 
-}  // namespace unweave
+}  // namespace unweave::testing
