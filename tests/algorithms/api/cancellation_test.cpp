@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/io/error.h"
+#include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -176,13 +177,21 @@ TEST_SUITE("slow") {
     require_whole(folder / "s");
   }
 
-  TEST_CASE("a check that is cancelled says nothing of the store") {
+  TEST_CASE("a check that is cancelled says nothing of the store, and leaves its bytes") {
+    const testing::TempDir folder;
+    make_store(folder / "s");
+    const auto bytes = testing::folder_bytes(folder / "s");
     cancel_everywhere(
-        make_store,
+        [&](const std::filesystem::path& store) {
+          std::filesystem::copy(folder / "s", store, std::filesystem::copy_options::recursive);
+        },
         [](const std::filesystem::path& store, Resources& resources) {
           static_cast<void>(verify_store(store, {std::nullopt, true}, resources));
         },
-        require_whole);
+        [&](const std::filesystem::path& store) {
+          CHECK((testing::folder_bytes(store) == bytes));
+          require_whole(store);
+        });
   }
 }
 

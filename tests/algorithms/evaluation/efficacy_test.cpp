@@ -95,8 +95,8 @@ TEST_SUITE("unit") {
     REQUIRE(tests.attack_rows() == others.size());  // so the sample is all of them
     CHECK(*found.attack_auc == doctest::Approx(above / (count * static_cast<double>(others.size()))));
     CHECK_FALSE(found.replay_all.has_value());
-    CHECK(*found.svm_member_rate >= 0);
-    CHECK(*found.threshold_member_rate <= 1);
+    for (const double rate : {*found.svm_member_rate, *found.threshold_member_rate})
+      CHECK(rate * count == doctest::Approx(std::round(rate * count)));  // removed rows that are called members
     CHECK(*found.presence > 0);
     CHECK(*found.presence < 1);
     CHECK(*found.presence_ratio > 0);

@@ -58,7 +58,9 @@ TEST_SUITE("unit") {
   TEST_CASE("no rows are no calls") {
     const testing::TempDir dir;
     RowSorter sorter(dir.path(), 100, 1 << 20);
-    sorter.drain([](NodeId, RowSorter::Words) { FAIL("nothing was added"); });
+    int calls = 0;
+    sorter.drain([&](NodeId, RowSorter::Words) { ++calls; });
+    CHECK(calls == 0);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "support/input_files.h"
 #include "support/program.h"
+#include "support/skip.h"
 #include "support/temp_dir.h"
 
 namespace unweave {
@@ -46,8 +47,11 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// False, and the case is skipped, where the program is not installed.
 bool is_there(const std::string& program) {
-  return std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+  const bool found = std::system(("command -v " + program + " > /dev/null 2>&1").c_str()) == 0;
+  if (!found) testing::skip("there is no " + program);
+  return found;
 }
 
 /// Runs a script, which must go well, and returns what it prints, errors among it.
