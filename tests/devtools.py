@@ -137,6 +137,7 @@ class Tab:
     def faults(self):
         """What axe finds; none where it is not installed."""
         if not AXE.is_file():
+            print(f"skipped: no axe-core: {AXE}", flush=True)
             return []
         self.js(AXE.read_text() + "; 0")
         found = self.js("axe.run(document).then(result => result.violations.map(one => "
@@ -165,8 +166,6 @@ class Tab:
 
 def main():
     chromium, folder, *urls = sys.argv[1:]
-    if not AXE.is_file():
-        print(f"{AXE} is not there: nothing is looked at by axe")
     with Tab(chromium) as tab:
         for url in urls:
             tab.open(url)

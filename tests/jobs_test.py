@@ -22,7 +22,7 @@ JOBS = 3
 
 
 def skip(why):
-    print(why)
+    print(f"skipped: {why}")
     sys.exit(77)
 
 

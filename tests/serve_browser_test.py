@@ -310,7 +310,7 @@ def main():
     program = os.path.abspath(sys.argv[1])
     chromium = sys.argv[2] if len(sys.argv) > 2 else shutil.which("chromium")
     if not chromium:
-        print("there is no chromium")
+        print("skipped: there is no chromium")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
