@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -16,8 +17,15 @@
 namespace unweave::testing {
 namespace {
 
+/// A variable of the program's environment; without a name none.
+struct Variable {
+  const char* name = nullptr;
+  std::string value;
+};
+
+/// With a variable the program has the library that reads it, too.
 pid_t start(const std::vector<std::string>& words, const std::filesystem::path& output,
-            const std::filesystem::path& error, unsigned seconds = 0) {
+            const std::filesystem::path& error, unsigned seconds = 0, const Variable& variable = {}) {
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child > 0) return child;
@@ -31,6 +39,10 @@ pid_t start(const std::vector<std::string>& words, const std::filesystem::path& 
   std::vector<std::string> copies = words;
   for (std::string& word : copies) argv.push_back(word.data());
   argv.push_back(nullptr);
+  if (variable.name != nullptr) {
+    setenv("LD_PRELOAD", UNWEAVE_STOP_AT_CALL, 1);
+    setenv(variable.name, variable.value.c_str(), 1);
+  }
   alarm(seconds);  // which execv() keeps
   execv(program.c_str(), argv.data());
   _exit(127);
@@ -46,6 +58,20 @@ int wait_for(pid_t process) {
   int status = 0;
   waitpid(process, &status, 0);
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int run_stopped(const std::vector<std::string>& words, const Stop& stop, const std::filesystem::path& output) {
+  const std::string place = std::to_string(stop.calls == FileCalls::reads ? 1 : 0) + " " + std::to_string(stop.call);
+  return wait_for(start(words, output, "/dev/null", 0, {"UNWEAVE_STOP_AT", std::to_string(stop.signal) + " " + place}));
+}
+
+long calls_of(const std::vector<std::string>& words, FileCalls calls) {
+  const TempDir folder;
+  REQUIRE(wait_for(start(words, "/dev/null", "/dev/null", 0, {"UNWEAVE_COUNT_CALLS", folder / "calls"})) == 0);
+  std::ifstream file(folder / "calls");
+  long changes = 0, reads = 0;
+  REQUIRE((file >> changes >> reads));
+  return calls == FileCalls::reads ? reads : changes;
 }
 
 Finished run_process(const std::vector<std::string>& words, unsigned seconds) {

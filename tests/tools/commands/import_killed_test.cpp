@@ -1,7 +1,6 @@
 // tests/tools/commands/import_killed_test.cpp - a killed `import` or `generate`: the same command again gives the same store.
 #include <doctest/doctest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <random>
@@ -95,7 +94,10 @@ TEST_SUITE("unit") {
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("kill -9 at any moment of an import, under any order; the next one makes the store of one that never was") {
+  TEST_CASE(
+      "kill -9 before calls that change files of an import, under any order; the next one makes the store of one that "
+      "never "
+      "was") {
     const testing::TempDir dir;
     std::mt19937 random(1);
     std::string text;
@@ -121,12 +123,10 @@ TEST_SUITE("slow") {
     // Later and later, until one comes to its end; every second time the remains of several are taken over. Those of an
     // order are left to an import without.
     int kills = 0;
-    for (useconds_t delay = 500;; delay += delay / 6 + 500) {
+    for (long call = 1;; call += call / 20 + 1) {
+      CAPTURE(call);
       const bool ordered = kills % 3 == 0;
-      const pid_t process = testing::start_program(words("s", ordered ? "degree" : "none"), dir / "out");
-      usleep(delay);
-      kill(process, SIGKILL);
-      const int code = testing::wait_for(process);
+      const int code = testing::run_stopped(words("s", ordered ? "degree" : "none"), {SIGKILL, call}, dir / "out");
       const bool complete = std::filesystem::exists(dir / "s" / "manifest.json");
       if (code == -SIGKILL) ++kills;
       REQUIRE((code == 0 || code == -SIGKILL));

@@ -1,4 +1,4 @@
-// tests/tools/commands/purge_test.cpp - `unweave purge` as its user runs it: what it says, on real files, killed at random.
+// tests/tools/commands/purge_test.cpp - `unweave purge` as its user runs it: what it says, on real files, killed before calls that change files.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -223,6 +223,8 @@ TEST_SUITE("slow") {
       fs::copy(store, dir / "killed", fs::copy_options::recursive);
 
       const Json plan = Json::parse(must({"plan", store, "--purge", "--json"}));
+      fs::copy(store, dir / "counted", fs::copy_options::recursive);
+      const long calls = testing::calls_of({"purge", (dir / "counted").string()});
       const Json report = Json::parse(must({"purge", store, "--memory", "80M", "--json"}));
       CHECK(report["peak_anonymous_bytes"] < 80 << 20);
       CHECK(report["bytes_rewritten"] <= plan["bytes_rewritten"]);
@@ -230,22 +232,15 @@ TEST_SUITE("slow") {
       CHECK(bytes_without_trail(store) == expected);
       must({"verify", store, "--rebuild", "--sample", "all"});
 
-      std::mt19937 random(1);
-      int kills = 0;
-      const auto most = static_cast<std::uint64_t>(report["seconds"].get<double>() * 1e6);
-      for (int round = 0; round < 25; ++round) {
-        const pid_t process = testing::start_program({"purge", (dir / "killed").string()}, dir / "out");
-        // Later and later, so that the first ones come before the end on any machine.
-        usleep(static_cast<useconds_t>((round + random() % 2) * most / 20));
-        kill(process, SIGKILL);
-        const int code = testing::wait_for(process);
-        if (code == -SIGKILL) ++kills;
+      for (int round = 0; round < 10; ++round) {  // later and later
+        CAPTURE(round);
+        const testing::Stop stop{SIGKILL, 1 + calls * round / 10};
+        REQUIRE(testing::run_stopped({"purge", (dir / "killed").string()}, stop, dir / "out") == -SIGKILL);
         const std::uint64_t acknowledged =
             Json::parse(must({"info", (dir / "killed").string(), "--json"}))["acknowledged"];
         CHECK((acknowledged == 0 || acknowledged == 900));
         if (acknowledged == 0) break;
       }
-      CHECK(kills > 2);
       must({"purge", (dir / "killed").string()});
       CHECK(bytes_without_trail(dir / "killed") == expected);
     }

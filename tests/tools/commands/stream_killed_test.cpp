@@ -1,8 +1,7 @@
-// tests/tools/commands/stream_killed_test.cpp - kill -9 at random moments of `stream`: what was printed is there, nothing is drawn
+// tests/tools/commands/stream_killed_test.cpp - kill -9 before calls of `stream` that change files: what was printed is there, nothing is drawn
 // twice, and the end is that of a stream that nobody disturbed.
 #include <doctest/doctest.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -59,7 +58,7 @@ void write_from(const fs::path& file, const std::vector<std::string>& requests, 
 }  // namespace
 
 TEST_SUITE("slow") {
-  TEST_CASE("kill -9 at random moments of a stream with a model (UNWEAVE_KILLS says how often)") {
+  TEST_CASE("kill -9 before calls that change files of a stream with a model (UNWEAVE_KILLS says how often)") {
     const char* const wanted = std::getenv("UNWEAVE_KILLS");
     const int most = wanted == nullptr ? 20 : std::stoi(wanted);
     const testing::TempDir dir;
@@ -74,7 +73,7 @@ TEST_SUITE("slow") {
     const auto requests = draw_requests(fresh, dir.path(), random);
     write_from(dir / "requests", requests, 0);
     fs::copy(fresh, calm, fs::copy_options::recursive);
-    REQUIRE(run_process(stream_words(calm, dir / "requests")).code == 0);
+    const long calls = testing::calls_of(stream_words(calm, dir / "requests"));
     const auto expected = info_of(calm).at("digest");
 
     int kills = 0, streams = 0;
@@ -87,11 +86,8 @@ TEST_SUITE("slow") {
       std::vector<std::string> certificates = lines_of(log);
       for (bool ended = false; !ended;) {
         write_from(dir / "requests", requests, acknowledged);
-        fs::remove(dir / "out");  // a child may be killed before it has emptied the file
-        const pid_t process = testing::start_program(stream_words(store, dir / "requests"), dir / "out");
-        usleep(static_cast<useconds_t>(random() % 600'000));
-        if (kills < most) kill(process, SIGKILL);
-        const int code = testing::wait_for(process);
+        const long call = kills < most ? 1 + static_cast<long>(random()) % (calls / 3) : 0;
+        const int code = testing::run_stopped(stream_words(store, dir / "requests"), {SIGKILL, call}, dir / "out");
         REQUIRE((code == 0 || code == -SIGKILL));
         ended = code == 0;
         if (!ended) ++kills;
