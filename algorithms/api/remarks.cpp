@@ -8,11 +8,11 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
-#include "storage/formats/feature_layout.h"
-#include "storage/formats/kept_form.h"
 #include "storage/io/message.h"
 #include "storage/io/number_text.h"
 #include "storage/io/shell_word.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 inline namespace v0 {

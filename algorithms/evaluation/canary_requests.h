@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/journal.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

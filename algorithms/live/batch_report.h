@@ -6,8 +6,8 @@
 
 #include "algorithms/updates/requests.h"
 #include "algorithms/updates/update_report.h"
-#include "storage/formats/journal.h"
 #include "storage/io/time_text.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

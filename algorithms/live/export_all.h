@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "storage/formats/feature_layout.h"
-#include "storage/formats/name_file.h"
 #include "storage/io/types.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/ids_are.h"
 
 namespace unweave {
 

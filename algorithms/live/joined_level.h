@@ -9,9 +9,10 @@
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "engine/state/state_level.h"
-#include "storage/formats/manifest.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// Every rank calls this with its columns of the level and the manifest of the present generation. Rank 0 gets the
 /// level as one process would hold it: the files of that manifest under the rows that have changed on any rank, some

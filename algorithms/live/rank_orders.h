@@ -8,10 +8,11 @@
 
 #include "algorithms/updates/update_report.h"
 #include "engine/ranks/ranks.h"
-#include "storage/formats/journal.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/request.h"
 
 namespace unweave {
+
+struct Manifest;
 
 struct RankOrder {
   enum class Step : std::uint8_t { end, deliver, batch, save, save_rows, save_rows_and_graph };

@@ -9,8 +9,8 @@
 #include "algorithms/live/rank_propagation.h"
 #include "engine/ranks/planned_ranks.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/journal.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

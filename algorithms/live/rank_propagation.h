@@ -16,7 +16,7 @@
 #include "algorithms/live/propagate.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 

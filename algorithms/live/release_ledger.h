@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "storage/formats/manifest.h"
-
 namespace unweave {
+
+struct Manifest;
 
 /// The furthest request that a model of a store has absorbed; 0 without one.
 struct AbsorbedRequest {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/formats/journal.h"
 #include "storage/io/types.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

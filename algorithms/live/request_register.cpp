@@ -9,6 +9,7 @@
 #include "algorithms/live/request_room.h"
 #include "algorithms/random/random_source.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/formats/manifest.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/hex.h"
 #include "storage/io/message.h"

@@ -24,10 +24,11 @@
 #include "algorithms/updates/id_conflict.h"
 #include "algorithms/updates/request_status.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
 #include "storage/formats/request_log.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// Requests that are acknowledged already.
 struct AcknowledgedAfter {

@@ -12,8 +12,8 @@
 #include <span>
 
 #include "engine/resources/memory.h"
-#include "storage/formats/journal.h"
 #include "storage/io/error.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

@@ -12,11 +12,12 @@
 #include "algorithms/propagation/level_form.h"
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 
 class LiveStore;
+struct Manifest;
 class Ranks;
 
 /// A word for the contents of a store with so many acknowledged requests: what its sums follow from. Embedding, models and

@@ -6,10 +6,12 @@
 #include <system_error>
 
 #include "algorithms/registry/registry.h"
+#include "storage/formats/manifest.h"
 #include "storage/input/line_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 namespace {

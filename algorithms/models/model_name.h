@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/formats/manifest.h"
-
 namespace unweave {
+
+struct Manifest;
 
 /// Whether a model can have this name: 1 to 64 letters, digits, - and _, the first of them no -.
 [[nodiscard]] bool is_model_name(std::string_view name) noexcept;

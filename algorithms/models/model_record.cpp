@@ -15,6 +15,7 @@
 #include "algorithms/random/hash.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/model_file.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"

@@ -10,9 +10,11 @@
 #include "algorithms/random/hash.h"
 #include "algorithms/unlearning/model.h"
 #include "algorithms/unlearning/options.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
+
+struct Manifest;
 
 struct ModelRecord {
   Model model;

@@ -9,6 +9,7 @@
 
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/recorded_file.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"

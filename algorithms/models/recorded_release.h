@@ -7,9 +7,10 @@
 
 #include "algorithms/live/release_ledger.h"
 #include "algorithms/models/model_record.h"
-#include "storage/formats/manifest.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// Puts a solver's model and logs into `manifest` as they are, durable; of a canonical model (SolverEntry::canonical) in a
 /// store that has acknowledged no request the model alone.

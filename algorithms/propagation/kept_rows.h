@@ -8,10 +8,12 @@
 
 #include "engine/graph/contents.h"
 #include "engine/state/rows_level.h"
-#include "storage/formats/manifest.h"
 #include "storage/io/types.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// Const members may run on any number of threads at once.
 class KeptRows {

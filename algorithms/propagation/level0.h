@@ -10,8 +10,9 @@
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/graph/contents.h"
-#include "storage/formats/manifest.h"
+#include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 

@@ -16,7 +16,7 @@
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
-#include "storage/formats/sealed_file.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 

@@ -19,9 +19,11 @@
 #include "algorithms/propagation/plan.h"
 #include "engine/graph/contents.h"
 #include "engine/resources/machine_profile.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// What the time of a propagation depends on.
 struct PropagationWork {

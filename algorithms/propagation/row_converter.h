@@ -17,8 +17,8 @@
 #include "engine/graph/contents.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
 #include "storage/io/file.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 

@@ -13,7 +13,7 @@
 
 #include "algorithms/propagation/propagation_sweep.h"
 #include "engine/graph/contents.h"
-#include "storage/formats/manifest.h"
+#include "storage/formats/sealed_file.h"
 #include "storage/formats/tile_file.h"
 
 namespace unweave {

@@ -2,6 +2,7 @@
 #include "algorithms/updates/cold_files.h"
 
 #include "engine/resources/residency.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 

@@ -8,9 +8,11 @@
 #include "algorithms/updates/planner.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/machine_profile.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// Rates of a disk, and shares of files that have to come from it. Results of a stream never depend on them.
 class ColdFiles {

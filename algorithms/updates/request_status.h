@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "storage/formats/journal.h"
 #include "storage/io/time_text.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

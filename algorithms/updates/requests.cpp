@@ -14,6 +14,7 @@
 #include "engine/graph/contents.h"
 #include "engine/ingest/given_row.h"
 #include "engine/resources/look_ahead.h"
+#include "storage/formats/run_file.h"
 
 namespace unweave {
 namespace {

@@ -13,9 +13,9 @@
 #include "algorithms/updates/request_status.h"
 #include "engine/graph/expiries.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/journal.h"
-#include "storage/formats/run_file.h"
 #include "storage/io/types.h"
+#include "storage/types/changes.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

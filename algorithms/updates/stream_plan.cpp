@@ -16,6 +16,7 @@
 #include "algorithms/updates/planner.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/journal.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 

@@ -17,12 +17,13 @@
 #include "algorithms/verification/verify.h"
 #include "engine/graph/contents.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
 #include "storage/io/types.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 
 struct EarlierRelease;
+struct Manifest;
 
 /// What a check looks at and where it reports.
 struct VerifyContext {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/graph/store.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/request_log.h"
 #include "storage/io/checksum.h"
 #include "storage/io/entry.h"

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "storage/formats/manifest.h"
-
 namespace unweave {
+
+struct Manifest;
 
 enum class PurgeState {
   none,

@@ -5,9 +5,10 @@
 #include <iterator>
 #include <utility>
 
-#include "storage/formats/class_names.h"
+#include "storage/formats/run_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
+#include "storage/types/class_names.h"
 
 namespace unweave {
 namespace {

@@ -12,11 +12,13 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/node_order.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
 #include "storage/formats/node_file.h"
 #include "storage/io/types.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// What an import has fixed for all data that come later.
 struct DataRules {

@@ -1,6 +1,8 @@
 // engine/graph/expiries.cpp - keeps notes of what is to go by item and by time.
 #include "engine/graph/expiries.h"
 
+#include "storage/formats/manifest.h"
+
 namespace unweave {
 
 Expiries::Expiries(const std::filesystem::path& store, const Manifest& manifest) {

@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "storage/formats/expiry_file.h"
-#include "storage/formats/manifest.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// When an item is to go, and the id of the request that said so.
 struct ExpiryNote {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/formats/manifest.h"
+#include "storage/formats/run_file.h"
 #include "storage/formats/store_layout.h"
 
 namespace unweave {

@@ -13,11 +13,12 @@
 
 #include "engine/graph/node_set.h"
 #include "storage/formats/feature_file.h"
-#include "storage/formats/manifest.h"
-#include "storage/formats/run_file.h"
 #include "storage/io/types.h"
+#include "storage/types/changes.h"
 
 namespace unweave {
+
+struct Manifest;
 
 class Features {
  public:

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "engine/graph/local_lists.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 

@@ -15,12 +15,13 @@
 
 #include "engine/graph/block_graph.h"
 #include "engine/graph/node_map.h"
-#include "storage/formats/manifest.h"
-#include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/io/types.h"
+#include "storage/types/changes.h"
 
 namespace unweave {
+
+struct Manifest;
 
 class Graph {
  public:

@@ -11,8 +11,8 @@
 
 #include "engine/ranks/ranks.h"
 #include "engine/resources/temporary_folder.h"
-#include "storage/formats/sealed_file.h"
 #include "storage/io/file.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

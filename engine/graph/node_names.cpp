@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "storage/formats/manifest.h"
 #include "storage/input/quoted_word.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/plain_text.h"

@@ -12,13 +12,15 @@
 #include <string_view>
 
 #include "engine/graph/node_set.h"
-#include "storage/formats/journal.h"
-#include "storage/formats/manifest.h"
 #include "storage/formats/name_file.h"
 #include "storage/input/node_id.h"
 #include "storage/io/types.h"
+#include "storage/types/ids_are.h"
+#include "storage/types/request.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// The number that a name has which no node bears: above all ids, so that a request with it is rejected for its id.
 inline constexpr std::uint64_t kUnknownName = std::numeric_limits<std::uint64_t>::max();

@@ -16,11 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "storage/formats/manifest.h"
+#include "storage/formats/sealed_file.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/spool_file.h"
 #include "storage/io/store_folders.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "storage/formats/manifest.h"
-
 namespace unweave {
+
+struct Manifest;
 
 /// The right to write a store; it dies with its owner. Throws ResourceError when another process holds it.
 class WriterLock {

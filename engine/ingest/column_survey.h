@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/feature_layout.h"
 #include "storage/input/feature_reader.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
 

@@ -15,12 +15,13 @@
 #include "engine/ingest/import_context.h"
 #include "engine/ingest/name_table.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/manifest.h"
 #include "storage/input/edge_reader.h"
 #include "storage/input/named_edges.h"
 #include "storage/io/types.h"
 
 namespace unweave {
+
+struct Manifest;
 
 class GraphImport {
  public:

@@ -11,8 +11,8 @@
 #include "engine/graph/graph.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
-#include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

@@ -8,8 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "storage/formats/class_names.h"
-#include "storage/formats/manifest.h"
+#include "storage/formats/level_files.h"
+#include "storage/types/class_names.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/ids_are.h"
 
 namespace unweave {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "storage/formats/feature_layout.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
 

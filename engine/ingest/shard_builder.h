@@ -9,8 +9,8 @@
 #include "engine/graph/graph.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/work_meter.h"
-#include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

@@ -11,11 +11,11 @@
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
-#include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/feature_reader.h"
 #include "storage/input/label_reader.h"
 #include "storage/input/ogb_folder.h"
+#include "storage/types/ids_are.h"
 
 namespace unweave {
 

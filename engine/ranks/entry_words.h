@@ -4,7 +4,7 @@
 #include <istream>
 #include <ostream>
 
-#include "storage/formats/sealed_file.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

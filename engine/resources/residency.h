@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "storage/formats/sealed_file.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

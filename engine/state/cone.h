@@ -15,13 +15,14 @@
 
 #include "engine/graph/node_map.h"
 #include "engine/state/target_graph.h"
-#include "storage/formats/manifest.h"
+#include "storage/formats/level_files.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
 
 class Contents;
+struct Manifest;
 
 class Cone {
  public:

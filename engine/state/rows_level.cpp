@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/resources/parallel.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 

@@ -11,12 +11,16 @@
 #include <vector>
 
 #include "engine/graph/row_mask.h"
-#include "storage/formats/manifest.h"
 #include "storage/formats/rows_file.h"
 #include "storage/formats/rows_image.h"
 #include "storage/io/types.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/file_entry.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
+
+struct Manifest;
 
 /// The bytes of the files of a level with these rows (null: all).
 [[nodiscard]] std::uint64_t rows_level_bytes(NodeId nodes, std::uint32_t columns, FeatureType type,

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "storage/formats/run_file.h"
+
 namespace unweave {
 namespace {
 

@@ -17,10 +17,9 @@
 #include "engine/graph/node_map.h"
 #include "engine/resources/row_arena.h"
 #include "engine/state/spooled_rows.h"
-#include "storage/formats/manifest.h"
-#include "storage/formats/run_file.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/resources/parallel.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 

@@ -1,38 +1,17 @@
-// storage/formats/class_names.h - what users call the classes of a store: their rules, and where they lie, behind the labels
-// (FORMAT.md, "Labels and splits").
+// storage/formats/class_names.h - names of classes at rest, behind the labels (FORMAT.md, "Labels and splits").
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/class_names.h"
 
 namespace unweave {
-
-inline constexpr std::size_t kMostClassNameBytes = 255;
-inline constexpr std::size_t kMostClassNames = 65536;
-
-/// Why these are no names of classes, as a sentence that names the first that is wrong; empty where they are. A name is a plain
-/// text (plain_text.h) of 1 to 255 bytes without blanks at its ends, and no two are equal. Blanks and commas inside are allowed;
-/// -1, nan, NaN and none, which stand for no class among labels and in requests, are not.
-[[nodiscard]] std::string class_names_fault(const std::vector<std::string>& names);
-
-/// The names in a list as people write it, "cat,dog": one that has a comma or begins with a quote stands in quotes, where two
-/// quotes are one, as in CSV. Nothing for a list whose quotes do not close. class_list() writes what this reads.
-[[nodiscard]] std::optional<std::vector<std::string>> read_class_list(std::string_view text);
-[[nodiscard]] std::string class_list(const std::vector<std::string>& names);
-/// That list as a word of a shell: in single quotes where it has other characters than letters, digits, commas and - . _
-[[nodiscard]] std::string class_word(const std::vector<std::string>& names);
-
-/// Whether a name is a whole number, so that a number might be the name or the place of a class.
-[[nodiscard]] bool is_number_name(std::string_view name) noexcept;
 
 /// As write_labels(), with the names of all classes behind them; as that one alone where there are none.
 FileEntry write_named_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels,
@@ -42,8 +21,5 @@ FileEntry write_named_labels(const std::filesystem::path& store, std::span<const
                                                         NodeId nodes, std::uint32_t classes);
 /// As read_class_names(), where the file is open already.
 [[nodiscard]] std::vector<std::string> class_names_in(const SealedFile& labels, NodeId nodes, std::uint32_t classes);
-
-/// The name of a class, or its number where classes have no names.
-[[nodiscard]] std::string class_text(const std::vector<std::string>& names, std::uint64_t number);
 
 }  // namespace unweave

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "storage/formats/journal.h"
 #include "storage/formats/request_log.h"
 #include "storage/io/private_file.h"
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/journal.h"
-#include "storage/formats/sealed_file.h"
 #include "storage/io/time_text.h"
 #include "storage/io/types.h"
+#include "storage/types/file_entry.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

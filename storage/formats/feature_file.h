@@ -13,9 +13,9 @@
 #include <span>
 
 #include "storage/codec/half.h"
-#include "storage/formats/feature_layout.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
 

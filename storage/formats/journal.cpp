@@ -306,12 +306,6 @@ bool decode(const File& file, std::uint64_t at, const RecordHeader& record, std:
 
 }  // namespace
 
-std::uint64_t text_bytes(std::span<const Request> requests) noexcept {
-  std::uint64_t bytes = 0;
-  for (const Request& request : requests) bytes += request.id.size() + request.value.size();
-  return bytes;
-}
-
 bool is_journal_text(std::string_view text) noexcept {
   return std::none_of(text.begin(), text.end(),
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });

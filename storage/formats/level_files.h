@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include "storage/formats/kept_form.h"
-#include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/file_entry.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 

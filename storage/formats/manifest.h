@@ -11,29 +11,19 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/formats/feature_layout.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/name_file.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/file_entry.h"
+#include "storage/types/ids_are.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 
 /// Bytes of all these files.
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
-
-/// Constants of a propagated embedding (chosen once, by `propagate`).
-struct PropagationSpec {
-  std::uint32_t levels = 0;            ///< L, hops
-  std::vector<double> weights{};       ///< L + 1 a block of a row; readers may use others
-  std::string scheme{};                ///< as the user named it: sgc, ppr:0.1, heat:3, gpr
-  double rho = 0.5;                    ///< exponent of the normalisation, in [0, 1]
-  std::uint32_t scale_bits = 24;       ///< fixed point: normalised sums are integers over 2^scale_bits
-  bool all_rows = true;                ///< --rows all, else the rows with a label
-  std::vector<double> column_norms{};  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
-  double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
-  KeptForm kept{};       ///< what `propagate` kept: sums, or rows of values in their place
-};
 
 struct Manifest {
   NodeId nodes = 0;

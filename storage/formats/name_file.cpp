@@ -80,16 +80,6 @@ const char* name_fault(std::string_view name) noexcept {
   return fault ? fault->what : nullptr;
 }
 
-std::string_view text_of(IdsAre ids_are) noexcept {
-  return ids_are == IdsAre::names ? "names" : "positions";
-}
-
-std::optional<IdsAre> ids_are_of(std::string_view text) noexcept {
-  for (const IdsAre one : {IdsAre::names, IdsAre::positions})
-    if (text == text_of(one)) return one;
-  return std::nullopt;
-}
-
 std::uint64_t name_hash(std::string_view name) noexcept {
   return checksum64(std::as_bytes(std::span(name)));
 }

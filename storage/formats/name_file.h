@@ -22,6 +22,7 @@
 
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/ids_are.h"
 
 namespace unweave {
 
@@ -35,13 +36,6 @@ inline constexpr std::size_t kMostEqualHashes = 16;
 [[nodiscard]] const char* name_fault(std::string_view name) noexcept;
 
 [[nodiscard]] std::uint64_t name_hash(std::string_view name) noexcept;
-
-/// What a number means, in files and requests, where nodes have names: the name that is written so, or the place among the names,
-/// from 0.
-enum class IdsAre : std::uint8_t { names, positions };
-[[nodiscard]] std::string_view text_of(IdsAre ids_are) noexcept;
-/// The meaning that a text says; nothing for another text.
-[[nodiscard]] std::optional<IdsAre> ids_are_of(std::string_view text) noexcept;
 
 /// The two files of a store's names.
 struct NameEntries {

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "storage/codec/half.h"
-#include "storage/formats/kept_form.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/formats/state_file.h"
 #include "storage/io/types.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 

@@ -25,17 +25,9 @@
 #include "storage/io/checksum.h"
 #include "storage/io/file.h"
 #include "storage/io/stream_writer.h"
+#include "storage/types/file_entry.h"
 
 namespace unweave {
-
-/// What a manifest knows of one file: path relative to the store, length and root in hex.
-struct FileEntry {
-  std::string path;
-  std::uint64_t bytes = 0;
-  std::string root;
-
-  friend bool operator==(const FileEntry&, const FileEntry&) = default;
-};
 
 using SealedParameters = std::array<std::uint64_t, 6>;
 

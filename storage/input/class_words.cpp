@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "storage/formats/class_names.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/quoted_word.h"
 #include "storage/io/nearest_name.h"
+#include "storage/types/class_names.h"
 
 namespace unweave {
 

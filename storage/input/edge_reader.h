@@ -7,11 +7,11 @@
 #include <optional>
 #include <span>
 
-#include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/edge_weight.h"
 #include "storage/input/named_edges.h"
 #include "storage/io/types.h"
+#include "storage/types/ids_are.h"
 
 namespace unweave {
 

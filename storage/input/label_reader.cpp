@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "storage/formats/class_names.h"
 #include "storage/input/class_words.h"
 #include "storage/input/foreign_format.h"
 #include "storage/input/line_reader.h"
@@ -19,6 +18,7 @@
 #include "storage/input/tables/column_choice.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
+#include "storage/types/class_names.h"
 
 namespace unweave {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/name_file.h"
 #include "storage/input/byte_source.h"
 #include "storage/input/node_id.h"
 #include "storage/io/types.h"
+#include "storage/types/ids_are.h"
 
 namespace unweave {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "storage/formats/journal.h"
 #include "storage/input/class_words.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

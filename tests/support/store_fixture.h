@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "algorithms/live/live_store.h"
-#include "storage/formats/journal.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/file_entry.h"
+#include "storage/types/request.h"
 
 namespace unweave::testing {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "storage/formats/class_names.h"
+#include "storage/types/class_names.h"
 #include "unweave/fields/ingest.h"
 
 namespace unweave {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/formats/feature_layout.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
 

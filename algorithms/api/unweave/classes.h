@@ -3,4 +3,4 @@
 // Reader::class_names() and StoreInfo::class_names have the names of a store, ImportOptions::class_names gives them.
 #pragma once
 
-#include "storage/formats/class_names.h"
+#include "storage/types/class_names.h"

@@ -18,8 +18,8 @@
 #include "algorithms/propagation/propagation_forecast.h"
 #include "algorithms/unlearning/account.h"
 #include "algorithms/updates/stream_plan.h"
-#include "storage/formats/journal.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
+#include "storage/types/request.h"
 #include "unweave/store.h"
 
 namespace unweave {

@@ -18,7 +18,7 @@
 
 #include "engine/graph/local_lists.h"
 #include "engine/ranks/ranks.h"
-#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 #include "unweave/store.h"
 
 namespace unweave {

@@ -26,15 +26,18 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/node_names.h"
-#include "storage/formats/manifest.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/time_text.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/ids_are.h"
+#include "storage/types/propagation_spec.h"
 #include "unweave/models.h"
 #include "unweave/resources.h"
 
 namespace unweave {
 
 class StoreReader;
+struct Manifest;
 struct PurgeOptions;
 struct PurgeReport;
 class Ranks;

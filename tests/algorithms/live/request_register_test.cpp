@@ -10,6 +10,7 @@
 
 #include "algorithms/live/request_room.h"
 #include "engine/resources/memory_shares.h"
+#include "storage/formats/manifest.h"
 #include "storage/io/error.h"
 #include "support/temp_dir.h"
 

@@ -10,8 +10,8 @@
 
 #include "engine/graph/contents.h"
 #include "engine/resources/memory.h"
-#include "storage/formats/journal.h"
 #include "storage/io/types.h"
+#include "storage/types/request.h"
 #include "tools/cli/output.h"
 
 namespace unweave {

@@ -12,7 +12,6 @@
 
 #include "engine/graph/store.h"
 #include "engine/resources/machine.h"
-#include "storage/formats/manifest.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/program.h"

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "storage/formats/manifest.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/process.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "storage/formats/manifest.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"

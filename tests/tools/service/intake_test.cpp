@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "storage/formats/manifest.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/time_text.h"
 #include "support/process.h"

@@ -1,13 +1,17 @@
-// storage/formats/kept_form.h - what a propagation keeps of a store's levels: the exact sums, or rows of values alone.
+// storage/types/propagation_spec.h - by which constants a store is propagated, and what is kept of its levels: the exact sums, or rows
+// of values alone.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "storage/formats/feature_layout.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
 
@@ -40,6 +44,19 @@ struct KeptForm {
 
   [[nodiscard]] constexpr bool has_sums() const noexcept { return keep == Keep::state; }
   friend constexpr bool operator==(const KeptForm&, const KeptForm&) = default;
+};
+
+/// Constants of a propagated embedding (chosen once, by `propagate`).
+struct PropagationSpec {
+  std::uint32_t levels = 0;            ///< L, hops
+  std::vector<double> weights{};       ///< L + 1 a block of a row; readers may use others
+  std::string scheme{};                ///< as the user named it: sgc, ppr:0.1, heat:3, gpr
+  double rho = 0.5;                    ///< exponent of the normalisation, in [0, 1]
+  std::uint32_t scale_bits = 24;       ///< fixed point: normalised sums are integers over 2^scale_bits
+  bool all_rows = true;                ///< --rows all, else the rows with a label
+  std::vector<double> column_norms{};  ///< per column, sum over u of sqrt(d(u)) |x_j(u)|: the paper's scale of r_max
+  double code_norm = 0;  ///< mean over columns of sum over u of |x_j(u)|: the released code's scale of r_max
+  KeptForm kept{};       ///< what `propagate` kept: sums, or rows of values in their place
 };
 
 }  // namespace unweave

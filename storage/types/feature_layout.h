@@ -1,4 +1,4 @@
-// storage/formats/feature_layout.h - how the features of a store are kept: which values, and in how many bits.
+// storage/types/feature_layout.h - how the features of a store are kept: which values, and in how many bits.
 #pragma once
 
 #include <cstddef>
