@@ -7,6 +7,7 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/efficacy.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/metrics.h"
 #include "algorithms/evaluation/model_comparison.h"
 #include "algorithms/evaluation/trend_attack.h"
 #include "algorithms/learning/working_memory.h"

@@ -1,7 +1,12 @@
 // algorithms/api/maintenance.cpp - makes stores, and verifies, repairs and purges them by the folders below.
 #include "unweave/maintenance.h"
 
+#include "algorithms/maintenance/purge.h"
+#include "algorithms/maintenance/store_repair.h"
+#include "algorithms/verification/verify.h"
 #include "algorithms/verification/verify_log.h"
+#include "engine/ingest/store_import.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/name_reader.h"
 #include "storage/input/tables/two_kinds.h"

@@ -8,8 +8,13 @@
 #include <utility>
 
 #include "algorithms/api/internals.h"
+#include "algorithms/evaluation/regularisation.h"
+#include "algorithms/evaluation/solver_trial.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/rank_plan.h"
+#include "algorithms/live/rank_propagation.h"
 #include "algorithms/live/store_writer.h"
+#include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/numerics/row_sweep.h"
 #include "algorithms/propagation/plan.h"

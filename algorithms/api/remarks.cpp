@@ -95,14 +95,14 @@ Differences differences(const ModelFacts& before, const ModelFacts& after) {
 
 std::string remark_on_propagation(const Writer& writer, const PropagationSpec& next) {
   check_propagation_spec(Internals::state(writer).store(), next);  // what is refused replaces nothing
-  const std::optional<PropagationSpec>& present = writer.manifest().propagation;
+  const std::optional<PropagationSpec>& present = writer.propagation();
   if (!present) return {};
   const Differences found = differences(*present, next);
   return found.empty() ? "" : "replaces the propagation of " + writer.path().string() + ": " + found.text();
 }
 
 std::string remark_on_lost_models(const Writer& writer, const PropagationSpec& next) {
-  const std::optional<PropagationSpec>& present = writer.manifest().propagation;
+  const std::optional<PropagationSpec>& present = writer.propagation();
   if (!present || differences(*present, next).empty()) return {};
   const std::vector<std::string> lost = writer.models_lost_by(next);
   if (lost.empty()) return {};

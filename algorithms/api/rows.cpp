@@ -9,7 +9,11 @@
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/scoring.h"
+#include "algorithms/live/export.h"
+#include "algorithms/live/export_all.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/request_draw.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
@@ -21,6 +25,7 @@
 #include "storage/io/file.h"
 #include "storage/io/message.h"
 #include "storage/npy/named_arrays.h"
+#include "storage/npy/npy_writer.h"
 
 namespace unweave {
 inline namespace v0 {
@@ -66,10 +71,27 @@ void export_train(const Reader& reader, const NpyTarget& target) {
   export_train(Internals::store(reader), target);
 }
 
-std::vector<NodeId> nodes_of_split(const Reader& reader, std::string_view split) {
-  const Contents& contents = Internals::store(reader).contents();
+namespace {
+
+void require_split(std::string_view split) {
   if (split != "train" && split != "valid" && split != "test")
     throw UsageError("'" + std::string(split) + "' is no split; there are train, valid and test");
+}
+
+}  // namespace
+
+bool has_split(const Reader& reader, std::string_view split) {
+  require_split(split);
+  const Manifest& manifest = Internals::store(reader).manifest();
+  const std::optional<FileEntry>& file = split == "train"   ? manifest.train
+                                         : split == "valid" ? manifest.valid
+                                                            : manifest.test;
+  return file.has_value() || !nodes_of_split(reader, split).empty();
+}
+
+std::vector<NodeId> nodes_of_split(const Reader& reader, std::string_view split) {
+  require_split(split);
+  const Contents& contents = Internals::store(reader).contents();
   std::vector<NodeId> nodes = split == "train"   ? contents.train()
                               : split == "valid" ? contents.valid()
                                                  : contents.test();
@@ -170,7 +192,7 @@ std::optional<std::string> propagation_mismatch(const Reader& reader, const Stor
 }
 
 void require_propagation(const Reader& reader, const StoredModel& model) {
-  check_propagation(Internals::record(model), reader.manifest(), reader.path());
+  check_propagation(Internals::record(model), Internals::store(reader).manifest(), reader.path());
 }
 
 void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,

@@ -8,9 +8,11 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/live/export.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/propagate.h"
 #include "algorithms/live/rank_propagation.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
+#include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/lazy_error.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
@@ -20,7 +22,9 @@
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/request_log.h"
+#include "storage/input/class_words.h"
 #include "storage/input/label_reader.h"
 #include "storage/input/quoted_word.h"
 #include "storage/io/entry.h"
@@ -194,14 +198,17 @@ Reader::~Reader() = default;
 const std::filesystem::path& Reader::path() const noexcept {
   return store_->path();
 }
-const Manifest& Reader::manifest() const noexcept {
-  return store_->manifest();
-}
 std::uint64_t Reader::nodes() const noexcept {
   return store_->contents().num_nodes();
 }
 std::uint64_t Reader::edges() const noexcept {
   return store_->contents().graph().num_edges();
+}
+std::uint32_t Reader::features() const noexcept {
+  return store_->manifest().features;
+}
+const std::optional<PropagationSpec>& Reader::propagation() const noexcept {
+  return store_->manifest().propagation;
 }
 bool Reader::has_labels() const noexcept {
   return store_->contents().has_labels();
@@ -296,8 +303,8 @@ Writer::~Writer() = default;
 const std::filesystem::path& Writer::path() const noexcept {
   return state_->path;
 }
-const Manifest& Writer::manifest() const noexcept {
-  return state_->store().manifest();
+const std::optional<PropagationSpec>& Writer::propagation() const noexcept {
+  return state_->store().manifest().propagation;
 }
 std::uint64_t Writer::nodes() const noexcept {
   return state_->store().contents().num_nodes();
@@ -344,6 +351,10 @@ OpenedModel open_with_model(const std::filesystem::path& store, const ModelSelec
 
 RequestWords request_words(const Reader& reader) {
   return words_of(Internals::store(reader), id_reader(reader));
+}
+
+std::shared_ptr<const NodeNames> names_in_files(const Writer& writer) {
+  return std::make_shared<const NodeNames>(writer.path(), Internals::state(writer).store().manifest());
 }
 
 NodeList read_nodes(const Reader& reader, const std::string& file,
@@ -420,12 +431,13 @@ void follow_propagation(const Reader& reader, const PropagationSpec& spec, bool 
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {
   std::vector<std::string> lost;
-  Manifest after = manifest();
+  const Manifest& present = state_->store().manifest();
+  Manifest after = present;
   after.propagation = next;
   for (const ModelSummary& model : list_models(path())) {
     if (!model.damage.empty()) continue;
     const ModelRecord record = load_model(path(), model.name);
-    if (stands_on(record, manifest(), path()) && !stands_on(record, after, path())) lost.push_back(model.name);
+    if (stands_on(record, present, path()) && !stands_on(record, after, path())) lost.push_back(model.name);
   }
   return lost;
 }

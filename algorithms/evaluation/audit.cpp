@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "algorithms/evaluation/distinguisher.h"
 #include "algorithms/evaluation/equality_audit.h"
 #include "algorithms/evaluation/trials.h"
 #include "storage/io/error.h"

@@ -27,7 +27,7 @@
 #include <string>
 #include <string_view>
 
-#include "algorithms/evaluation/audit_result.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/unlearning/solver.h"
 
 namespace unweave {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/audit.h"
-#include "algorithms/evaluation/canary_requests.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/model_record.h"

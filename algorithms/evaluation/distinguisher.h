@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/accounting/one_run_bound.h"
 
@@ -42,13 +43,6 @@ struct AuditedClaim {
 /// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among all statistics, up to
 /// 256 thresholds of each, both sides and both directions. Throws UsageError as epsilon_lower_bound() does.
 [[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, const AuditedClaim& claim);
-
-struct Evidence {
-  std::uint64_t trials = 0;  ///< trials of each source
-  std::uint64_t unlearned_hits = 0;
-  std::uint64_t retrained_hits = 0;
-  double epsilon = 0;  ///< a lower bound, with the confidence asked for
-};
 
 /// Tries the event on trials that had no part in choosing it.
 [[nodiscard]] Evidence try_event(const Event& event, const TwoScores& scores, const AuditedClaim& claim);

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/evaluation/efficacy_figures.h"
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/membership.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/evaluation/accuracies.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"

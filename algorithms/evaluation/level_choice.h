@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
@@ -19,11 +20,6 @@ class Ranks;
 [[nodiscard]] std::vector<std::vector<double>> candidate_weights(std::uint32_t levels,
                                                                  const std::vector<double>& propagated);
 
-/// Weights that were tried.
-struct WeightsTrial {
-  std::vector<double> weights;
-  std::optional<double> accuracy;  ///< on the labelled nodes of the validation split; none where learning did not end
-};
 struct ChosenWeights {
   std::vector<double> weights;
   std::vector<WeightsTrial> trials;  ///< in the order of candidate_weights()

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/evaluation/likeness.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/numerics/matrix.h"

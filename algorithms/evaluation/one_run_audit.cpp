@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "algorithms/evaluation/distinguisher.h"
 #include "algorithms/evaluation/trials.h"
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/random/random_source.h"

@@ -7,12 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
 
 class LiveStore;
+class Ranks;
 
 /// SolverOptions::lambda_chosen of a model whose lambda is default_lambda().
 inline constexpr const char* kDefaultLambda = "default";
@@ -34,11 +36,6 @@ struct DeclaredSizes {
 
 inline constexpr std::uint64_t kLambdaTrials = 9;
 
-/// One value that was tried.
-struct LambdaTrial {
-  double lambda = 0;
-  std::optional<double> accuracy;  ///< on the labelled nodes of the validation split; none where learning did not end
-};
 struct TunedLambda {
   double lambda = 0;
   std::vector<LambdaTrial> trials;  ///< in the order in which they were made

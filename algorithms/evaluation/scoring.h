@@ -5,15 +5,13 @@
 #include <functional>
 #include <span>
 
+#include "algorithms/evaluation/reports.h"
 #include "storage/io/types.h"
 
 namespace unweave {
 
 class LiveStore;
 struct ModelRecord;
-
-/// Takes ids of the user and margins, ids x classes, which it may change.
-using ScoreSink = std::function<void(std::span<const std::int64_t> ids, std::span<double> margins)>;
 
 /// Hands over every node that has an embedding, by id, some at a time. Where the order of the store is not that of the ids,
 /// margins are sorted within the store's budget, with temporary files. Throws UsageError, ResourceError.

@@ -8,24 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
 
 class LiveStore;
-
-/// What one training or batch takes.
-struct SolverCost {
-  int passes = 0;      ///< readings of the rows
-  double seconds = 0;  ///< on all rows: those of the trial, times what these are more
-};
-
-struct SolverTrial {
-  std::size_t rows = 0;        ///< on which it was tried
-  SolverCost training, batch;  ///< from nothing; the first batch after it
-  SolverCost later_batch;      ///< the next one, with what a stream's session keeps from batch to batch
-};
 
 /// Trains on up to `most_rows` of the present training rows, evenly spaced, and removes twice the share of them that `removed` rows
 /// are of all, one at least. Nothing is written. Work that tells how far it has come ends after two minutes, by a UsageError that says so. Throws DataError where there are fewer than four training rows, UsageError as the

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/evaluation/efficacy_figures.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 

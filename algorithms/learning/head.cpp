@@ -21,6 +21,18 @@ std::vector<std::string_view> names_of_heads() {
   return names;
 }
 
+std::string_view name_of(Head head) noexcept {
+  return entry_of(head).name;
+}
+
+bool couples_classes(Head head) noexcept {
+  return entry_of(head).couples_classes;
+}
+
+void probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept {
+  entry_of(head).probabilities(margins, classes);
+}
+
 double strong_convexity(double lambda, std::size_t rows) noexcept {
   return lambda * static_cast<double>(std::max<std::size_t>(1, rows));
 }

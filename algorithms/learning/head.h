@@ -10,16 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/learning/head_name.h"
 #include "algorithms/learning/heads/logistic.h"       // for logistic_at() and
 #include "algorithms/learning/heads/probabilities.h"  // softmax_in_place(), by which streaming shifts classes
 #include "algorithms/learning/heads/registry.h"
 
 namespace unweave {
-
-/// True when the classes share one loss, and the Hessian has entries between them.
-[[nodiscard]] inline bool couples_classes(Head head) noexcept {
-  return entry_of(head).couples_classes;
-}
 
 /// True when the Hessian of a row's loss by its margins is the identity, whatever they are.
 [[nodiscard]] inline bool constant_curvature(Head head) noexcept {
@@ -39,14 +35,6 @@ namespace unweave {
 [[nodiscard]] inline bool has_bounded_slope(Head head) noexcept {
   return std::isfinite(smoothness(head).slope);
 }
-
-/// A name of names_of_heads(). Throws UsageError for other names.
-[[nodiscard]] Head parse_head(std::string_view name);
-[[nodiscard]] inline std::string_view name_of(Head head) noexcept {
-  return entry_of(head).name;
-}
-/// In the order of the registry.
-[[nodiscard]] std::vector<std::string_view> names_of_heads();
 
 /// The sum of the losses of all rows z_i under the columns w_c of W, as certificates print it.
 [[nodiscard]] inline std::string_view loss_text(Head head) noexcept {
@@ -77,13 +65,6 @@ inline void curvatures_in_place(Head head, double* margins, std::size_t rows, st
 /// are what curvatures_in_place() made of these, rows x classes.
 void multiply_by_curvatures(Head head, const double* curvatures, double* values, std::size_t rows, std::size_t classes,
                             std::size_t directions = 1) noexcept;
-
-/// Margins of one row become probabilities of its classes, of sum 1: softmax of a coupled head; of a one-vs-rest one
-/// each class's own, or where the loss has none the margin's share, divided by their sum; all alike where that is 0.
-/// classes > 0.
-inline void probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept {
-  entry_of(head).probabilities(margins, classes);
-}
 
 /// Margins of one row become the logarithms of these, which of heads with probabilities stay finite where those vanish
 /// in float64. classes > 0.

@@ -13,6 +13,7 @@
 #include "algorithms/learning/row_sample.h"
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/matrix.h"
+#include "engine/ranks/planned_ranks.h"
 
 namespace unweave {
 namespace {

@@ -4,7 +4,10 @@
 #include <numeric>
 #include <vector>
 
+#include "algorithms/learning/head.h"
 #include "algorithms/learning/objective.h"
+#include "algorithms/numerics/rows.h"
+#include "engine/ranks/planned_ranks.h"
 
 namespace unweave {
 namespace {

@@ -8,11 +8,13 @@
 
 #include <cstddef>
 
-#include "algorithms/learning/head.h"
-#include "algorithms/numerics/rows.h"
-#include "engine/ranks/planned_ranks.h"
+#include "algorithms/learning/head_name.h"
+#include "engine/ranks/ranks.h"
 
 namespace unweave {
+
+class PlannedRanks;
+struct Rows;
 
 /// What one pass of each kind takes.
 struct RankPasses {

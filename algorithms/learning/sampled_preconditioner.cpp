@@ -12,6 +12,7 @@
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/random/counter_random.h"
+#include "engine/ranks/planned_ranks.h"
 
 namespace unweave {
 namespace {

@@ -10,24 +10,13 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/live/export_report.h"
 #include "storage/io/types.h"
-#include "storage/npy/npy_writer.h"
+#include "storage/npy/npy_target.h"
 
 namespace unweave {
 
 class LiveStore;
-
-/// What becomes of nodes without an embedding.
-enum class MissingRows {
-  leave_out,  ///< no row; of nodes that were asked for by their ids UsageError
-  nan,        ///< a row of NaN
-};
-
-/// What there was to write.
-struct ExportedRows {
-  std::uint64_t rows = 0;     ///< written
-  std::uint64_t missing = 0;  ///< nodes without an embedding among those asked for
-};
 
 /// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats included, or those that
 /// there are, in the order of ids. `ids`: whose rows they are, int64 [rows], or lines in a file .txt. Throws UsageError when the number of weights

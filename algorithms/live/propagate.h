@@ -7,7 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "algorithms/live/propagate_report.h"
+#include "algorithms/propagation/plan.h"
 #include "algorithms/propagation/propagation_forecast.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/manifest.h"
 
@@ -19,43 +22,11 @@ class LiveStore;
 class StoreWriter;
 class TileFolder;
 
-/// How far the sums have come.
-struct PropagateProgress {
-  std::uint64_t done = 0;   ///< rows summed, each counted once a column tile
-  std::uint64_t total = 0;  ///< rows in all, each counted once a column tile
-};
-
-struct PropagateReport {
-  std::uint64_t rows = 0;      ///< rows of sums kept, over all levels
-  std::uint64_t targets = 0;   ///< nodes that have a row of the embedding
-  std::uint64_t tiles = 1;     ///< column tiles
-  std::size_t tile_width = 0;  ///< columns of a tile
-  double sweep_seconds = 0;    ///< without the first reading of features and the last sync
-  double sync_seconds = 0;     ///< the last sync: what was left to write, and making it durable
-  double cone_seconds = 0;     ///< finding the rows that labelled ones read
-  double fill_seconds = 0;     ///< norms of columns, room for tiles, and filling them
-  /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where
-  /// the rates of the machine are not known.
-  std::optional<PropagationSeconds> predicted;
-  double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds; 0: parts were there already
-};
-
-/// Called from any thread, one call at a time; may be empty.
-using PropagateMeter = std::function<void(const PropagateProgress&)>;
-
 /// What is known before a propagation begins, on a machine whose rates are known.
 struct PropagationForecaster {
   PropagationWork work;  ///< as survey_store() gives it
   const MachineProfile& machine;
   [[nodiscard]] PropagationSeconds seconds(const PropagationPlan& plan) const;
-};
-
-/// What a propagation does with parts of it that are finished.
-struct PropagateHow {
-  bool restart = false;   ///< drops all of them, those of other options too
-  bool assemble = false;  ///< all tiles are there, and nothing is summed
-  /// In a job of several ranks: each takes some partitions of the rows, and not some columns (rank_propagation.h).
-  bool by_rows = false;
 };
 
 /// Where the parts of a propagation are kept that somebody may go on with, and what of it is there.

@@ -71,12 +71,12 @@ SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, Memory
   return result;
 }
 
-/// The part of every rank by columns: tiles, and the files of some spans of sums. At rank 0 the report names those of all.
+/// The part of every rank by columns: tiles, and the files of some spans of sums. At rank 0 `joined` names those of all.
 TileReport sum_columns(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
-                       const PropagateMeter& progress, Ranks& job) {
-  TileReport report = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job);
+                       const PropagateMeter& progress, Ranks& job, LevelEntries& joined) {
+  const TileReport report = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job, &joined);
   if (spec.kept.has_sums())
-    gather_files(share_of(num_spans(store.contents().num_nodes()), job.rank(), job.size()), report.joined, job);
+    gather_files(share_of(num_spans(store.contents().num_nodes()), job.rank(), job.size()), joined, job);
   job.barrier();  // from here on rank 0 removes tiles
   return report;
 }
@@ -140,7 +140,8 @@ void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryB
   require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
   job.barrier();  // rank 0 drops what is not to be gone on with
   if (cut == RankCut::columns) {
-    static_cast<void>(sum_columns(store, spec, budget, {}, job));
+    LevelEntries joined;
+    static_cast<void>(sum_columns(store, spec, budget, {}, job, joined));
     return;
   }
   ColumnNorms norms(store.contents().features().columns());
@@ -159,10 +160,11 @@ PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& 
   if (cut == RankCut::rows) {
     report = publish_rows(store, spec, budget, progress, job);
   } else {
-    const TileReport tiles = sum_columns(store, spec, budget, progress, job);
+    LevelEntries joined;
+    const TileReport tiles = sum_columns(store, spec, budget, progress, job, joined);
     const TileFolder folder = tile_folder(store, spec);
     require_tile_folder(store, spec, folder);
-    report = publish(store, spec, budget, {}, nullptr, {&folder, true, spec.kept.has_sums() ? &tiles.joined : nullptr});
+    report = publish(store, spec, budget, {}, nullptr, {&folder, true, spec.kept.has_sums() ? &joined : nullptr});
     report.sweep_seconds += tiles.sweep_seconds;
     report.fill_seconds += tiles.fill_seconds;
     report.cone_seconds += tiles.cone_seconds;

@@ -25,6 +25,7 @@
 #include "algorithms/updates/request_status.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/request_log.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

@@ -11,24 +11,12 @@
 #include <cstdint>
 #include <span>
 
+#include "algorithms/live/batch_report.h"
 #include "engine/resources/memory.h"
 #include "storage/io/error.h"
 #include "storage/types/request.h"
 
 namespace unweave {
-
-/// There is no room for requests now: nothing of them was acknowledged, and they may be sent again later.
-struct NoRoomError : ResourceError {
-  using ResourceError::ResourceError;
-};
-/// What is kept of requests fills its share of the memory, ids or edges that expire: that ends by no waiting.
-struct FullError final : NoRoomError {
-  using NoRoomError::NoRoomError;
-};
-/// There never is within this memory.
-struct TooLargeError final : NoRoomError {
-  using NoRoomError::NoRoomError;
-};
 
 /// What requests take, in bytes.
 class RequestBytes {

@@ -307,14 +307,14 @@ class TileJobs {
   }
 
   /// What is there when the jobs of this call are done.
-  void finish(TileReport& report, Ranks* ranks) const {
+  void finish(TileReport& report, Ranks* ranks, LevelEntries* joined) const {
     report.rows = std::accumulate(form_.rows.begin(), form_.rows.end(), std::uint64_t{0});
     if (ranks != nullptr) ranks->barrier();
     report.missing = missing_columns(folder_.tiles(form_), {0, columns()});
     if (ranks == nullptr || !whole_.job().form.joins_tiles()) return;
     const RankShare spans = share_of(num_spans(store_.contents().num_nodes()), ranks->rank(), ranks->size());
-    report.joined = join_spans(whole_.job(), folder_, spans);
-    for (const std::vector<FileEntry>& level : report.joined)
+    *joined = join_spans(whole_.job(), folder_, spans);
+    for (const std::vector<FileEntry>& level : *joined)
       sync_files(store_.path(), std::span(level).subspan(spans.begin, spans.end - spans.begin));
   }
 
@@ -333,7 +333,7 @@ class TileJobs {
 }  // namespace
 
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
-                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks) {
+                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks, LevelEntries* joined) {
   check_propagation_spec(store, spec);
   if (spec.levels == 0) throw UsageError(option("tile") + ": without hops there is nothing to sum");
   const Contents& contents = store.contents();
@@ -359,7 +359,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   if (ranks != nullptr) jobs.require_shared_room(*ranks);
   const std::uint64_t first = choice.index.value_or(0), last = choice.index ? first + 1 : choice.jobs;
   for (std::uint64_t index = first; index < last; ++index) jobs.run(index, report);
-  jobs.finish(report, ranks);
+  jobs.finish(report, ranks, joined);
   return report;
 }
 

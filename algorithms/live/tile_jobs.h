@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/propagate_report.h"
 #include "algorithms/propagation/level_form.h"
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/memory.h"
@@ -48,24 +49,6 @@ struct CheckedTile {
 /// All tiles of a store with so many nodes, by name, after every byte of them was read.
 [[nodiscard]] std::vector<CheckedTile> check_tiles(const std::filesystem::path& store, NodeId nodes);
 
-/// Which jobs one call does: that of `index`, or, without one, one after another of those that nobody has done or is at.
-struct TileChoice {
-  std::optional<std::uint64_t> index{};
-  std::uint64_t jobs = 1;
-};
-
-struct TileReport {
-  std::uint64_t done = 0;            ///< jobs that this call has done
-  std::uint64_t there = 0;           ///< jobs asked for that were done before
-  std::uint64_t busy = 0;            ///< that others are at
-  std::uint64_t tiles = 0;           ///< column tiles written
-  std::uint64_t rows = 0;            ///< rows of each of them, over all levels
-  std::vector<TileColumns> columns;  ///< those of the jobs that this call has done
-  std::vector<TileColumns> missing;  ///< columns that no tile has yet
-  double sweep_seconds = 0, fill_seconds = 0, cone_seconds = 0;
-  LevelEntries joined;  ///< files that this rank has made of its share of the spans; none where there are no ranks
-};
-
 /// The columns of one of `jobs` jobs, which are all about as wide; where there are enough of them, whole cache lines.
 [[nodiscard]] TileColumns job_columns(std::uint32_t columns, std::uint64_t index, std::uint64_t jobs,
                                       std::uint32_t scale_bits);
@@ -79,8 +62,9 @@ struct TileReport {
 /// time, also for the same columns, and each may be killed and begun again. Throws UsageError (options; more jobs than
 /// columns; parts of other options), ResourceError (memory, disk), DataError; also where the contents change meanwhile.
 /// With `ranks`, all of which call it, each for a job of its own, every rank makes the files of a share of the spans of sums
-/// when all jobs are done, durable: what is left to do then is to publish them.
+/// when all jobs are done, durable, and `joined` names them where the form joins tiles: what is left to do then is to publish them.
 TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, const TileChoice& choice,
-                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks = nullptr);
+                           MemoryBudget& budget, const PropagateMeter& progress, Ranks* ranks = nullptr,
+                           LevelEntries* joined = nullptr);
 
 }  // namespace unweave

@@ -13,6 +13,7 @@
 #include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
+#include "engine/graph/node_set.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/entry.h"

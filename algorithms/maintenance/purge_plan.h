@@ -6,26 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/maintenance/purge.h"
+#include "algorithms/maintenance/reports.h"
 
 namespace unweave {
 
 class LiveStore;
+class MemoryBudget;
 struct ModelRecord;
-
-/// Upper bounds, but for what codecs make of other lists.
-struct PurgePlan {
-  std::uint64_t written_bytes = 0;    ///< new files; the old ones are removed at the end
-  std::uint64_t temporary_bytes = 0;  ///< unlinked files and the graph by ids, at a time, beside them
-  /// Canonical models (SolverEntry::canonical) that stay, or that an earlier purge left without a certificate; and the trainings
-  /// that bring outdated ones up to date, and those after the removal, which certify each.
-  std::vector<std::string> models;
-  std::uint64_t trainings = 0;
-  std::uint64_t training_memory_bytes = 0;  ///< the largest of them, beside the store; part of it merely saves time
-  bool computes_order = false;  ///< the bytes are for another order of nodes; an order that stays takes far less
-
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
-};
 
 /// The lambda with which a canonical model has to be trained anew, since a training on the purged store takes it where none is given;
 /// nothing where the model has it, or another one that somebody or the validation split has chosen. Throws what default_lambda() throws.

@@ -18,22 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/maintenance/reports.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 
 namespace unweave {
-
-struct RepairOptions {
-  bool cut_journal = false;
-  std::string program{};  ///< named in the certificates of models that are trained again
-};
-
-struct RepairedFile {
-  std::string file;
-  std::string damage;  ///< one line
-  std::string remedy;  ///< what was done, or what remains to be done
-  bool lost = false;   ///< still damaged
-};
 
 /// Throws DataError when there is no manifest to begin with, ResourceError (another writer, memory, disk).
 [[nodiscard]] std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,

@@ -13,14 +13,9 @@
 #include "engine/sweep/sum_check.h"
 #include "engine/sweep/sweep.h"
 #include "storage/io/types.h"
+#include "storage/types/feature_layout.h"
 
 namespace unweave {
-
-/// Columns [first, first + count) of the features.
-struct TileColumns {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
 
 /// Writes t^l of `rows` and `columns`, row-major without gaps, to `out`. Called on several threads at once, for
 /// disjoint ranges that cover all rows and are begun in ascending order, tile by tile.

@@ -8,12 +8,18 @@
 #include <mutex>
 #include <numeric>
 
+#include "algorithms/propagation/plan.h"
 #include "algorithms/random/counter_random.h"
+#include "engine/graph/contents.h"
+#include "engine/graph/graph.h"
 #include "engine/resources/clock.h"
 #include "engine/resources/machine.h"
+#include "engine/resources/machine_profile.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/residency.h"
 #include "engine/sweep/gather.h"
+#include "storage/formats/manifest.h"
+#include "storage/types/propagation_spec.h"
 
 namespace unweave {
 namespace {

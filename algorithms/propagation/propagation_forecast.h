@@ -16,14 +16,13 @@
 #include <filesystem>
 #include <vector>
 
-#include "algorithms/propagation/plan.h"
-#include "engine/graph/contents.h"
-#include "engine/resources/machine_profile.h"
-#include "storage/types/propagation_spec.h"
-
 namespace unweave {
 
+class Contents;
+struct MachineProfile;
 struct Manifest;
+struct PropagationPlan;
+struct PropagationSpec;
 
 /// What the time of a propagation depends on.
 struct PropagationWork {

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 
-#include "engine/ingest/store_builder.h"
-#include "engine/resources/memory.h"
-#include "engine/resources/work_meter.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/import_report.h"
 
 namespace unweave {
+
+class MemoryBudget;
+class WorkMeter;
 
 enum class GraphModel {
   kRmat,      ///< rmat.h: 2^scale nodes, skewed degrees; labels say nothing about edges

@@ -9,15 +9,25 @@
 #include <vector>
 
 #include "algorithms/learning/activation.h"
-#include "algorithms/learning/heads/registry.h"
+#include "algorithms/learning/head_name.h"
 #include "algorithms/privacy/bound_rule.h"
-#include "algorithms/unlearning/parameters.h"
 
 namespace unweave {
 
 class RandomSource;
 class TrainingSet;
 struct NetworkShape;
+
+/// What `train --set NAME=VALUE` gave, by name.
+using GivenParameters = std::map<std::string, double, std::less<>>;
+
+/// A parameter as its help lists it.
+struct Parameter {
+  std::string_view name;           ///< words joined by hyphens
+  std::optional<double> standard;  ///< the default; absent: the solver chooses the value
+  std::string text;                ///< one line for the help, a message with marks (storage/io/message.h)
+  bool networks_only = false;      ///< a linear model has no use for it
+};
 
 /// "corrected" or "paper". Throws UsageError for other names.
 [[nodiscard]] BoundRule parse_bound(std::string_view name);

@@ -24,18 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/unlearning/options.h"
+
 namespace unweave {
-
-/// What `train --set NAME=VALUE` gave, by name.
-using GivenParameters = std::map<std::string, double, std::less<>>;
-
-/// A parameter as its help lists it.
-struct Parameter {
-  std::string_view name;           ///< words joined by hyphens
-  std::optional<double> standard;  ///< the default; absent: the solver chooses the value
-  std::string text;                ///< one line for the help, a message with marks (storage/io/message.h)
-  bool networks_only = false;      ///< a linear model has no use for it
-};
 
 /// Which finite numbers a parameter may be.
 class Values {

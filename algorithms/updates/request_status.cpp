@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "storage/input/request_reader.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 

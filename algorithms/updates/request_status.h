@@ -9,9 +9,10 @@
 #include <string_view>
 
 #include "storage/io/time_text.h"
-#include "storage/types/request.h"
 
 namespace unweave {
+
+struct Request;
 
 /// A request is rejected iff it would change nothing at its place in the stream, or asks for what the store cannot have.
 enum class RequestStatus : std::uint8_t {

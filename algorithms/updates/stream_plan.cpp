@@ -8,13 +8,18 @@
 #include <optional>
 #include <span>
 
+#include "algorithms/propagation/embedding.h"
 #include "algorithms/propagation/recompute.h"
 #include "algorithms/random/permutation.h"
+#include "algorithms/updates/batch_changes.h"
 #include "algorithms/updates/changed_rows.h"
+#include "algorithms/updates/cold_files.h"
 #include "algorithms/updates/cone_update.h"
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
+#include "engine/graph/contents.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/journal.h"
 #include "storage/io/checksum.h"

@@ -1,4 +1,4 @@
-// algorithms/updates/update_report.h - what bringing the embedding up to date has taken, and in which way it was done.
+// algorithms/updates/update_report.h - what bringing the embedding up to date has taken, or is going to, and in which way.
 #pragma once
 
 #include <algorithm>
@@ -37,5 +37,25 @@ struct UpdateReport {
 
 /// How levels are brought up to date: by the planner, or always in one way.
 enum class Plan { automatic, push, recompute };
+
+struct LevelForecast {
+  std::uint64_t rows = 0;        ///< rows of sums to write
+  std::uint64_t arcs = 0;        ///< arcs to visit, self loops included
+  double push_seconds = 0;       ///< not a number above a recomputed level: nobody asks
+  double recompute_seconds = 0;  ///< for this level alone; above a recomputed level, the number of that one
+  bool recompute = false;        ///< what Update is going to choose; else it pushes
+};
+
+/// The plan of a stream that is exact and brings all levels up to date with every batch. It leaves out the stale rows
+/// of an earlier lazy stream, which the first batch publishes.
+struct StreamPlan {
+  std::vector<LevelForecast> levels;  ///< levels 1 .. L of one batch; empty before `propagate`
+  double seconds = 0;                 ///< time predicted for them
+  /// Memory beside the open store: rows changed by this batch and those before it, rows captured, rows to push, and
+  /// what a recomputation takes of what these leave.
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t disk_bytes = 0;     ///< journal and new files of the checkpoint, without headers and checksums
+  std::uint64_t written_bytes = 0;  ///< these files, and what batches write that the next ones replace
+};
 
 }  // namespace unweave

@@ -30,9 +30,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/resources/memory.h"
-
 namespace unweave {
+
+class MemoryBudget;
 
 struct VerifyOptions {
   std::optional<std::uint64_t> sample = 1000;  ///< nodes looked at a level where a check samples; nullopt: all

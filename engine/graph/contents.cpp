@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/graph/node_set.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"

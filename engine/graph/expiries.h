@@ -14,18 +14,11 @@
 #include <vector>
 
 #include "storage/formats/expiry_file.h"
+#include "storage/types/changes.h"
 
 namespace unweave {
 
 struct Manifest;
-
-/// When an item is to go, and the id of the request that said so.
-struct ExpiryNote {
-  Millis time = 0;
-  std::string id{};
-
-  friend bool operator==(const ExpiryNote&, const ExpiryNote&) = default;
-};
 
 class Expiries {
  public:

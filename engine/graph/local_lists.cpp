@@ -5,9 +5,12 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/resources/parallel.h"
+#include "engine/resources/temporary_folder.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
@@ -63,19 +66,26 @@ void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path&
 
 }  // namespace
 
-LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : store_(key_of(store)) {
+struct LocalLists::Copies {
+  std::string store;
+  std::optional<TemporaryFolder> own;  ///< where this rank has made them
+  File lock;                           ///< in that folder, held while it is used
+};
+
+LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : copies_(std::make_unique<Copies>()) {
+  copies_->store = key_of(store);
   const fs::path folder = resolved(in);
   if (!is_folder(folder)) throw UsageError(in.string() + ": is no folder; name one that is there");
   std::string path;
   if (job.leader_here() == job.rank()) {
     remove_abandoned(folder);
-    own_.emplace(folder, kPrefix);
+    copies_->own.emplace(folder, kPrefix);
     // The lock has its name once it is held.
-    lock_ = File::create(own_->path() / "new-lock");
-    static_cast<void>(::flock(lock_.descriptor(), LOCK_EX));
-    rename_entry(own_->path() / "new-lock", own_->path() / kLock);
-    copy_lists(store, read_manifest(store), own_->path());
-    path = own_->path().string();
+    copies_->lock = File::create(copies_->own->path() / "new-lock");
+    static_cast<void>(::flock(copies_->lock.descriptor(), LOCK_EX));
+    rename_entry(copies_->own->path() / "new-lock", copies_->own->path() / kLock);
+    copy_lists(store, read_manifest(store), copies_->own->path());
+    path = copies_->own->path().string();
   }
   // Each rank takes those of its machine.
   std::string paths;
@@ -84,12 +94,12 @@ LocalLists::LocalLists(const fs::path& store, const fs::path& in, Ranks& job) : 
   std::size_t at = 0;
   for (std::size_t rank = 0; rank < job.leader_here(); ++rank) at = paths.find('\n', at) + 1;
   const std::scoped_lock lock(copies_mutex);
-  copies()[store_] = paths.substr(at, paths.find('\n', at) - at);
+  copies()[copies_->store] = paths.substr(at, paths.find('\n', at) - at);
 }
 
 LocalLists::~LocalLists() {
   const std::scoped_lock lock(copies_mutex);
-  copies().erase(store_);
+  copies().erase(copies_->store);
 }
 
 fs::path LocalLists::folder_of(const fs::path& store, const FileEntry& shard) {

@@ -6,15 +6,13 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <string>
+#include <memory>
 
 #include "engine/ranks/ranks.h"
-#include "engine/resources/temporary_folder.h"
-#include "storage/io/file.h"
-#include "storage/types/file_entry.h"
 
 namespace unweave {
+
+struct FileEntry;
 
 class LocalLists {
  public:
@@ -29,9 +27,8 @@ class LocalLists {
   [[nodiscard]] static std::filesystem::path folder_of(const std::filesystem::path& store, const FileEntry& shard);
 
  private:
-  std::string store_;
-  std::optional<TemporaryFolder> own_;  ///< where this rank has made them
-  File lock_;                           ///< in that folder, held while it is used
+  struct Copies;
+  std::unique_ptr<Copies> copies_;
 };
 
 }  // namespace unweave

@@ -7,20 +7,22 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "engine/graph/node_set.h"
-#include "storage/formats/name_file.h"
-#include "storage/input/node_id.h"
+#include "storage/input/request_words.h"
 #include "storage/io/types.h"
 #include "storage/types/ids_are.h"
-#include "storage/types/request.h"
 
 namespace unweave {
 
 struct Manifest;
+class NameIndex;
+class NameList;
+class NodeSet;
+struct Request;
 
 /// The number that a name has which no node bears: above all ids, so that a request with it is rejected for its id.
 inline constexpr std::uint64_t kUnknownName = std::numeric_limits<std::uint64_t>::max();
@@ -32,28 +34,25 @@ class NodeNames {
  public:
   /// Throws DataError, FormatError.
   NodeNames(const std::filesystem::path& store, const Manifest& manifest);
-  NodeNames(const NodeNames&) = delete;  // the index refers to the list
+  NodeNames(const NodeNames&) = delete;
   NodeNames& operator=(const NodeNames&) = delete;
+  ~NodeNames();
 
   /// Whether the store has a dictionary.
-  [[nodiscard]] bool given() const noexcept { return list_.has_value(); }
+  [[nodiscard]] bool given() const noexcept;
   /// Nodes that have a name.
-  [[nodiscard]] std::uint64_t named() const noexcept { return list_ ? list_->named() - lost_.size() : 0; }
+  [[nodiscard]] std::uint64_t named() const noexcept;
   /// The name of a node by its id; empty where it has none, or none any more.
-  [[nodiscard]] std::string_view name(NodeId user) const {
-    return lost_.contains(user) ? std::string_view() : name_in_files(user);
-  }
+  [[nodiscard]] std::string_view name(NodeId user) const;
   /// The name that a node had when the files were written, whether it has lost it since or not.
-  [[nodiscard]] std::string_view name_in_files(NodeId user) const {
-    return list_ ? list_->name(user) : std::string_view();
-  }
+  [[nodiscard]] std::string_view name_in_files(NodeId user) const;
   /// Takes the name, where it has one, from a node by its id.
   void lose(NodeId user);
-  [[nodiscard]] bool has_lost(NodeId user) const noexcept { return lost_.contains(user); }
+  [[nodiscard]] bool has_lost(NodeId user) const noexcept;
   /// Nodes, by their ids, that have lost their names.
-  [[nodiscard]] const NodeSet& lost() const noexcept { return lost_; }
+  [[nodiscard]] const NodeSet& lost() const noexcept;
   /// What a number means in files and requests, where somebody has said so.
-  [[nodiscard]] std::optional<IdsAre> ids_are() const noexcept { return ids_are_; }
+  [[nodiscard]] std::optional<IdsAre> ids_are() const noexcept;
   /// How a node is written for users: "17", or with a dictionary its name, or "#17" where it has none; "?" for an id that
   /// stands for an unknown name. A name that is no plain text, which older programs took, is written as printable() has it.
   [[nodiscard]] std::string plain_text(std::uint64_t user) const;
@@ -75,17 +74,14 @@ class NodeNames {
   [[nodiscard]] std::string text_of(const Request& request, bool names_nobody = false) const;
 
   /// The files, which know of no loss.
-  [[nodiscard]] const NameList& list() const noexcept { return *list_; }
-  [[nodiscard]] const NameIndex& index() const noexcept { return *index_; }
+  [[nodiscard]] const NameList& list() const noexcept;
+  [[nodiscard]] const NameIndex& index() const noexcept;
 
  private:
   /// A name as one word.
   [[nodiscard]] std::string word_of_name(std::string_view name) const;
-  NodeId nodes_;
-  std::optional<IdsAre> ids_are_;
-  NodeSet lost_;
-  std::optional<NameList> list_;
-  std::optional<NameIndex> index_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace unweave

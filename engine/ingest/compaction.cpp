@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/graph/node_set.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/name_import.h"
@@ -17,6 +18,7 @@
 #include "engine/resources/parallel.h"
 #include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/store_layout.h"

@@ -11,6 +11,7 @@
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
+#include "storage/formats/name_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"

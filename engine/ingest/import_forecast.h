@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/ingest/store_import.h"
-#include "engine/resources/machine_profile.h"
-
 namespace unweave {
+
+struct ImportOptions;
+struct MachineProfile;
+class MemoryBudget;
 
 struct ImportSeconds {
   double edges = 0;     ///< reading edges and bringing them together by their ends

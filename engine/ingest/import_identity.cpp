@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "storage/formats/level_files.h"
+#include "storage/input/byte_source.h"
+#include "storage/io/message.h"
 #include "storage/types/class_names.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"

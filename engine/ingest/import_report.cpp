@@ -1,14 +1,12 @@
-// engine/ingest/import_report.cpp - collects remarks, counts edges that were given one way only, and classes without
-// nodes.
+// engine/ingest/import_report.cpp - counts edges that were given one way only, and classes without nodes.
 #include "engine/ingest/import_report.h"
 
 #include <algorithm>
 
-namespace unweave {
+#include "engine/graph/arc_lists.h"
+#include "engine/resources/memory.h"
 
-void ImportReport::remark(const std::string& sentence) {
-  if (std::find(remarks.begin(), remarks.end(), sentence) == remarks.end()) remarks.push_back(sentence);
-}
+namespace unweave {
 
 void count_one_way_edges(const ArcCounts& counts, std::uint64_t edges, ImportReport& report) {
   const std::uint64_t given = counts.edges_read - counts.self_loops;

@@ -12,6 +12,7 @@
 #include "engine/graph/store.h"
 #include "storage/formats/manifest.h"
 #include "storage/io/types.h"
+#include "storage/types/import_report.h"
 
 namespace unweave {
 
@@ -44,24 +45,6 @@ class StoreBuilder {
   Manifest manifest_;
   bool committed_ = false;
   bool left_ = false;
-};
-
-/// What became of the input, and what the new store holds.
-struct BuildReport {
-  std::uint64_t edges_read = 0;
-  std::uint64_t self_loops = 0;            ///< dropped
-  std::uint64_t duplicates = 0;            ///< dropped
-  std::uint64_t spooled_bytes = 0;         ///< bytes of arcs that passed through a temporary file
-  std::uint64_t unlabelled_split_ids = 0;  ///< ignored
-  NodeId nodes = 0;
-  std::uint64_t edges = 0;       ///< undirected, distinct, without loops
-  std::uint32_t max_weight = 1;  ///< as declared; 1 where edges have no weights
-  std::uint64_t weight_sum = 0;  ///< weights of all edges, where they have some
-  std::uint32_t features = 0;
-  std::uint32_t classes = 0;
-  std::string order = "none";
-  double seconds_order = 0;  ///< to compute the order of nodes
-  double bits_per_arc = 0;   ///< 8 x bytes of the shards with their index / arcs; 0 without arcs
 };
 
 /// The report of a store with this manifest, `counts` taken at the end of its arcs.

@@ -30,6 +30,15 @@ struct RankTraffic {
   double seconds = 0;  ///< spent in verbs, waiting for others included
 };
 
+/// What the ranks of a job say to each other, as far as it can be known before the job begins: how often, and how much.
+struct RankCalls {
+  std::uint64_t verbs = 0;  ///< calls of the verbs of ranks.h; all ranks call each one together
+  /// How many calls of MPI come one after another because each waits for the one before it, counted along the longest
+  /// chain through all ranks. Times the latency of the network, this is the least that the verbs take.
+  std::uint64_t rounds = 0;
+  std::uint64_t received_bytes = 0;  ///< by all ranks together, counted as RankTraffic counts them
+};
+
 class Ranks {
  public:
   Ranks() = default;

@@ -8,13 +8,9 @@
 #include <string_view>
 #include <utility>
 
-namespace unweave {
+#include "storage/types/import_report.h"
 
-/// What readers of edges leave out.
-struct LeftOutWeights {
-  std::uint64_t ignored = 0;  ///< weights of edges that are taken without them
-  std::uint64_t zeros = 0;    ///< weights of 0, which are no edges
-};
+namespace unweave {
 
 /// The number behind 'weight' in attributes, as networkx.write_edgelist() puts them behind an edge: "{'weight': 3}", also
 /// among others; none where there is no such number.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/input/byte_source.h"
+#include "storage/input/import_options.h"
 
 namespace unweave {
 
@@ -59,12 +60,6 @@ class FeatureReader {
 [[nodiscard]] std::unique_ptr<FeatureReader> open_features(const InputFile& file,
                                                            std::optional<std::uint64_t> rows = std::nullopt);
 
-/// A CSR matrix in separate arrays; without `values`, each entry is 1.
-struct CsrFiles {
-  InputFile indptr;
-  InputFile indices;
-  std::optional<InputFile> values;
-};
 [[nodiscard]] std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns);
 
 /// Dense text: one row a line, numbers separated by commas, tabs or blanks, each rounded to float32, as an array of the

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/input/byte_source.h"
+#include "storage/input/import_options.h"
 #include "storage/input/node_id.h"
 #include "storage/io/types.h"
 #include "storage/types/ids_are.h"
@@ -42,9 +43,6 @@ class LabelReader {
  protected:
   std::uint64_t minus_ones_ = 0;
 };
-
-/// What an empty line among labels means. Where it is a mistake, empty lines may still end the file.
-enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
 
 /// Opens labels: `.npy` of any integer type, or floats that are whole numbers or NaN (none), [N] or [N, 1]; else text,
 /// one label a line ("3" or "3.0"), `#` comments, "nan" or -1 for none; a header line is skipped where the file takes

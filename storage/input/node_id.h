@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "storage/input/line_reader.h"
+#include "storage/input/request_words.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -17,14 +18,6 @@ namespace unweave {
   constexpr std::uint64_t kAll = std::uint64_t{kMaxNodeId} + 1;
   return num_nodes && *num_nodes < kAll ? *num_nodes : kAll;
 }
-
-/// The node that a word means.
-struct NodeWord {
-  std::uint64_t id = 0;  ///< above all nodes for a word that means none
-  bool by_name = true;   ///< or by its number
-};
-/// Gives the node that a word means, of a graph whose nodes have names.
-using ReadId = std::function<NodeWord(std::string_view word)>;
 
 /// Throws the InputError for an id outside [0, limit); `id` is its text.
 [[noreturn]] void throw_bad_id(const std::filesystem::path& file, std::string_view place, std::string_view id,

@@ -13,15 +13,9 @@
 #include <string>
 
 #include "storage/input/byte_source.h"
+#include "storage/input/import_options.h"
 
 namespace unweave {
-
-/// A count that a file states, and the place in the file, for messages.
-struct StatedCount {
-  std::uint64_t count = 0;
-  InputFile file;
-  std::string place;
-};
 
 struct OgbFolder {
   InputFile edges;                              ///< text, or an array 2 x m whatever m is

@@ -12,6 +12,7 @@
 #include "storage/input/class_words.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/node_id.h"
+#include "storage/input/request_words.h"
 #include "storage/types/request.h"
 
 namespace unweave {
@@ -31,12 +32,6 @@ using WriteRequestNode = std::function<std::string(std::uint64_t id, bool by_nam
 struct RequestFault {
   std::string what;    ///< "'1.5' is no node id"
   std::string remedy;  ///< how requests of its kind are written, or which kinds there are
-};
-
-/// What the words of requests mean in a store.
-struct RequestWords {
-  ReadId node;                                ///< empty: ids of nodes are numbers
-  std::shared_ptr<const ClassWords> classes;  ///< null or without names: classes have numbers alone
 };
 
 /// The request of a line, without its end; none for a line of another form, of which `fault` tells then.

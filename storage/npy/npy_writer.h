@@ -11,17 +11,9 @@
 #include <vector>
 
 #include "storage/io/file.h"
+#include "storage/npy/npy_target.h"
 
 namespace unweave {
-
-/// Where an array goes: to a file, or to a stream that takes it as it comes and outlives its writer.
-struct NpyTarget {
-  NpyTarget(std::filesystem::path path) : file(std::move(path)) {}  // NOLINT: every path is one
-  explicit NpyTarget(std::ostream& out) : stream(&out) {}
-
-  std::filesystem::path file;
-  std::ostream* stream = nullptr;
-};
 
 /// A .npy file (format 1.0, C order, data at a multiple of 64 bytes), which numpy.load can map. Its bytes lie under a
 /// temporary name beside `path` until finish(), which replaces what was there; a writer that is destroyed before leaves

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "storage/io/time_text.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -47,6 +49,14 @@ struct Changes {
       lost_names;  ///< sorted; nodes that were removed, and had a name, which the files have until a purge
 
   friend bool operator==(const Changes&, const Changes&) = default;
+};
+
+/// When an item is to go, and the id of the request that said so.
+struct ExpiryNote {
+  Millis time = 0;
+  std::string id{};
+
+  friend bool operator==(const ExpiryNote&, const ExpiryNote&) = default;
 };
 
 }  // namespace unweave

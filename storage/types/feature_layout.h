@@ -49,4 +49,10 @@ struct FeatureLayout {
   friend constexpr bool operator==(const FeatureLayout&, const FeatureLayout&) = default;
 };
 
+/// These are columns [first, first + count) of the features, which are read or summed together.
+struct TileColumns {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
 }  // namespace unweave

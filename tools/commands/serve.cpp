@@ -218,7 +218,7 @@ class ServedNames {
   explicit ServedNames(const Writer& writer) { open(writer); }
   /// The files of before are closed when the last call that reads with them is over.
   void open(const Writer& writer) {
-    auto names = std::make_shared<const NodeNames>(writer.path(), writer.manifest());
+    std::shared_ptr<const NodeNames> names = names_in_files(writer);
     const std::scoped_lock lock(mutex_);
     names_ = std::move(names);
   }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation/audit_result.h"
-#include "algorithms/evaluation/canary_requests.h"
+#include "algorithms/evaluation/reports.h"
+#include "storage/types/request.h"
 #include "unweave/models.h"
 #include "unweave/resources.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation/accuracies.h"
+#include "algorithms/evaluation/reports.h"
 #include "unweave/store.h"
 
 namespace unweave {

@@ -9,10 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/evaluation/accuracies.h"
-#include "algorithms/evaluation/efficacy_figures.h"
-#include "algorithms/evaluation/likeness.h"
-#include "algorithms/evaluation/metrics.h"
+#include "algorithms/evaluation/reports.h"
+#include "storage/io/types.h"
 #include "unweave/models.h"
 #include "unweave/store.h"
 

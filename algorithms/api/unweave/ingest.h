@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "algorithms/synthetic/generate.h"
 #include "engine/ingest/import_forecast.h"
-#include "engine/ingest/store_import.h"
+#include "storage/input/import_options.h"
+#include "storage/types/import_report.h"
 #include "unweave/resources.h"
 
 namespace unweave {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/maintenance/purge.h"
-#include "algorithms/maintenance/store_repair.h"
+#include "algorithms/maintenance/reports.h"
 #include "algorithms/verification/verify.h"
 #include "unweave/resources.h"
 

@@ -11,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/evaluation/regularisation.h"
 #include "algorithms/unlearning/options.h"
-#include "algorithms/unlearning/report.h"
 
 namespace unweave {
 

@@ -11,13 +11,13 @@
 #include <variant>
 #include <vector>
 
-#include "algorithms/evaluation/solver_trial.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/learning/rank_passes.h"
-#include "algorithms/live/rank_plan.h"
-#include "algorithms/maintenance/purge_plan.h"
-#include "algorithms/propagation/propagation_forecast.h"
+#include "algorithms/live/propagate_report.h"
+#include "algorithms/maintenance/reports.h"
 #include "algorithms/unlearning/account.h"
-#include "algorithms/updates/stream_plan.h"
+#include "algorithms/updates/batch_changes.h"
+#include "algorithms/updates/update_report.h"
 #include "storage/types/propagation_spec.h"
 #include "storage/types/request.h"
 #include "unweave/store.h"

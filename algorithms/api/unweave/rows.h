@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/evaluation/scoring.h"
-#include "algorithms/live/export.h"
-#include "algorithms/live/export_all.h"
-#include "algorithms/live/request_draw.h"
-#include "storage/input/byte_source.h"
+#include "algorithms/evaluation/reports.h"
+#include "algorithms/live/export_report.h"
+#include "storage/input/quoted_word.h"
+#include "storage/npy/npy_target.h"
+#include "storage/types/request.h"
 #include "unweave/models.h"
 #include "unweave/store.h"
 
@@ -33,13 +33,15 @@ void export_edges(const Reader& reader, const NpyTarget& target,
 void export_edge_weights(const Reader& reader, const NpyTarget& weights);
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);
-/// Names of all nodes, one a line, as an import takes them. Throws UsageError where nodes have numbers alone.
+/// Names of all nodes, one a line, as an import takes them: a name may stand in quotes (quoted_word.h). Throws UsageError where nodes have numbers alone.
 void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending, as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
 /// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no such split. Throws UsageError for
 /// another name.
 [[nodiscard]] std::vector<NodeId> nodes_of_split(const Reader& reader, std::string_view split);
+/// Whether the store was given a split of this name, which may be empty, or has nodes in it. Throws UsageError for another name.
+[[nodiscard]] bool has_split(const Reader& reader, std::string_view split);
 /// All that the store holds, as files of a new or empty folder that an import takes back. Throws UsageError for a folder that
 /// is not empty, and for a standardized store.
 ExportedStore export_all(const Reader& reader, const std::filesystem::path& folder);

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/learning/head.h"
+#include "algorithms/learning/head_name.h"
 #include "algorithms/unlearning/options.h"
-#include "algorithms/unlearning/parameters.h"
 
 namespace unweave {
 inline namespace v0 {

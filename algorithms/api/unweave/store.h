@@ -19,14 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/evaluation/accuracies.h"
-#include "algorithms/evaluation/level_choice.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/live/digest.h"
-#include "algorithms/live/propagate.h"
-#include "algorithms/live/tile_jobs.h"
+#include "algorithms/live/propagate_report.h"
 #include "algorithms/propagation/schemes.h"
+#include "algorithms/unlearning/report.h"
 #include "engine/graph/node_names.h"
-#include "storage/input/request_reader.h"
+#include "storage/input/class_words.h"
+#include "storage/input/request_words.h"
 #include "storage/io/time_text.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"
@@ -37,7 +37,6 @@
 namespace unweave {
 
 class StoreReader;
-struct Manifest;
 struct PurgeOptions;
 struct PurgeReport;
 class Ranks;
@@ -109,9 +108,11 @@ class Reader {
   ~Reader();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
-  [[nodiscard]] const Manifest& manifest() const noexcept;
   [[nodiscard]] std::uint64_t nodes() const noexcept;
-  [[nodiscard]] std::uint64_t edges() const noexcept;  ///< undirected
+  [[nodiscard]] std::uint64_t edges() const noexcept;     ///< undirected
+  [[nodiscard]] std::uint32_t features() const noexcept;  ///< columns of the features
+  /// By what the embedding was made; absent before a propagation.
+  [[nodiscard]] const std::optional<PropagationSpec>& propagation() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// What users call the nodes.
@@ -186,7 +187,7 @@ class Writer {
   ~Writer();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
-  [[nodiscard]] const Manifest& manifest() const noexcept;
+  [[nodiscard]] const std::optional<PropagationSpec>& propagation() const noexcept;
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
@@ -236,6 +237,9 @@ struct OpenedModel {
 /// What words of requests mean: nodes and classes by their names, where they have some. The store outlives it.
 [[nodiscard]] RequestWords request_words(const Reader& reader);
 [[nodiscard]] RequestWords request_words(const Writer& writer);
+/// What users call the nodes as the files have it, for who asks while the store is changed: removals of later are not among it, and
+/// it outlives the writer.
+[[nodiscard]] std::shared_ptr<const NodeNames> names_in_files(const Writer& writer);
 /// A list of nodes, with repeats, and the memory that it takes of the budget.
 struct NodeList {
   std::vector<NodeId> nodes;

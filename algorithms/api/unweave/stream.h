@@ -32,12 +32,10 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/evaluation/accuracies.h"
+#include "algorithms/evaluation/reports.h"
 #include "algorithms/live/batch_report.h"
-#include "algorithms/live/request_room.h"
-#include "algorithms/maintenance/purge.h"
+#include "algorithms/maintenance/reports.h"
 #include "algorithms/unlearning/report.h"
-#include "algorithms/updates/id_conflict.h"
 #include "engine/ranks/ranks.h"
 #include "storage/io/time_text.h"
 #include "unweave/models.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/privacy/accounting/require.h"
+#include "algorithms/unlearning/parameters.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -6,6 +6,7 @@
 #include "algorithms/privacy/accounting/langevin.h"
 #include "algorithms/solvers/langevin/langevin_state.h"
 #include "algorithms/unlearning/options.h"
+#include "algorithms/unlearning/parameters.h"
 #include "algorithms/unlearning/slot_constants.h"
 
 namespace unweave {

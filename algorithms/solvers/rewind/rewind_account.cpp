@@ -10,6 +10,7 @@
 #include "algorithms/privacy/accounting/require.h"
 #include "algorithms/privacy/accounting/search.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
+#include "algorithms/unlearning/parameters.h"
 #include "storage/io/error.h"
 
 namespace unweave {

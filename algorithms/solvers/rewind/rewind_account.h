@@ -14,6 +14,7 @@
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/sgd/slot_weights.h"
 #include "algorithms/unlearning/options.h"
+#include "algorithms/unlearning/parameters.h"
 #include "algorithms/unlearning/slot_constants.h"
 
 namespace unweave {

@@ -43,9 +43,9 @@ TEST_SUITE("unit") {
       CHECK(describe_store(at.store, at.resources).propagation->weights == std::vector<double>{0, 0, 1});
     }
     writer.propagate(spec_of(1, {}, ""));
-    CHECK(writer.manifest().propagation->weights == std::vector<double>{0, 1});
+    CHECK(writer.propagation()->weights == std::vector<double>{0, 1});
     writer.propagate(spec_of(1, {0.5, 0.5}, ""));
-    CHECK(writer.manifest().propagation->scheme == "gpr");
+    CHECK(writer.propagation()->scheme == "gpr");
     CHECK(verify_store(at.store, {std::nullopt, true}, at.resources).ok());
   }
 

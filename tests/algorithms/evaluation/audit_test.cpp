@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "algorithms/evaluation/distinguisher.h"
 #include "algorithms/evaluation/stated_run.h"
 #include "algorithms/privacy/accounting/epsilon_lower_bound.h"
 #include "algorithms/privacy/gaussian_mechanism.h"

@@ -18,6 +18,7 @@
 #include "algorithms/learning/spectral_norm.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
+#include "engine/ranks/planned_ranks.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/learner_data.h"

@@ -6,6 +6,7 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/propagation/plan.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 

@@ -12,6 +12,8 @@
 
 #include "engine/graph/store.h"
 #include "engine/ingest/store_import.h"
+#include "engine/resources/memory.h"
+#include "engine/resources/work_meter.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/store_folders.h"

@@ -15,6 +15,7 @@
 
 #include "engine/graph/contents.h"
 #include "engine/resources/parallel.h"
+#include "engine/resources/work_meter.h"
 #include "storage/codec/half.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"

@@ -212,12 +212,9 @@ py::object embeddings(Machine& machine, const py::object& progress, const Path& 
     reader.emplace(store, machine.resources());
     wanted = node_ids(nodes, reader->nodes());
     rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(*reader));
-    const Manifest& manifest = reader->manifest();
-    const std::size_t blocks =
-        manifest.propagation
-            ? blocks_of(weights.empty() ? manifest.propagation->weights : weights, manifest.propagation->levels)
-            : 1;
-    columns = std::max<std::size_t>(blocks, 1) * manifest.features;
+    const std::optional<PropagationSpec>& spec = reader->propagation();
+    const std::size_t blocks = spec ? blocks_of(weights.empty() ? spec->weights : weights, spec->levels) : 1;
+    columns = std::max<std::size_t>(blocks, 1) * reader->features();
   });
   py::array_t<float> out({rows, columns});
   const std::span<char> memory = bytes_of(out);
@@ -304,9 +301,8 @@ py::object split(Machine& machine, const Path& store, const std::string& name) {
   bool given = false;
   run_whole(machine, [&] {
     const Reader reader(store, machine.resources());
-    const Manifest& manifest = reader.manifest();
     nodes = nodes_of_split(reader, name);
-    given = !nodes.empty() || (name == "train" ? manifest.train : name == "valid" ? manifest.valid : manifest.test);
+    given = has_split(reader, name);
   });
   if (!given) return py::none();
   py::array_t<std::int64_t> out(static_cast<py::ssize_t>(nodes.size()));

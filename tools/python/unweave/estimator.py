@@ -476,7 +476,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _may_name_a_class(text: str) -> bool:
-    """Whether a store takes it (storage/formats/class_names.h); other classes have numbers there."""
+    """Whether a store takes it (storage/types/class_names.h); other classes have numbers there."""
     return (text not in ("", "-1", "nan", "NaN", "none") and text.isprintable() and text.strip() == text and len(text.encode()) <= 255 and
             not is_digits(text.lstrip("-")))
 

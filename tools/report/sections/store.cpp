@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/live/digest.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/report/html.h"

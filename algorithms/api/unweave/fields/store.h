@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/live/digest.h"
 #include "unweave/fields/field.h"
 #include "unweave/fields/ingest.h"
 #include "unweave/store.h"

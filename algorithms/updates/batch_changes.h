@@ -1,0 +1,72 @@
+// algorithms/updates/batch_changes.h - what a batch of requests changes: counts, statuses, and the net difference that propagation sees.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "algorithms/updates/id_conflict.h"
+#include "algorithms/updates/request_status.h"
+#include "engine/resources/memory.h"
+#include "storage/io/types.h"
+#include "storage/types/changes.h"
+
+namespace unweave {
+
+/// A neighbour whose edge loses or gains this much weight; 1 where edges have none.
+struct ChangedNeighbour {
+  NodeId node = 0;
+  std::uint32_t weight = 1;
+};
+
+/// Net change of one node's row inputs. Nodes are positions, here and below.
+struct NodeChange {
+  NodeId node = 0;
+  std::vector<ChangedNeighbour> removed, inserted;  ///< sorted by node, one in one of both alone
+  bool cleared = false;                             ///< features to zero, label to none, out of the splits
+  bool loses_name = false;                          ///< it is removed, and had a name
+  /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a split.
+  std::shared_ptr<const std::vector<std::uint32_t>> row{};
+  std::optional<std::int32_t> label{};
+  std::optional<SplitName> split{};
+
+  /// The label that it has then, where it had `before`.
+  [[nodiscard]] std::int32_t label_after(std::int32_t before) const noexcept {
+    return label.value_or(cleared ? std::int32_t{-1} : before);
+  }
+};
+
+struct BatchChanges {
+  std::uint64_t requests = 0;
+  std::uint64_t applied = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t edges_removed = 0;  ///< by `edge` requests
+  std::uint64_t nodes_removed = 0;
+  std::uint64_t edges_of_removed_nodes = 0;  ///< which tells what degrees removed nodes had, and is shown to nobody
+  std::uint64_t features_removed = 0;
+  std::uint64_t edges_inserted = 0;
+  std::uint64_t features_set = 0;
+  std::uint64_t labels_set = 0;
+  std::uint64_t splits_moved = 0;
+  std::uint64_t nodes_inserted = 0;
+  std::uint64_t weights_set = 0;
+  std::uint64_t expiries_set = 0;  ///< by requests; notes that went with what they were about are not among them
+  std::vector<NodeChange> nodes;   ///< every node whose adjacency, features, label or split differ afterwards, sorted
+  /// What is to go when, sorted by item, each once; without a note it is to stay.
+  std::vector<std::pair<Edge, std::optional<ExpiryNote>>> expiries;
+  std::vector<NodeId> forced;    ///< removed nodes and features, rows set, sorted: pushed at every level whatever r_max
+  bool gains_targets = false;    ///< a node without a label gets one
+  std::uint64_t text_bytes = 0;  ///< what the values in the requests take, applied or not
+  std::vector<RequestStatus> statuses;        ///< statuses of all requests, in order
+  std::optional<IdConflict> conflict;         ///< the first request whose id stands for another one
+  std::shared_ptr<const Reservation> memory;  ///< for edges of removed nodes, where it is charged
+
+  /// Whether nothing but edges changes.
+  [[nodiscard]] bool only_edges() const noexcept {
+    return nodes_removed + features_removed + features_set + labels_set + splits_moved + nodes_inserted == 0;
+  }
+};
+
+}  // namespace unweave

@@ -1,0 +1,70 @@
+// storage/input/import_options.h - what an import is told: the files of a user, and how they are meant.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "storage/input/input_file.h"
+#include "storage/types/feature_layout.h"
+#include "storage/types/ids_are.h"
+
+namespace unweave {
+
+/// A CSR matrix in separate arrays; without `values`, each entry is 1.
+struct CsrFiles {
+  InputFile indptr;
+  InputFile indices;
+  std::optional<InputFile> values;
+};
+
+/// A CSR matrix in separate arrays, whose width no array tells.
+struct CsrInput {
+  CsrFiles files;
+  std::uint64_t columns = 0;
+};
+
+/// A count that a file states, and the place in the file, for messages.
+struct StatedCount {
+  std::uint64_t count = 0;
+  InputFile file;
+  std::string place;
+};
+
+/// What an empty line among labels means. Where it is a mistake, empty lines may still end the file.
+enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
+
+struct ImportOptions {
+  std::optional<InputFile> edges;
+  std::optional<std::variant<InputFile, CsrInput>> features;
+  std::optional<std::uint64_t> nodes;
+  /// Names of the nodes, that of node 0 first (name_reader.h). Edges, splits and requests as text then speak of names; binary
+  /// files of numbers, as rows of features and labels do.
+  std::optional<InputFile> ids;
+  /// Holds the columns of tables against each other and against the names; with_charges() makes it, where columns are chosen.
+  std::shared_ptr<LineOrders> orders{};
+  /// What a number means in edges, splits and requests, where nodes have names; has to be said where a name is the position of
+  /// another node.
+  std::optional<IdsAre> ids_are;
+  std::optional<InputFile> labels;
+  std::optional<std::uint64_t> classes;
+  std::vector<std::string> class_names;         ///< as many as `classes`, where they have names (class_names.h)
+  std::optional<InputFile> train, valid, test;  ///< only with labels
+  /// Requests; the nodes that they remove get a class of their own, the last, and the columns of replay_features.h.
+  std::optional<InputFile> replay;
+  bool standardize = false;
+  FeatureType feature_type = FeatureType::f32;
+  FeatureScale scale;                                     ///< not with standardize
+  std::string order = "none";                             ///< order of nodes inside the store, graph_order.h
+  std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
+  bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
+  std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most
+  std::optional<InputFile> edge_weights;                  ///< as EdgeOptions::weights
+  EmptyLine empty_label = EmptyLine::kMistake;
+};
+
+}  // namespace unweave
