@@ -26,6 +26,20 @@ file(REMOVE_RECURSE ${SCRATCH})
 set(prefix ${SCRATCH}/installed)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
+# What users read is small: public headers stand on plain structs, and none lets the machinery of an import or a sweep in.
+file(GLOB_RECURSE layers RELATIVE ${prefix}/include/unweave/layers ${prefix}/include/unweave/layers/*.h)
+list(LENGTH layers count)
+if(count EQUAL 0 OR count GREATER 45)
+  message(FATAL_ERROR "public headers reach ${count} headers of lower layers; split plain structs from what pulls the others in")
+endif()
+set(machinery ${layers})
+list(FILTER machinery INCLUDE REGEX "^(engine/(sweep|ingest|state|generations)|storage/(codec|formats))/")
+list(REMOVE_ITEM machinery engine/ingest/import_forecast.h)  # it includes nothing
+if(machinery)
+  list(JOIN machinery "\n  " machinery)
+  message(FATAL_ERROR "public headers reach machinery:\n  ${machinery}")
+endif()
+
 # Neither the program's own sources nor its build folder may be needed: they are not named below.
 run(${CMAKE_COMMAND} -S ${SOURCES} -B ${SCRATCH}/build -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_BUILD_TYPE=${CONFIG}
     -D CMAKE_CXX_COMPILER=${COMPILER})

@@ -1,13 +1,12 @@
 # algorithms/api/install_headers.cmake - installs the headers of algorithms/api/unweave, and of lower layers what they include.
 #
-# A part of `cmake --install`, which sets SOURCES, BUILD and INCLUDES, the folder of headers, absolute or below the prefix. The public
-# headers come to INCLUDES/unweave, the others to INCLUDES/unweave/layers, and are included from there. None includes a third party's
-# header: a program that uses the library compiles with the standard library alone.
+# A part of `cmake --install`, which sets SOURCES and INCLUDES, the folder of headers, absolute or below the prefix. The public
+# headers come to INCLUDES/unweave, the others to INCLUDES/unweave/layers, as they are: programs are compiled with both INCLUDES and
+# INCLUDES/unweave/layers. None includes a third party's header: a program that uses the library compiles with the standard library
+# alone.
 cmake_minimum_required(VERSION 3.25)
 
 cmake_path(ABSOLUTE_PATH INCLUDES BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE target)
-set(written ${BUILD}/installed_headers)
-file(REMOVE_RECURSE ${written})
 file(GLOB pending RELATIVE ${SOURCES}/algorithms/api ${SOURCES}/algorithms/api/unweave/*.h
      ${SOURCES}/algorithms/api/unweave/fields/*.h)
 set(seen ${pending})
@@ -31,8 +30,6 @@ while(pending)
       message(FATAL_ERROR "${header} is installed, and includes <${CMAKE_MATCH_1}>, which users may not have")
     endif()
   endforeach()
-  file(READ ${source} text)
-  string(REGEX REPLACE "#include \"(storage|engine|algorithms)/" "#include \"unweave/layers/\\1/" text "${text}")
-  file(WRITE ${written}/${path} "${text}")
+  cmake_path(GET path PARENT_PATH folder)
+  file(INSTALL ${source} DESTINATION ${target}/${folder})
 endwhile()
-file(INSTALL ${written}/unweave DESTINATION ${target})
