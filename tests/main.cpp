@@ -1,5 +1,5 @@
-// tests/main.cpp - the main function that the test executable of every layer has. A case that makes no assertion fails, unless it
-// says that it was skipped.
+// tests/main.cpp - the main function that the test executable of every layer has. A case that makes
+// no assertion fails, unless it says that it was skipped.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 

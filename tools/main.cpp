@@ -19,12 +19,13 @@
 
 namespace {
 
-/// glibc lets the size from which a block is mapped alone grow with the blocks that are freed; then large buffers come
-/// from the heap, whose holes stay resident, and --memory would bound what we hold but not what the process takes.
+/// glibc lets the size from which a block is mapped alone grow with the blocks that are freed; then
+/// large buffers come from the heap, whose holes stay resident, and --memory would bound what we
+/// hold but not what the process takes.
 constexpr int kMappedBlockBytes = 1 << 20;
 
-/// A standard stream that the caller has closed must not become the next file of a store to be opened: reads find an end
-/// there, writes an error.
+/// A standard stream that the caller has closed must not become the next file of a store to be
+/// opened: reads find an end there, writes an error.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) != stream) std::_Exit(3);

@@ -1,4 +1,5 @@
-// algorithms/api/certify.cpp - from a file of weights to a start, from its gradient to a proved bound, from there to a release.
+// algorithms/api/certify.cpp - from a file of weights to a start, from its gradient to a proved
+// bound, from there to a release.
 #include "unweave/certify.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace unweave {
 inline namespace v0 {
 namespace {
 
-/// A solver that can go on from any weights, and a head whose gradient can be measured. Told before the store is read.
+/// A solver that can go on from any weights, and a head whose gradient can be measured. Told before
+/// the store is read.
 const SolverEntry& require_any_start(const TrainOptions& how) {
   const SolverEntry& entry = how.solver.empty() ? default_solver() : solver_entry(how.solver);
   if (!how.options.hidden.empty())
@@ -92,7 +94,8 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
   const LinearShape shape{store.manifest().classes, store.embedding().row_width(level_weights(store, how))};
-  // The file's array, its rows in order, the start, what the solver gets of it, the release and how it differs.
+  // The file's array, its rows in order, the start, what the solver gets of it, the release and how
+  // it differs.
   constexpr std::uint64_t kCopies = 7;
   const Reservation memory = state.resources.memory().reserve(
       kCopies * sizeof(double) * shape.classes * (shape.width + 1), "the given weights");

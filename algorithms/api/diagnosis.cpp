@@ -1,4 +1,5 @@
-// algorithms/api/diagnosis.cpp - judges what the kernel says of a machine, and what a store says of itself.
+// algorithms/api/diagnosis.cpp - judges what the kernel says of a machine, and what a store says of
+// itself.
 #include "unweave/diagnosis.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/api/evaluate.cpp - the figures of a model, of the retrained one beside it and of the one before it.
+// algorithms/api/evaluate.cpp - the figures of a model, of the retrained one beside it and of the
+// one before it.
 #include "unweave/evaluate.h"
 
 #include <algorithm>
@@ -22,8 +23,9 @@ namespace unweave {
 inline namespace v0 {
 namespace {
 
-/// What the model is compared with: one that has never seen anything but the present data. A run over slots is made again
-/// over those that are left. Returns nothing where the embedding is too far from the exact one.
+/// What the model is compared with: one that has never seen anything but the present data. A run
+/// over slots is made again over those that are left. Returns nothing where the embedding is too
+/// far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   const TrainingRows rows(store, record.weights, form_of(record), budget);
   const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
@@ -55,7 +57,8 @@ struct Shown {
   std::optional<double> seconds;  ///< that making it took, of what was made to be shown
 };
 
-/// A model, and after it the weights that its solver wants to be seen beside it, as models of other names.
+/// A model, and after it the weights that its solver wants to be seen beside it, as models of other
+/// names.
 std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
   std::vector<Shown> shown{{record, {}}};
   const SolverEntry& entry = solver_entry(record.model.solver);
@@ -77,7 +80,8 @@ std::vector<NodeId> labelled(const LiveStore& store, std::vector<NodeId> nodes) 
   return nodes;
 }
 
-/// How near the published weights are to the retrained model's; with an original model also in units of how far they have come.
+/// How near the published weights are to the retrained model's; with an original model also in
+/// units of how far they have come.
 void add_weight_distances(Comparison& comparison, const Model& model, const Model* retrained, const Model* original) {
   const Matrix& mine = model.published;
   if (retrained != nullptr) {
@@ -94,7 +98,8 @@ void add_weight_distances(Comparison& comparison, const Model& model, const Mode
   from.step_cosine = cosine(step, whole);
 }
 
-/// Whether the losses of the forgotten rows moved from the original model's as retraining moves them.
+/// Whether the losses of the forgotten rows moved from the original model's as retraining moves
+/// them.
 LossChanges loss_changes(const LiveStore& before, const EfficacyTests& tests, const ModelRecord& model,
                          const ModelRecord& retrained, const ModelRecord& original) {
   std::vector<double> mine = losses_of(before, model, tests.forgotten());

@@ -1,4 +1,5 @@
-// algorithms/api/internals.h - what the files of this folder see of each other's objects, and nobody else does.
+// algorithms/api/internals.h - what the files of this folder see of each other's objects, and
+// nobody else does.
 #pragma once
 
 #include <filesystem>
@@ -24,8 +25,8 @@ struct Writer::State {
 
   /// Throws DataError where a purge could not open it again.
   [[nodiscard]] StoreWriter& store();
-  /// Closes the store, purges it and opens it again, whatever became of the purge. No session may be open. Throws what a purge
-  /// throws.
+  /// Closes the store, purges it and opens it again, whatever became of the purge. No session may
+  /// be open. Throws what a purge throws.
   PurgeReport purge(const PurgeOptions& options);
 
   Resources& resources;
@@ -55,13 +56,16 @@ void require_solver(const ModelSelection& selection, const ModelRecord& record);
 /// Throws UsageError while a stream session is open.
 void require_no_session(const LiveStore& store, bool in_session);
 
-/// Weights of the levels for a model. Throws UsageError for a wrong number of them, DataError before a propagation.
+/// Weights of the levels for a model. Throws UsageError for a wrong number of them, DataError
+/// before a propagation.
 [[nodiscard]] std::vector<double> level_weights(const LiveStore& store, const TrainOptions& how);
 
-/// Gives the weights that a training goes on from, once options and weights of the levels are known and rows are read.
+/// Gives the weights that a training goes on from, once options and weights of the levels are known
+/// and rows are read.
 using StartFrom = std::function<GivenWeights(const SolverOptions& options, const std::vector<double>& weights,
                                              const TrainingSet& rows)>;
-/// What Writer::train() does; with a `start` the solver goes on from there. Throws what either throws.
+/// What Writer::train() does; with a `start` the solver goes on from there. Throws what either
+/// throws.
 [[nodiscard]] TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start);
 
 [[nodiscard]] ModelFacts facts_of(const ModelRecord& record);

@@ -1,4 +1,5 @@
-// algorithms/api/maintenance.cpp - makes stores, and verifies, repairs and purges them by the folders below.
+// algorithms/api/maintenance.cpp - makes stores, and verifies, repairs and purges them by the
+// folders below.
 #include "unweave/maintenance.h"
 
 #include "algorithms/maintenance/purge.h"

@@ -60,7 +60,8 @@ const std::string& StoredModel::certificate() const noexcept {
 
 namespace {
 
-/// A purge takes models away for a while, and a reader that finds none must not take that for an answer.
+/// A purge takes models away for a while, and a reader that finds none must not take that for an
+/// answer.
 void require_no_writer(const std::filesystem::path& store) {
   const std::optional<std::int64_t> writer = lock_holder(store / kLockName);
   if ((!writer || *writer == ::getpid()) && purge_state(store) == PurgeState::none) return;
@@ -75,8 +76,8 @@ bool all_certified(const std::vector<StoredModel>& models) {
   return std::all_of(models.begin(), models.end(), [](const StoredModel& m) { return !m.certificate().empty(); });
 }
 
-/// What `read` gives. Where that is no model (UsageError), or one without a certificate, it is read once more when there is
-/// no writer: one may have ended since, and have brought the model back.
+/// What `read` gives. Where that is no model (UsageError), or one without a certificate, it is read
+/// once more when there is no writer: one may have ended since, and have brought the model back.
 template <class Read>
 std::vector<StoredModel> read_at_rest(const std::filesystem::path& store, const Read& read) {
   try {

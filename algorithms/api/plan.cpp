@@ -1,5 +1,5 @@
-// algorithms/api/plan.cpp - forecasts: plans of the folders below, the room that there is, and the rates of the
-// machine.
+// algorithms/api/plan.cpp - forecasts: plans of the folders below, the room that there is, and the
+// rates of the machine.
 #include "unweave/plan.h"
 
 #include <algorithm>

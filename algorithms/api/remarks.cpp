@@ -1,4 +1,5 @@
-// algorithms/api/remarks.cpp - words the remarks about models that are replaced, removed or left behind.
+// algorithms/api/remarks.cpp - words the remarks about models that are replaced, removed or left
+// behind.
 #include "unweave/remarks.h"
 
 #include <string_view>

@@ -52,7 +52,8 @@ LoggedCertificateLine read_certificate(std::string_view text, const std::string&
   return line;
 }
 
-/// Which lines of a log can cover a request: those behind the first `begin`, and of the first `end` those that cover this request.
+/// Which lines of a log can cover a request: those behind the first `begin`, and of the first `end`
+/// those that cover this request.
 struct WantedLine {
   std::uint64_t begin = 0, end = 0, sequence = 0;
   [[nodiscard]] bool is_covered_by(const LoggedCertificateLine& line, std::uint64_t number) const noexcept {
@@ -60,7 +61,8 @@ struct WantedLine {
   }
 };
 
-/// The first line that begins at or behind a byte of a log, with the byte behind it; none where there is none.
+/// The first line that begins at or behind a byte of a log, with the byte behind it; none where
+/// there is none.
 struct FoundLine {
   std::uint64_t first = 0, behind = 0;
   LoggedCertificateLine line;
@@ -76,8 +78,8 @@ std::optional<FoundLine> line_from(const File& log, std::uint64_t at, const std:
   return found;
 }
 
-/// The first certificate of a log that covers a request. Numbers of lines grow, and so do, between two purges, the requests that they
-/// cover: so a few lines are read of a long log.
+/// The first certificate of a log that covers a request. Numbers of lines grow, and so do, between
+/// two purges, the requests that they cover: so a few lines are read of a long log.
 std::optional<CoveringCertificate> first_covering(const fs::path& path, const std::string& name,
                                                   const WantedLine& wanted) {
   const File log = File::open_stored(path);
@@ -100,7 +102,8 @@ std::optional<CoveringCertificate> first_covering(const fs::path& path, const st
   return best ? std::optional(std::move(best->line.certificate)) : std::nullopt;
 }
 
-/// A log of certificates, which is read once beside the log of requests: the lines that cover these stand in their order.
+/// A log of certificates, which is read once beside the log of requests: the lines that cover these
+/// stand in their order.
 class CertificateLog {
  public:
   /// `name`: that of its model, which may be gone.
@@ -171,7 +174,8 @@ bool is_asked(std::string_view logged, const std::string& id) {
   return logged == id || (text_fault(logged) && printable(logged) == id);
 }
 
-/// What is asked for: the request of an id, or the last `newest` ones that there are at the beginning; all without either.
+/// What is asked for: the request of an id, or the last `newest` ones that there are at the
+/// beginning; all without either.
 struct Asked {
   std::optional<std::string> id{};
   std::size_t newest = 0;
@@ -231,7 +235,8 @@ std::uint64_t visit(const fs::path& path, const Asked& asked, const VisitLog& vi
     }
     const std::uint64_t covered = record.earlier > 0 ? record.earlier : record.sequence;
     for (CertificateLog& log : logs) {
-      // Numbers of requests begin again at a purge, and every release after it covers what was asked for before.
+      // Numbers of requests begin again at a purge, and every release after it covers what was
+      // asked for before.
       const WantedLine wanted{
           met > 0 ? lines_at(purges[met - 1], log.name()) : 0,
           record.purged ? lines_at(purges[met], log.name()) : std::numeric_limits<std::size_t>::max(), covered};

@@ -1,4 +1,5 @@
-// algorithms/api/resources.cpp - limits of memory and threads, put in force for as long as their object lives.
+// algorithms/api/resources.cpp - limits of memory and threads, put in force for as long as their
+// object lives.
 #include "unweave/resources.h"
 
 #include <algorithm>

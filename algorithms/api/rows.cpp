@@ -107,7 +107,8 @@ ExportedStore export_all(const Reader& reader, const std::filesystem::path& fold
 
 namespace {
 
-/// The arrays of a linear model by the names that others know them by: a row a class, and an intercept a class.
+/// The arrays of a linear model by the names that others know them by: a row a class, and an
+/// intercept a class.
 struct ArrayNames {
   const char *weights, *intercepts, *classes;  ///< null: no array of the classes
 };
@@ -133,7 +134,8 @@ std::vector<NamedArray> named_weights(const ModelRecord& record, const ArrayName
   return arrays;
 }
 
-/// The file of the certificate beside the weights takes the place of one of an earlier export, and of no other.
+/// The file of the certificate beside the weights takes the place of one of an earlier export, and
+/// of no other.
 std::filesystem::path lines_beside(const std::filesystem::path& weights, const std::string& certificate) {
   std::filesystem::path lines = resolved_parent(weights).replace_extension(".jsonl");
   if (!has_entry(lines)) return lines;

@@ -104,7 +104,8 @@ void add_levels(StoreInfo& info, const LiveStore& store) {
 }
 
 /// The model of this name, where there is one that can be read.
-/// The specification with the weights that its scheme gives. Throws UsageError for others, and what the levels cannot be.
+/// The specification with the weights that its scheme gives. Throws UsageError for others, and what
+/// the levels cannot be.
 PropagationSpec with_weights(PropagationSpec spec) {
   if (spec.levels > kMostLevels) throw UsageError(option("hops") + " must be at most " + std::to_string(kMostLevels));
   if (spec.scheme.empty()) spec.scheme = spec.weights.empty() ? "sgc" : "gpr";
@@ -344,7 +345,8 @@ OpenedModel open_with_model(const std::filesystem::path& store, const ModelSelec
   for (;;) {
     OpenedModel opened{read_model(store, selection), Reader(store, resources)};
     if (opened.model.facts().sequence <= opened.reader.acknowledged()) return opened;
-    // Where nobody has released it since, something else is wrong, and another reading says the same.
+    // Where nobody has released it since, something else is wrong, and another reading says the
+    // same.
     if (read_model(store, selection).certificate() == opened.model.certificate()) return opened;
   }
 }
@@ -374,8 +376,9 @@ NodeList read_nodes(const Reader& reader, const std::string& file,
 
 namespace {
 
-/// The node of a word in a request. A name that its node has lost means it still: the request is rejected as one of nobody, and is told
-/// by it from other requests where it comes again with its id.
+/// The node of a word in a request. A name that its node has lost means it still: the request is
+/// rejected as one of nobody, and is told by it from other requests where it comes again with its
+/// id.
 NodeWord read_asked(const NodeNames& names, std::string_view word) {
   NodeWord read = names.read(word);
   if (!read.by_name || read.id != kUnknownName) return read;

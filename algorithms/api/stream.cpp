@@ -1,4 +1,5 @@
-// algorithms/api/stream.cpp - the steps of a batch, in the order on which durability and certificates rest.
+// algorithms/api/stream.cpp - the steps of a batch, in the order on which durability and
+// certificates rest.
 #include "unweave/stream.h"
 
 #include <algorithm>
@@ -79,7 +80,8 @@ const std::string& name_in_store(const ModelSelection& selected) {
   return selected.name ? *selected.name : *selected.solver;
 }
 
-/// The models that follow; none where nothing is selected. Throws UsageError for one that is selected twice, and an unknown solver.
+/// The models that follow; none where nothing is selected. Throws UsageError for one that is
+/// selected twice, and an unknown solver.
 std::vector<ModelSelection> selected_models(const StreamOptions& options) {
   std::vector<ModelSelection> selected;
   const auto add = [&](const ModelSelection& one) {
@@ -216,7 +218,8 @@ struct StreamSession::Impl {
     const auto open = [&] { open_model(follower, store, resources, options, follower.is_alone); };
     if (!options.service) return open();
     try {
-      // What a journal has changed must not keep a service from starting in the memory in which it acknowledged it.
+      // What a journal has changed must not keep a service from starting in the memory in which it
+      // acknowledged it.
       try {
         open();
       } catch (const ResourceError&) {
@@ -276,8 +279,8 @@ struct StreamSession::Impl {
     if (hook) hook();
   }
 
-  /// A batch that is durable and not absorbed is made up for by the next session, never by a later batch of this one: its
-  /// model would be certified without having forgotten it.
+  /// A batch that is durable and not absorbed is made up for by the next session, never by a later
+  /// batch of this one: its model would be certified without having forgotten it.
   void require_usable() const {
     if (failed)
       throw DataError(store.path().string() +
@@ -320,7 +323,8 @@ struct StreamSession::Impl {
     outcome.seconds_catch_up = outcome.steps.front().seconds_catch_up;
   }
 
-  /// In a service a model that the rows do not have any more is left as it was, and opened again at the next batch.
+  /// In a service a model that the rows do not have any more is left as it was, and opened again at
+  /// the next batch.
   StepReport absorb(Follower& follower, const BatchReport& batch, std::span<const Request> requests) {
     try {
       return follower.learner->absorb(batch, requests);
@@ -332,7 +336,8 @@ struct StreamSession::Impl {
     }
   }
 
-  /// A batch was applied in `seconds`, to be told beside what was predicted for its work on journal, graph and sums.
+  /// A batch was applied in `seconds`, to be told beside what was predicted for its work on
+  /// journal, graph and sums.
   void time(double seconds, BatchOutcome& outcome) {
     const UpdateReport& update = outcome.batch.update;
     outcome.seconds = seconds;
@@ -349,7 +354,8 @@ struct StreamSession::Impl {
     outcome.changes_entry = feed->entries();
   }
 
-  /// A generation takes from the journal what receipts of a model that comes back are made of. A start reads it, so it has an end.
+  /// A generation takes from the journal what receipts of a model that comes back are made of. A
+  /// start reads it, so it has an end.
   [[nodiscard]] bool waits_for_receipts() const {
     constexpr std::uint64_t kMostRequests = std::uint64_t{1} << 16;
     return !options.receipts.empty() && store.pending_requests() <= kMostRequests &&
@@ -361,7 +367,8 @@ struct StreamSession::Impl {
     return !followers.empty() || feed ? LastLevel::at_once : LastLevel::deferred;
   }
 
-  /// What the store keeps in memory may have grown into it: then nothing more is taken until it has gone.
+  /// What the store keeps in memory may have grown into it: then nothing more is taken until it has
+  /// gone.
   void take_work_room() {
     if (options.service) is_short = !store.take_work_room();
   }
@@ -414,7 +421,8 @@ BatchOutcome StreamSession::send(std::span<const Request> requests) {
   const Clock::time_point start = Clock::now();
   BatchChanges changes = store.resolve(requests);
   if (changes.conflict) throw IdConflictError({*changes.conflict});
-  // Whoever sends a request again does so because nobody told what became of it: that is no fault of the batch.
+  // Whoever sends a request again does so because nobody told what became of it: that is no fault
+  // of the batch.
   const auto resent = std::count(changes.statuses.begin(), changes.statuses.end(), RequestStatus::known_id);
   outcome.refused = session.options.strict && changes.rejected > static_cast<std::uint64_t>(resent);
   if (session.options.decided) session.options.decided({requests, changes.statuses, outcome.after, outcome.refused});

@@ -1,4 +1,5 @@
-// algorithms/api/training.cpp - learns a model on the present rows of a store, from nothing or from given weights.
+// algorithms/api/training.cpp - learns a model on the present rows of a store, from nothing or from
+// given weights.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -135,8 +136,8 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   return trained;
 }
 
-/// A task that ranks share. What each of them computes for itself must have the same bits, since it decides how they go
-/// on.
+/// A task that ranks share. What each of them computes for itself must have the same bits, since it
+/// decides how they go on.
 TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
   TrainingTask task = task_of(how);
   require_over_ranks(task.solver, task.options);

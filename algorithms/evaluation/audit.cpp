@@ -1,4 +1,5 @@
-// algorithms/evaluation/audit.cpp - scores the releases of many trials along directions that tell them apart.
+// algorithms/evaluation/audit.cpp - scores the releases of many trials along directions that tell
+// them apart.
 #include "algorithms/evaluation/audit.h"
 
 #include <array>

@@ -11,8 +11,8 @@
 namespace unweave {
 namespace {
 
-/// How far each row pulls at the model: the norm of the gradient of its loss for linear models; for networks, of the
-/// gradient by its margins, times that of the row.
+/// How far each row pulls at the model: the norm of the gradient of its loss for linear models; for
+/// networks, of the gradient by its margins, times that of the row.
 std::vector<double> gradient_norms(const TrainingSet& rows, const Model& model) {
   std::vector<double> norms(rows.size());
   Vector slopes(index_of(rows.classes()));

@@ -1,4 +1,5 @@
-// algorithms/evaluation/canary.h - removals that should be hardest to hide, and what they do to the training rows.
+// algorithms/evaluation/canary.h - removals that should be hardest to hide, and what they do to the
+// training rows.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,24 @@ namespace unweave {
 
 /// The worst that a store holds, of each kind at most one:
 ///   hub       the node with the most edges, removed
-///   bridge    the edge of a training node that hangs on it alone (of a training node with the fewest edges, where there
-///             is no such edge), the one with the largest gradient
-///   gradient  the training node whose row has the largest gradient at the model's published weights, removed
+///   bridge    the edge of a training node that hangs on it alone (of a training node with the
+///             fewest edges, where there is no such edge), the one with the largest gradient
+///   gradient  the training node whose row has the largest gradient at the model's published
+///             weights, removed
 /// Flat data has no hub and no bridge. Throws what TrainingRows throws.
 [[nodiscard]] std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record,
                                                         MemoryBudget& budget);
 
-/// The removal, together, of the `count` training nodes whose rows have the largest gradients at the model's published weights, or of
-/// all but one where there are no more. Throws what TrainingRows throws.
+/// The removal, together, of the `count` training nodes whose rows have the largest gradients at
+/// the model's published weights, or of all but one where there are no more. Throws what
+/// TrainingRows throws.
 [[nodiscard]] CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
                                            MemoryBudget& budget);
 
-/// Applies the requests to a reader of the store, which then stands after them. At most `most_rows` training rows take
-/// part: those that leave first, then those that move farthest, then others evenly; a claim holds for every data set,
-/// hence for this part too. Throws UsageError where the requests change no training row.
+/// Applies the requests to a reader of the store, which then stands after them. At most `most_rows`
+/// training rows take part: those that leave first, then those that move farthest, then others
+/// evenly; a claim holds for every data set, hence for this part too. Throws UsageError where the
+/// requests change no training row.
 [[nodiscard]] Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record,
                                     std::uint64_t most_rows, MemoryBudget& budget);
 

@@ -1,5 +1,5 @@
-// algorithms/evaluation/distinguisher.cpp - searches thresholds, and bounds epsilon by the limits of Clopper and
-// Pearson.
+// algorithms/evaluation/distinguisher.cpp - searches thresholds, and bounds epsilon by the limits
+// of Clopper and Pearson.
 #include "algorithms/evaluation/distinguisher.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/evaluation/distinguisher.h - telling two random sources apart by one event, chosen on some trials and tried on others.
+// algorithms/evaluation/distinguisher.h - telling two random sources apart by one event, chosen on
+// some trials and tried on others.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ struct TwoScores {
   Scores retrained;
 };
 
-/// The event that statistic `statistic` is at least (or at most) `threshold`, and the source that meets it more often.
+/// The event that statistic `statistic` is at least (or at most) `threshold`, and the source that
+/// meets it more often.
 struct Event {
   std::size_t statistic = 0;
   bool above = true;
@@ -28,7 +30,8 @@ struct Event {
   bool unlearned_likelier = true;
 };
 
-/// What is claimed of the two sources, and with which confidence a lower bound of epsilon must hold.
+/// What is claimed of the two sources, and with which confidence a lower bound of epsilon must
+/// hold.
 struct AuditedClaim {
   double delta = 0;
   double confidence = 0;
@@ -40,8 +43,9 @@ struct AuditedClaim {
   [[nodiscard]] double bound(CoinGuesses guesses) const;
 };
 
-/// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among all statistics, up to
-/// 256 thresholds of each, both sides and both directions. Throws UsageError as epsilon_lower_bound() does.
+/// The event with the largest lower bound of epsilon if `tests` trials came out as these did, among
+/// all statistics, up to 256 thresholds of each, both sides and both directions. Throws UsageError
+/// as epsilon_lower_bound() does.
 [[nodiscard]] Event choose_event(const TwoScores& scores, std::uint64_t tests, const AuditedClaim& claim);
 
 /// Tries the event on trials that had no part in choosing it.

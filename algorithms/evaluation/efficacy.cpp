@@ -1,4 +1,5 @@
-// algorithms/evaluation/efficacy.cpp - predictions of forgotten rows, of all rows, and of what an attack learns from.
+// algorithms/evaluation/efficacy.cpp - predictions of forgotten rows, of all rows, and of what an
+// attack learns from.
 #include "algorithms/evaluation/efficacy.h"
 
 #include <algorithm>

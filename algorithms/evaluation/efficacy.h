@@ -1,12 +1,14 @@
-// algorithms/evaluation/efficacy.h - how much of what a store has forgotten its models still show, judged by a copy of the store from
-// before the removals.
+// algorithms/evaluation/efficacy.h - how much of what a store has forgotten its models still show,
+// judged by a copy of the store from before the removals.
 //
-// The copy is the caller's. From it come the rows that were forgotten, as they were, and their labels; the store itself
-// keeps neither. Splits are compared by the users' ids.
+// The copy is the caller's. From it come the rows that were forgotten, as they were, and their
+// labels; the store itself keeps neither. Splits are compared by the users' ids.
 //
-// source   Yi and Wei, ScaleGUN, ICLR 2025, appendix: deleted data replay and presence probability, the latter after
-//          Olatunji et al., Membership inference attack on graph neural networks, 2021, and Cheng et al., GNNDelete, ICLR
-//          2023, which take the mean of the rows' ratios; the streaming paper's attack is membership.h.
+// source   Yi and Wei, ScaleGUN, ICLR 2025, appendix: deleted data replay and presence probability,
+// the latter after
+//          Olatunji et al., Membership inference attack on graph neural networks, 2021, and Cheng
+//          et al., GNNDelete, ICLR 2023, which take the mean of the rows' ratios; the streaming
+//          paper's attack is membership.h.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +25,9 @@ namespace unweave {
 
 class EfficacyTests {
  public:
-  /// Forgotten are the labelled training nodes of `before` that are no training nodes of `present`. An attack learns from
-  /// as many training rows, drawn by `seed`, as test rows, `attack_rows` of each at most; 0 for no attacks.
-  /// Throws DataError when `before` cannot be a copy of the store.
+  /// Forgotten are the labelled training nodes of `before` that are no training nodes of `present`.
+  /// An attack learns from as many training rows, drawn by `seed`, as test rows, `attack_rows` of
+  /// each at most; 0 for no attacks. Throws DataError when `before` cannot be a copy of the store.
   EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows, std::uint64_t seed);
 
   /// Their positions in `before`.
@@ -35,8 +37,8 @@ class EfficacyTests {
   [[nodiscard]] std::size_t attack_rows() const noexcept { return members_.size(); }
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
 
-  /// The model of the same solver before the removals, or none: presence is measured by an attack that learns from it.
-  /// Throws as of().
+  /// The model of the same solver before the removals, or none: presence is measured by an attack
+  /// that learns from it. Throws as of().
   void set_original(const ModelRecord* original);
   /// Throws ResourceError, or DataError when a model does not stand on the propagation of `before`.
   [[nodiscard]] Efficacy of(const ModelRecord& model) const;

@@ -1,4 +1,5 @@
-// algorithms/evaluation/equality_audit.cpp - the same data in other orders, from other histories, on other threads.
+// algorithms/evaluation/equality_audit.cpp - the same data in other orders, from other histories,
+// on other threads.
 #include "algorithms/evaluation/equality_audit.h"
 
 #include <algorithm>

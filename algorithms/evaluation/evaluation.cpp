@@ -1,4 +1,5 @@
-// algorithms/evaluation/evaluation.cpp - reads rows in blocks, and computes margins, predictions and accuracies.
+// algorithms/evaluation/evaluation.cpp - reads rows in blocks, and computes margins, predictions
+// and accuracies.
 #include "algorithms/evaluation/evaluation.h"
 
 #include <algorithm>
@@ -20,7 +21,8 @@ std::size_t lane_of(std::size_t count) {
   return std::max(kMostRows, (count + kLanes - 1) / kLanes);
 }
 
-/// Calls use(i, margins of row i) for begin <= i < end; read(first, count, buffer) gives rows as floats.
+/// Calls use(i, margins of row i) for begin <= i < end; read(first, count, buffer) gives rows as
+/// floats.
 template <class Read, class Use>
 void for_margins(std::size_t begin, std::size_t end, const Model& model, const EvaluationBlocks& blocks,
                  const Read& read, const Use& use) {
@@ -56,8 +58,8 @@ void write_margins(const Model& model, std::size_t count, MemoryBudget& budget, 
   });
 }
 
-/// Share of right predictions over `count` rows, of which label(i) is the class. With `ranks` each of them looks at
-/// `own`.
+/// Share of right predictions over `count` rows, of which label(i) is the class. With `ranks` each
+/// of them looks at `own`.
 template <class Read, class Label>
 std::optional<double> accuracy(std::size_t count, RankShare own, Ranks* ranks, const Model& model,
                                const EvaluationBlocks& blocks, const Read& read, const Label& label) {

@@ -1,4 +1,5 @@
-// algorithms/evaluation/evaluation.h - what the published weights of a model say of rows, and how often they are right.
+// algorithms/evaluation/evaluation.h - what the published weights of a model say of rows, and how
+// often they are right.
 #pragma once
 
 #include <optional>
@@ -12,10 +13,12 @@
 
 namespace unweave {
 
-/// Rows of the embedding of `nodes`, in ids of the store's order, in the form that the model asks for: count x features.
+/// Rows of the embedding of `nodes`, in ids of the store's order, in the form that the model asks
+/// for: count x features.
 void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out);
 
-/// Rows that each thread takes at once: at most 128, and no more than fit into half of what is left of the budget, but one.
+/// Rows that each thread takes at once: at most 128, and no more than fit into half of what is left
+/// of the budget, but one.
 struct EvaluationBlocks {
   std::size_t rows;
   Reservation memory;
@@ -23,8 +26,8 @@ struct EvaluationBlocks {
   EvaluationBlocks(const Model& model, MemoryBudget& budget);
 };
 
-/// Rows whose margins are held at once, charged to the budget while it lives: at most 8,192, in 64 MiB or a quarter of what
-/// is left, but one.
+/// Rows whose margins are held at once, charged to the budget while it lives: at most 8,192, in 64
+/// MiB or a quarter of what is left, but one.
 struct ScoredChunk {
   std::size_t rows;
   Reservation memory;
@@ -38,20 +41,23 @@ struct ScoredChunk {
 /// The class that margins speak for.
 [[nodiscard]] std::size_t largest_of(std::span<const double> margins) noexcept;
 
-/// Margins of nodes that have rows in the store, count x classes into `margins`, on all threads. Rows are in the form of
-/// those that the model was trained on, and read in EvaluationBlocks. Throws UsageError.
+/// Margins of nodes that have rows in the store, count x classes into `margins`, on all threads.
+/// Rows are in the form of those that the model was trained on, and read in EvaluationBlocks.
+/// Throws UsageError.
 void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins);
 
 /// Margins of rows of Z that the caller gives, count x row_width().
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);
 
-/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction; rows are in the form of
-/// those that the model was trained on, and read in EvaluationBlocks. `held` may give the training rows, which are then
-/// not read again; where ranks share these all call it, and each looks at its part of every split. Throws UsageError.
+/// The class with the largest margin (margins_of(), ties to the lowest class) is the prediction;
+/// rows are in the form of those that the model was trained on, and read in EvaluationBlocks.
+/// `held` may give the training rows, which are then not read again; where ranks share these all
+/// call it, and each looks at its part of every split. Throws UsageError.
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
 
-/// Share of right predictions over nodes with labels and rows; none where there are no nodes. With `ranks` all call it.
+/// Share of right predictions over nodes with labels and rows; none where there are no nodes. With
+/// `ranks` all call it.
 [[nodiscard]] std::optional<double> accuracy_on(const LiveStore& store, const ModelRecord& record,
                                                 std::span<const NodeId> nodes, Ranks* ranks);
 
@@ -64,9 +70,9 @@ struct Prediction {
   double confidence = 0;  ///< in [0, 1]: probability (head.h) of the node's own class; 0 for a node without a label
 };
 
-/// One prediction for each of `nodes`, which have rows in `store`; it may be another store than the model's. Rows are
-/// in the form of those that the model was trained on. Memory: 16 bytes a node, and EvaluationBlocks. Throws
-/// UsageError.
+/// One prediction for each of `nodes`, which have rows in `store`; it may be another store than the
+/// model's. Rows are in the form of those that the model was trained on. Memory: 16 bytes a node,
+/// and EvaluationBlocks. Throws UsageError.
 [[nodiscard]] std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record,
                                               std::span<const NodeId> nodes);
 

@@ -1,5 +1,5 @@
-// algorithms/evaluation/membership.cpp - membership attacks: a support vector machine of LIBSVM, a fit of two
-// parameters, a threshold.
+// algorithms/evaluation/membership.cpp - membership attacks: a support vector machine of LIBSVM, a
+// fit of two parameters, a threshold.
 #include "algorithms/evaluation/membership.h"
 
 #include <libsvm/svm.h>

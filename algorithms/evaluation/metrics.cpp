@@ -1,4 +1,5 @@
-// algorithms/evaluation/metrics.cpp - counts of right and wrong predictions, and pairs of rows in the right order.
+// algorithms/evaluation/metrics.cpp - counts of right and wrong predictions, and pairs of rows in
+// the right order.
 #include "algorithms/evaluation/metrics.h"
 
 #include <algorithm>
@@ -33,8 +34,9 @@ std::optional<double> mean_of(const std::vector<ClassMetrics>& classes, const Va
   return sum / static_cast<double>(count);
 }
 
-/// Calls use(first, predictions, scores) for consecutive nodes. Scores are margins, of heads that couple the classes
-/// probabilities; what is no number, under weights beyond all measure, comes last.
+/// Calls use(first, predictions, scores) for consecutive nodes. Scores are margins, of heads that
+/// couple the classes probabilities; what is no number, under weights beyond all measure, comes
+/// last.
 template <class Use>
 void for_scores(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, const Use& use) {
   const ScoredChunk chunk(record.model, store.budget());
@@ -67,7 +69,8 @@ struct OwnScores {
   }
 };
 
-/// Every row of another class is looked for among the scores of the class: twice the positives above it, once those like it.
+/// Every row of another class is looked for among the scores of the class: twice the positives
+/// above it, once those like it.
 std::vector<std::uint64_t> twice_right_pairs(const LiveStore& store, const ModelRecord& record,
                                              std::span<const NodeId> nodes, const OwnScores& own) {
   const std::size_t classes = own.begins.size() - 1;

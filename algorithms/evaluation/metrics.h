@@ -14,10 +14,12 @@ namespace unweave {
 class LiveStore;
 struct ModelRecord;
 
-/// How well a model predicts `nodes`, which have labels and rows in the store. The AUC of a class is the share of pairs of a row of the class and
-/// one of another in which the former has the larger score, equal scores half, over all pairs; the score is the margin
-/// of the class, of a coupled head its probability. Reads the rows twice. Memory: 12 bytes a node, 32 a class, with a confusion
-/// matrix 8 bytes for each pair of classes, and a chunk of margins. Throws UsageError, ResourceError.
+/// How well a model predicts `nodes`, which have labels and rows in the store. The AUC of a class
+/// is the share of pairs of a row of the class and one of another in which the former has the
+/// larger score, equal scores half, over all pairs; the score is the margin of the class, of a
+/// coupled head its probability. Reads the rows twice. Memory: 12 bytes a node, 32 a class, with a
+/// confusion matrix 8 bytes for each pair of classes, and a chunk of margins. Throws UsageError,
+/// ResourceError.
 [[nodiscard]] Metrics metrics_of(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                                  bool confusion);
 

@@ -1,4 +1,5 @@
-// algorithms/evaluation/model_comparison.cpp - probabilities of two models row by row, ranks and correlations.
+// algorithms/evaluation/model_comparison.cpp - probabilities of two models row by row, ranks and
+// correlations.
 #include "algorithms/evaluation/model_comparison.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace unweave {
 namespace {
 
-/// Calls use(i, margins of row i under every model) on all threads; the rows are those of the first one.
+/// Calls use(i, margins of row i under every model) on all threads; the rows are those of the first
+/// one.
 template <class Use>
 void for_margins(const LiveStore& store, std::span<const ModelRecord* const> models, std::span<const NodeId> nodes,
                  const Use& use) {

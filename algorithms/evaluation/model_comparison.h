@@ -1,4 +1,5 @@
-// algorithms/evaluation/model_comparison.h - how alike two models are: as functions of rows, on single rows, and as weights.
+// algorithms/evaluation/model_comparison.h - how alike two models are: as functions of rows, on
+// single rows, and as weights.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ namespace unweave {
 /// Whether two models have one head and weights of one shape: all below needs that.
 [[nodiscard]] bool comparable(const Model& a, const Model& b);
 
-/// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node, of the store's budget.
+/// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node,
+/// of the store's budget.
 [[nodiscard]] std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model,
                                                const ModelRecord& other, std::span<const NodeId> nodes);
 
@@ -23,10 +25,11 @@ namespace unweave {
 [[nodiscard]] std::vector<double> losses_of(const LiveStore& store, const ModelRecord& model,
                                             std::span<const NodeId> nodes);
 
-/// Correlation of two lists of one length. Returns nothing where one of them does not vary, or has fewer than two
-/// numbers.
+/// Correlation of two lists of one length. Returns nothing where one of them does not vary, or has
+/// fewer than two numbers.
 [[nodiscard]] std::optional<double> pearson(std::span<const double> x, std::span<const double> y);
-/// Correlation of the ranks of two such lists, in which equal numbers share the mean of their ranks.
+/// Correlation of the ranks of two such lists, in which equal numbers share the mean of their
+/// ranks.
 [[nodiscard]] std::optional<double> spearman(std::span<const double> x, std::span<const double> y);
 
 /// Cosine of the angle between two matrices of one shape. Returns nothing where one of them is 0.

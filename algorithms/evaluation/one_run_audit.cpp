@@ -1,4 +1,5 @@
-// algorithms/evaluation/one_run_audit.cpp - coins, the labels that they choose, and guesses by margins.
+// algorithms/evaluation/one_run_audit.cpp - coins, the labels that they choose, and guesses by
+// margins.
 #include "algorithms/evaluation/one_run_audit.h"
 
 #include <Eigen/Cholesky>
@@ -84,9 +85,10 @@ TrainingSet rows_of_system(const TrainingSet& removed, const TrainingSet& after)
   return rows;
 }
 
-/// How much more a release speaks for the other label of each removed row than the reference does: above 0, the coin seems up. A
-/// row that was learnt moves the margins of all rows like it, and one that stayed may weigh less beside it. So the margins are
-/// taken apart into what each row gave, by regression on the inner products of the rows.
+/// How much more a release speaks for the other label of each removed row than the reference does:
+/// above 0, the coin seems up. A row that was learnt moves the margins of all rows like it, and one
+/// that stayed may weigh less beside it. So the margins are taken apart into what each row gave, by
+/// regression on the inner products of the rows.
 std::vector<double> scores_of(const Matrix& release, const Matrix& reference, const SolverOptions& options,
                               const Canary& canary, const std::vector<std::size_t>& shift) {
   const TrainingSet& removed = canary.change.removed;

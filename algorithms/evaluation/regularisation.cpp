@@ -1,4 +1,5 @@
-// algorithms/evaluation/regularisation.cpp - computes the default lambda, and tries others on the validation split.
+// algorithms/evaluation/regularisation.cpp - computes the default lambda, and tries others on the
+// validation split.
 #include "algorithms/evaluation/regularisation.h"
 
 #include <algorithm>

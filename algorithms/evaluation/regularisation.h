@@ -1,4 +1,5 @@
-// algorithms/evaluation/regularisation.h - lambda when nobody gives one: from public constants, or by trials on the validation split.
+// algorithms/evaluation/regularisation.h - lambda when nobody gives one: from public constants, or
+// by trials on the validation split.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ class Ranks;
 /// SolverOptions::lambda_chosen of a model whose lambda is default_lambda().
 inline constexpr const char* kDefaultLambda = "default";
 
-/// What a default may depend on: declared names and numbers of the store and of the model, never training rows, so that a
-/// training after removals takes the same one.
+/// What a default may depend on: declared names and numbers of the store and of the model, never
+/// training rows, so that a training after removals takes the same one.
 struct DeclaredSizes {
   std::string_view solver;
   std::uint64_t nodes = 0;     ///< N of the store, labelled or not, removed or not
@@ -29,9 +30,10 @@ struct DeclaredSizes {
   Head head = Head::kLogistic;
 };
 
-/// lambda (a training row's share of the ridge) where none is given: 0.1 / N, which on the graphs of
-/// tools/guide/results/default-lambda.md is within a few points of the best accuracy whatever the share of nodes that is
-/// for training, and not below weakest_default_lambda(). Throws UsageError for sizes of 0.
+/// lambda (a training row's share of the ridge) where none is given: 0.1 / N, which on the graphs
+/// of tools/guide/results/default-lambda.md is within a few points of the best accuracy whatever
+/// the share of nodes that is for training, and not below weakest_default_lambda(). Throws
+/// UsageError for sizes of 0.
 [[nodiscard]] double default_lambda(const DeclaredSizes& sizes);
 
 inline constexpr std::uint64_t kLambdaTrials = 9;
@@ -41,10 +43,11 @@ struct TunedLambda {
   std::vector<LambdaTrial> trials;  ///< in the order in which they were made
 };
 
-/// The value of the best accuracy on the validation split, the largest of several: options.lambda times powers of ten from
-/// 10^4 down to 10^-2, then the two half-way neighbours of the best (ValidationTrial). `told` is called after each. With `ranks` all call
-/// it, and share the rows. Throws DataError where no node of the validation split has a label, UsageError where no
-/// trial ends.
+/// The value of the best accuracy on the validation split, the largest of several: options.lambda
+/// times powers of ten from 10^4 down to 10^-2, then the two half-way neighbours of the best
+/// (ValidationTrial). `told` is called after each. With `ranks` all call it, and share the rows.
+/// Throws DataError where no node of the validation split has a label, UsageError where no trial
+/// ends.
 [[nodiscard]] TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
                                       const std::vector<double>& weights,
                                       const std::function<void(const LambdaTrial&)>& told, Ranks* ranks = nullptr);

@@ -43,7 +43,8 @@ struct Metrics {
   [[nodiscard]] std::optional<double> accuracy() const noexcept;
   /// Share of the most frequent class: what it would be right to always say.
   [[nodiscard]] std::optional<double> majority() const noexcept;
-  /// From right, predicted and support of all classes together; of one label a row it is the accuracy.
+  /// From right, predicted and support of all classes together; of one label a row it is the
+  /// accuracy.
   [[nodiscard]] std::optional<double> micro_f1() const noexcept { return accuracy(); }
   /// Means over the classes that have an F1, or an AUC.
   [[nodiscard]] std::optional<double> macro_f1() const noexcept;
@@ -53,13 +54,15 @@ struct Metrics {
 
 /// How alike the predictions of two models are (model_comparison.h).
 struct Likeness {
-  /// Mean over the rows of sum_c f_c ln(f_c / g_c), in nats, f and g the probabilities (head.h) of `model` and `other`:
-  /// their Kullback-Leibler divergence. Infinite where g excludes a class of a row and f does not.
+  /// Mean over the rows of sum_c f_c ln(f_c / g_c), in nats, f and g the probabilities (head.h) of
+  /// `model` and `other`: their Kullback-Leibler divergence. Infinite where g excludes a class of a
+  /// row and f does not.
   double divergence = 0;
   double agreement = 0;  ///< share of the rows of which both predict the same class
 };
 
-/// What a model still shows of forgotten rows (efficacy.h): fractions of rows; one is absent where no row is of the kind.
+/// What a model still shows of forgotten rows (efficacy.h): fractions of rows; one is absent where
+/// no row is of the kind.
 struct Efficacy {
   std::optional<double> accuracy_forgotten;
   // Deleted data replay: predictions of a vanished class, one that lost all its training rows.
@@ -74,8 +77,8 @@ struct Efficacy {
   std::optional<double> presence_ratio;  ///< mean of the rows' presence in the original model over that in this one
 };
 
-/// How well removed edges are told from pairs that were never connected: areas under the curve, absent where there are no such
-/// pairs. One half: not at all.
+/// How well removed edges are told from pairs that were never connected: areas under the curve,
+/// absent where there are no such pairs. One half: not at all.
 struct EdgeRecovery {
   std::size_t edges = 0;               ///< removed ones that were tried
   std::optional<double> auc;           ///< by TrendAttack
@@ -106,8 +109,8 @@ struct AuditResult {
   std::string_view attack;  ///< the statistic that separated best
   Evidence evidence;
   std::optional<CoinGuesses> guesses;  ///< given by an audit in one run, which makes no other trials
-  /// The lower bound that as many trials give where the two never agree, or as many guesses where all are right; infinite where
-  /// bits are compared.
+  /// The lower bound that as many trials give where the two never agree, or as many guesses where
+  /// all are right; infinite where bits are compared.
   double most = 0;
 
   [[nodiscard]] bool refuted() const noexcept { return certified && evidence.epsilon > epsilon; }

@@ -1,4 +1,5 @@
-// algorithms/evaluation/scoring.cpp - margins by chunks, sorted where they come in another order than wanted.
+// algorithms/evaluation/scoring.cpp - margins by chunks, sorted where they come in another order
+// than wanted.
 #include "algorithms/evaluation/scoring.h"
 
 #include <algorithm>

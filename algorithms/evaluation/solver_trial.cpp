@@ -28,7 +28,8 @@ double seconds_of(const std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Ends work that takes longer than a trial may: what would take hours is told of, and not done. It asks whoever watches as well.
+/// Ends work that takes longer than a trial may: what would take hours is told of, and not done. It
+/// asks whoever watches as well.
 class TrialLimit final : public WorkMeter {
  public:
   explicit TrialLimit(WorkMeter* asked) : asked_(asked) {}

@@ -1,4 +1,5 @@
-// algorithms/evaluation/stated_run.cpp - the loop, its slopes and its noise, from the public terms alone.
+// algorithms/evaluation/stated_run.cpp - the loop, its slopes and its noise, from the public terms
+// alone.
 #include "algorithms/evaluation/stated_run.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ class PlainRun {
   Matrix weights_;
 };
 
-/// T2 and T4: batches in their order, again and again, or of T4 with `sampling` slots drawn with replacement, afresh at every step.
+/// T2 and T4: batches in their order, again and again, or of T4 with `sampling` slots drawn with
+/// replacement, afresh at every step.
 void run_over_slots(const StepReport& report, const TrainingSet& learnt, const TrainingSet& present,
                     RandomSource& random, PlainRun& run) {
   const Terms& terms = report.terms;
@@ -110,7 +112,8 @@ void run_over_slots(const StepReport& report, const TrainingSet& learnt, const T
     }
 }
 
-/// T3: every step of the public schedule, of its own size, over batches that shrink by nothing when a slot is emptied.
+/// T3: every step of the public schedule, of its own size, over batches that shrink by nothing when
+/// a slot is emptied.
 void run_schedule(const StepReport& report, double lambda, const TrainingSet& learnt, const TrainingSet& present,
                   PlainRun& run) {
   SgdConstants constants;

@@ -1,4 +1,5 @@
-// algorithms/evaluation/trend_attack.cpp - pairs of nodes, what a model says of them and of their neighbours, and the scores.
+// algorithms/evaluation/trend_attack.cpp - pairs of nodes, what a model says of them and of their
+// neighbours, and the scores.
 #include "algorithms/evaluation/trend_attack.h"
 
 #include <algorithm>
@@ -18,7 +19,8 @@ constexpr std::size_t kMostNeighbours = 64;
 constexpr std::uint64_t kTriesOfPair = 100;
 enum Draw : std::uint64_t { kRemovedEdges = 11, kOtherPairs = 12 };
 
-/// Positions in `present` of nodes of `before` that have a row in both, and features or a label still; else kNoNode.
+/// Positions in `present` of nodes of `before` that have a row in both, and features or a label
+/// still; else kNoNode.
 std::vector<NodeId> positions_of_present(const LiveStore& before, const LiveStore& present) {
   const Contents &old = before.contents(), &now = present.contents();
   std::vector<NodeId> positions(old.num_nodes(), kNoNode);

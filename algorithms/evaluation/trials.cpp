@@ -1,4 +1,5 @@
-// algorithms/evaluation/trials.cpp - one trial: train, unlearn, and draw the reference that the claim names.
+// algorithms/evaluation/trials.cpp - one trial: train, unlearn, and draw the reference that the
+// claim names.
 #include "algorithms/evaluation/trials.h"
 
 #include "algorithms/evaluation/stated_run.h"

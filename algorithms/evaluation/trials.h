@@ -1,4 +1,5 @@
-// algorithms/evaluation/trials.h - what an audit draws: releases that unlearned a canary, and releases of the reference beside them.
+// algorithms/evaluation/trials.h - what an audit draws: releases that unlearned a canary, and
+// releases of the reference beside them.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,16 @@ struct Releases {
   Matrix retrained;
 };
 
-/// What the attacker computes before any release: minimisers, and the gradient at the old one on the new rows. A network is known by
-/// nothing but the means of its releases, and all three are 0.
+/// What the attacker computes before any release: minimisers, and the gradient at the old one on
+/// the new rows. A network is known by nothing but the means of its releases, and all three are 0.
 struct Knowledge {
   Matrix best_before;
   Matrix best_after;
   Matrix gradient;
 };
 
-/// Trials of one solver on one canary, each with a solver, a folder and noise of its own. The references are those of audit.h.
+/// Trials of one solver on one canary, each with a solver, a folder and noise of its own. The
+/// references are those of audit.h.
 class Trials {
  public:
   /// All arguments outlive it. Throws what minimise() throws.

@@ -1,4 +1,5 @@
-// algorithms/evaluation/validation_trial.cpp - trains without noise, and counts right predictions on the validation split.
+// algorithms/evaluation/validation_trial.cpp - trains without noise, and counts right predictions
+// on the validation split.
 #include "algorithms/evaluation/validation_trial.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/evaluation/validation_trial.h - what a model with some public constants would reach on the validation split.
+// algorithms/evaluation/validation_trial.h - what a model with some public constants would reach on
+// the validation split.
 #pragma once
 
 #include <optional>
@@ -15,18 +16,21 @@ namespace unweave {
 class LiveStore;
 class Ranks;
 
-/// Labelled nodes of the validation split. Throws DataError where there are none; `asked` is the option that needs them.
+/// Labelled nodes of the validation split. Throws DataError where there are none; `asked` is the
+/// option that needs them.
 [[nodiscard]] std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& asked);
 
-/// Trials on the present training rows, of one set of weights. With `ranks` all make them, and share the rows.
+/// Trials on the present training rows, of one set of weights. With `ranks` all make them, and
+/// share the rows.
 class ValidationTrial {
  public:
-  /// Throws DataError where there is no training row, UsageError for weights that the rows do not keep, ResourceError.
+  /// Throws DataError where there is no training row, UsageError for weights that the rows do not
+  /// keep, ResourceError.
   ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
                   const std::vector<double>& weights, Ranks* ranks);
 
-  /// The accuracy on `nodes` of what `retrain` learns with this lambda, to a gradient of 1e-4 at least and without noise; none where
-  /// float64 does not reach the minimiser of so weak a ridge.
+  /// The accuracy on `nodes` of what `retrain` learns with this lambda, to a gradient of 1e-4 at
+  /// least and without noise; none where float64 does not reach the minimiser of so weak a ridge.
   [[nodiscard]] std::optional<double> accuracy_at(double lambda, const std::vector<NodeId>& nodes);
 
  private:

@@ -1,4 +1,5 @@
-// algorithms/learning/class_moments.cpp - moments that are added, merged and taken off; ratios of normal densities.
+// algorithms/learning/class_moments.cpp - moments that are added, merged and taken off; ratios of
+// normal densities.
 #include "algorithms/learning/class_moments.h"
 
 #include <Eigen/Cholesky>
@@ -47,7 +48,8 @@ Moments changed(const Moments& start, const Moments& removed, const Moments& add
   }
   const auto off = [&](const Moments& part) -> Vector { return part.mean - start.mean; };
   now.mean = start.mean + (added.count * off(added) - removed.count * off(removed)) / now.count;
-  // About the new mean every set's scatter is its own plus count times the square of its mean's distance.
+  // About the new mean every set's scatter is its own plus count times the square of its mean's
+  // distance.
   now.scatter = start.scatter - removed.scatter + added.scatter;
   for (const auto& [part, sign] : {std::pair{&start, 1.0}, {&removed, -1.0}, {&added, 1.0}}) {
     const Vector distance = part->mean - now.mean;

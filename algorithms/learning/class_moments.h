@@ -1,4 +1,5 @@
-// algorithms/learning/class_moments.h - counts, means and scatters of rows that leave, and what their change does to a density.
+// algorithms/learning/class_moments.h - counts, means and scatters of rows that leave, and what
+// their change does to a density.
 #pragma once
 
 #include <optional>
@@ -26,16 +27,17 @@ struct Moments {
   [[nodiscard]] Moments mapped(const Eigen::MatrixXd& a_matrix, const Vector& a) const;
 };
 
-/// The moments of the points of `start` without those of `removed` and with those of `added`; removed points may be
-/// added ones. Removed and added moments only grow, and are taken off in one subtraction, so that digits are lost once
-/// and not at every batch. The moments are zero where no point is left.
+/// The moments of the points of `start` without those of `removed` and with those of `added`;
+/// removed points may be added ones. Removed and added moments only grow, and are taken off in one
+/// subtraction, so that digits are lost once and not at every batch. The moments are zero where no
+/// point is left.
 [[nodiscard]] Moments changed(const Moments& start, const Moments& removed, const Moments& added);
 
 /// ln of what a class's posterior gained, up to what all classes share:
 ///   ln(now.count / start.count) + prior + ln N(z; now) - ln N(z; start),   clamped to [-20, 20]
-/// with normal densities of covariance scatter / (count - 1), 1e-9 of its mean eigenvalue added to the diagonal. Without
-/// the densities where either has fewer than 2k + 2 points or no positive definite covariance; -20 where no point is
-/// left, and `prior` alone where there never was one.
+/// with normal densities of covariance scatter / (count - 1), 1e-9 of its mean eigenvalue added to
+/// the diagonal. Without the densities where either has fewer than 2k + 2 points or no positive
+/// definite covariance; -20 where no point is left, and `prior` alone where there never was one.
 class LogShift {
  public:
   LogShift(const Moments& start, const Moments& now, double prior);

@@ -8,8 +8,8 @@
 namespace unweave {
 namespace {
 
-// A preconditioner that gains a factor with a product gains nearly as much without one, at least where it is good: the
-// last step is then taken on trust.
+// A preconditioner that gains a factor with a product gains nearly as much without one, at least
+// where it is good: the last step is then taken on trust.
 constexpr double kGoodGain = 0.2, kCaution = 2;
 
 using ColumnScalars = Eigen::Array<double, 1, Eigen::Dynamic>;

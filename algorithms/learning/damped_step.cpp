@@ -1,4 +1,5 @@
-// algorithms/learning/damped_step.cpp - conjugate gradients, with more damping until they do not get stuck.
+// algorithms/learning/damped_step.cpp - conjugate gradients, with more damping until they do not
+// get stuck.
 #include "algorithms/learning/damped_step.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/learning/dual_preconditioner.cpp - Gram matrices of rows, and Cholesky factors of what classes make of them.
+// algorithms/learning/dual_preconditioner.cpp - Gram matrices of rows, and Cholesky factors of what
+// classes make of them.
 #include "algorithms/learning/dual_preconditioner.h"
 
 #include <Eigen/Cholesky>

@@ -45,7 +45,8 @@ void multiply_by_curvatures(Head head, const double* curvatures, double* values,
     return;
   }
   for (std::size_t i = 0; i < rows; ++i, curvatures += classes) {
-    // Relative to the likeliest class the mean is a sum over the others, with no cancellation where a row is sure.
+    // Relative to the likeliest class the mean is a sum over the others, with no cancellation where
+    // a row is sure.
     const std::size_t top =
         coupled ? static_cast<std::size_t>(std::max_element(curvatures, curvatures + classes) - curvatures) : 0;
     for (std::size_t k = 0; k < directions; ++k, values += classes) {

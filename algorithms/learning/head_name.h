@@ -1,4 +1,5 @@
-// algorithms/learning/head_name.h - the heads that there are, by key and by name, and what their margins mean.
+// algorithms/learning/head_name.h - the heads that there are, by key and by name, and what their
+// margins mean.
 #pragma once
 
 #include <array>
@@ -24,9 +25,9 @@ inline constexpr std::array kHeads = {Head::kLogistic, Head::kLeastSquares, Head
 [[nodiscard]] std::vector<std::string_view> names_of_heads();
 /// True when the classes share one loss, and the Hessian has entries between them.
 [[nodiscard]] bool couples_classes(Head head) noexcept;
-/// Margins of one row become probabilities of its classes, of sum 1: softmax of a coupled head; of a one-vs-rest one
-/// each class's own, or where the loss has none the margin's share, divided by their sum; all alike where that is 0.
-/// classes > 0.
+/// Margins of one row become probabilities of its classes, of sum 1: softmax of a coupled head; of
+/// a one-vs-rest one each class's own, or where the loss has none the margin's share, divided by
+/// their sum; all alike where that is 0. classes > 0.
 void probabilities_in_place(Head head, double* margins, std::size_t classes) noexcept;
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// algorithms/learning/hessian_operator.cpp - float32 Hessian products for the iterations of conjugate gradients.
+// algorithms/learning/hessian_operator.cpp - float32 Hessian products for the iterations of
+// conjugate gradients.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -14,8 +15,8 @@ FloatMatrix float_zero(std::size_t rows, std::size_t columns) {
   return FloatMatrix::Zero(index_of(rows), index_of(columns));
 }
 
-/// Probabilities of a row become p_c (1 - p_c). The complement of the likeliest class is the sum of the others: a difference
-/// would be what float32 left of it.
+/// Probabilities of a row become p_c (1 - p_c). The complement of the likeliest class is the sum of
+/// the others: a difference would be what float32 left of it.
 void to_coupled_curvatures(float* row, std::size_t width) {
   const auto top = static_cast<std::size_t>(std::max_element(row, row + width) - row);
   const float likeliest = row[top];

@@ -17,7 +17,8 @@
 namespace unweave {
 namespace {
 
-/// Adds body(pass, margins, first, count, part) over blocks of rows that went forward, for products along `directions`.
+/// Adds body(pass, margins, first, count, part) over blocks of rows that went forward, for products
+/// along `directions`.
 template <class Part, class Body>
 Part sweep(const NetworkPoint& point, const ChosenRows& rows, std::size_t directions, Part zero, const Body& body) {
   const auto place = [](std::size_t first, std::size_t) { return first; };

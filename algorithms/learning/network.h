@@ -1,13 +1,16 @@
-// algorithms/learning/network.h - losses of rows under flat parameters, linear or behind hidden layers, and their derivatives.
+// algorithms/learning/network.h - losses of rows under flat parameters, linear or behind hidden
+// layers, and their derivatives.
 //
 //   h_0 = x,   h_l = phi([h_{l-1} 1] W_l) for hidden layers,   margins m = [h 1] W_last,   loss l(m, label) of head.h.
 //
-// Without hidden layers there is no bias: the parameters are W of the linear heads, features x classes row-major. With
-// them every layer has one. Layers follow each other, each (inputs + bias) x outputs row-major, the bias its last row.
-// A row may be blocks x_0, x_1, .. side by side, the same node's embedding by several polynomials (schemes.h): behind hidden
-// layers h_0 is then the learnt filter sum_b theta_b x_b, theta after the layers' parameters (ChebNetII: He, Wei and Wen,
-// NeurIPS 2022). All is float64 over float32 rows, losses without the term of lambda. Passes over rows are parallel and equal to the bit for
-// any number of threads; they need, beside results, one of them a lane (row_sweep.h) and buffers of a block a thread.
+// Without hidden layers there is no bias: the parameters are W of the linear heads, features x
+// classes row-major. With them every layer has one. Layers follow each other, each (inputs + bias)
+// x outputs row-major, the bias its last row. A row may be blocks x_0, x_1, .. side by side, the
+// same node's embedding by several polynomials (schemes.h): behind hidden layers h_0 is then the
+// learnt filter sum_b theta_b x_b, theta after the layers' parameters (ChebNetII: He, Wei and Wen,
+// NeurIPS 2022). All is float64 over float32 rows, losses without the term of lambda. Passes over
+// rows are parallel and equal to the bit for any number of threads; they need, beside results, one
+// of them a lane (row_sweep.h) and buffers of a block a thread.
 #pragma once
 
 #include <cstdint>
@@ -73,12 +76,13 @@ class ChosenRows {
   bool all_ = false;
 };
 
-/// Stateless but for its shape. Parameters are spans of size() numbers; rows come of a set with this shape's features and
-/// classes. What does not fit throws UsageError.
+/// Stateless but for its shape. Parameters are spans of size() numbers; rows come of a set with
+/// this shape's features and classes. What does not fit throws UsageError.
 class Network {
  public:
-  /// Throws UsageError for more than kMostHiddenLayers, for features, classes or a width of 0 or above kWidestLayer, and
-  /// for blocks that do not part the features or stand before no hidden layer.
+  /// Throws UsageError for more than kMostHiddenLayers, for features, classes or a width of 0 or
+  /// above kWidestLayer, and for blocks that do not part the features or stand before no hidden
+  /// layer.
   explicit Network(NetworkShape shape);
 
   [[nodiscard]] const NetworkShape& shape() const noexcept { return shape_; }
@@ -90,22 +94,24 @@ class Network {
   /// Where theta lies, blocks numbers.
   [[nodiscard]] std::size_t filter() const noexcept { return layers_.back().first + layers_.back().size(); }
 
-  /// Where training starts: 0 when linear, else a function of `key` alone, so that it knows no data. Weights are nearly
-  /// normal, of variance 1 in the first layer, whose rows are clipped to norm 1, and 1 / inputs after it; biases are 0. A
-  /// filter starts at sqrt(blocks) x_0.
+  /// Where training starts: 0 when linear, else a function of `key` alone, so that it knows no
+  /// data. Weights are nearly normal, of variance 1 in the first layer, whose rows are clipped to
+  /// norm 1, and 1 / inputs after it; biases are 0. A filter starts at sqrt(blocks) x_0.
   [[nodiscard]] Vector initial(std::uint64_t key) const;
 
   /// Sum of the losses.
   [[nodiscard]] double loss(std::span<const double> at, const ChosenRows& rows) const;
   /// Sum of the gradients.
   [[nodiscard]] Vector gradient(std::span<const double> at, const ChosenRows& rows) const;
-  /// Sum of J^T d over the rows, J the derivative of a row's margins by the parameters and d what replace(i, margins)
-  /// makes of the margins of the i-th row, in place and on any thread.
+  /// Sum of J^T d over the rows, J the derivative of a row's margins by the parameters and d what
+  /// replace(i, margins) makes of the margins of the i-th row, in place and on any thread.
   [[nodiscard]] Vector pull_back(std::span<const double> at, const ChosenRows& rows,
                                  const std::function<void(std::size_t, double*)>& replace) const;
-  /// Gradient of each row's own loss, rows x size(). Every row is computed alone: its bits do not depend on the others.
+  /// Gradient of each row's own loss, rows x size(). Every row is computed alone: its bits do not
+  /// depend on the others.
   [[nodiscard]] Matrix row_gradients(std::span<const double> at, const ChosenRows& rows) const;
-  /// Adds the sum of the Hessians times each direction to `sums`, by the calling thread in its own buffers.
+  /// Adds the sum of the Hessians times each direction to `sums`, by the calling thread in its own
+  /// buffers.
   void add_hessian_products(std::span<const double> at, const ChosenRows& rows, const NetworkDirections& directions,
                             HessianSums& sums) const;
   /// Sum of the Hessians times a direction.

@@ -1,4 +1,5 @@
-// algorithms/learning/network_directions.cpp - turns flat vectors into matrices that hold a layer of all of them.
+// algorithms/learning/network_directions.cpp - turns flat vectors into matrices that hold a layer
+// of all of them.
 #include "algorithms/learning/network_directions.h"
 
 namespace unweave {

@@ -1,4 +1,5 @@
-// algorithms/learning/network_directions.h - many vectors of parameters side by side, as products with all of them at once take them.
+// algorithms/learning/network_directions.h - many vectors of parameters side by side, as products
+// with all of them at once take them.
 #pragma once
 
 #include <span>
@@ -37,7 +38,8 @@ class NetworkDirections {
   Matrix filter_;
 };
 
-/// Sums of Hessian products, one for each direction. Copyable from zero and with += for sweeps (row_sweep.h).
+/// Sums of Hessian products, one for each direction. Copyable from zero and with += for sweeps
+/// (row_sweep.h).
 class HessianSums {
  public:
   HessianSums(const Network& network, std::size_t count);

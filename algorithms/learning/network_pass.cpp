@@ -1,4 +1,5 @@
-// algorithms/learning/network_pass.cpp - forward, backward and directional (R-operator: Pearlmutter 1994) passes of a block.
+// algorithms/learning/network_pass.cpp - forward, backward and directional (R-operator: Pearlmutter
+// 1994) passes of a block.
 #include "algorithms/learning/network_pass.h"
 
 #include <algorithm>

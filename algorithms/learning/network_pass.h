@@ -1,4 +1,5 @@
-// algorithms/learning/network_pass.h - one block of rows on its way through the layers of a network and back.
+// algorithms/learning/network_pass.h - one block of rows on its way through the layers of a network
+// and back.
 #pragma once
 
 #include <vector>
@@ -23,8 +24,8 @@ struct NetworkPoint {
 /// Numbers of a row by which passes cut rows into blocks (cut_rows()).
 [[nodiscard]] std::size_t pass_width(const Network& network, std::size_t directions);
 
-/// Sets aside buffers of all threads for blocks of `rows` training rows, products along one direction among them, and sums
-/// and vectors of parameters. Throws ResourceError.
+/// Sets aside buffers of all threads for blocks of `rows` training rows, products along one
+/// direction among them, and sums and vectors of parameters. Throws ResourceError.
 [[nodiscard]] Reservation reserve_passes(const Network& network, std::size_t rows, MemoryBudget& budget);
 
 /// Buffers belong to the calling thread, which may have one pass at a time.
@@ -32,7 +33,8 @@ class NetworkPass {
  public:
   NetworkPass(const NetworkPoint& point, std::size_t count);
 
-  /// Takes rows in and returns their margins, count x classes. Calls row(i) for each row's features.
+  /// Takes rows in and returns their margins, count x classes. Calls row(i) for each row's
+  /// features.
   template <class Row>
   double* forward(const Row& row) {
     const Layer& layer = layers_.front();
@@ -53,7 +55,8 @@ class NetworkPass {
   void back();
   /// Turns margins into slopes, keeps their curvatures, and takes the slopes back.
   void backward(const ClassId* labels);
-  /// Adds the gradient of the block to `sum`, size() numbers. After back() or backward(), as the rest.
+  /// Adds the gradient of the block to `sum`, size() numbers. After back() or backward(), as the
+  /// rest.
   void add_gradient(double* sum) const;
   /// Writes the gradient of each row, count x size().
   void row_gradients(double* out) const;

@@ -40,8 +40,9 @@ std::string scientific(double x) {
   return text;
 }
 
-/// Solves each class only as far as the quadratic remainder of the step lets the gradient fall: q_c |g_c|^2, with q_c
-/// learnt from the previous step. Float32 products bound the accuracy of one step below.
+/// Solves each class only as far as the quadratic remainder of the step lets the gradient fall: q_c
+/// |g_c|^2, with q_c learnt from the previous step. Float32 products bound the accuracy of one step
+/// below.
 Vector forcing(const Vector& now, const Vector& before, double first, double floor) {
   constexpr double kMost = 0.1;
   Vector tolerance(now.size());
@@ -79,8 +80,8 @@ class Descent {
     if (options.kept != nullptr) preconditioner_ = options.kept->take(objective);
   }
 
-  /// Steps by float32 gradients until their rounding, or a tenth of what is asked for, is in sight: most of the way, at
-  /// less than half the cost. Nothing that it finds is believed.
+  /// Steps by float32 gradients until their rounding, or a tenth of what is asked for, is in sight:
+  /// most of the way, at less than half the cost. Nothing that it finds is believed.
   void approach() {
     evaluate_ = rough_gradient;
     begin();
@@ -99,7 +100,8 @@ class Descent {
     }
   }
 
-  /// Steps by float64 gradients with their error bound until the tolerance holds; false when it cannot be reached.
+  /// Steps by float64 gradients with their error bound until the tolerance holds; false when it
+  /// cannot be reached.
   bool finish() {
     evaluate_ = gradient_with_error;
     before_ = Vector();  // what float32 gradients taught near their rounding is nothing to go by
@@ -151,7 +153,8 @@ class Descent {
     tell();
   }
 
-  /// The number of passes is not known before; the gradient is what tells how far there is to go, and its digits how long.
+  /// The number of passes is not known before; the gradient is what tells how far there is to go,
+  /// and its digits how long.
   void tell() {
     if (!step_.watched()) return;
     if (!(first_residual_ > 0)) first_residual_ = residual();
@@ -214,11 +217,12 @@ class Descent {
     moved_ = 0;
   }
 
-  /// Whether the products of this system and of those to come, as slow as it has been so far, are going to cost more than the inverse
-  /// Hessians themselves.
+  /// Whether the products of this system and of those to come, as slow as it has been so far, are
+  /// going to cost more than the inverse Hessians themselves.
   [[nodiscard]] bool costs_more_than_whole(int passes, double left) const {
     constexpr double kSystemsToCome = 2;
-    // Conjugate gradients speed up on their way, so that what is left is guessed once as much as half of that was spent.
+    // Conjugate gradients speed up on their way, so that what is left is guessed once as much as
+    // half of that was spent.
     if (whole_at_)
       return moved_ > kFarForCurvatures && !constant_curvature(objective_.head) &&
              best_.products + passes - *whole_at_ > kWorn * *whole_cost_;
@@ -233,24 +237,25 @@ class Descent {
     return longest * direction.colwise().norm().maxCoeff();
   }
 
-  /// True for a step so short that the next one should end at the tolerance: where margins move by r, a step leaves a
-  /// gradient of about r / 2 of the one before, and the next that part of its square. A row and a step are seldom
-  /// parallel.
+  /// True for a step so short that the next one should end at the tolerance: where margins move by
+  /// r, a step leaves a gradient of about r / 2 of the one before, and the next that part of its
+  /// square. A row and a step are seldom parallel.
   [[nodiscard]] bool is_short(const Matrix& direction) const {
     const double reach = reach_of(direction) / std::sqrt(static_cast<double>(objective_.rows.features));
     return reach * reach * reach * best_.gradient.norm / 8 <= 0.3 * options_.tolerance;
   }
 
-  /// True for a step of which the gradient that it leaves is expected to be within the tolerance, or within what float64 can tell:
-  /// the part that systems were solved to, and half of what margins move by.
+  /// True for a step of which the gradient that it leaves is expected to be within the tolerance,
+  /// or within what float64 can tell: the part that systems were solved to, and half of what
+  /// margins move by.
   [[nodiscard]] bool should_suffice(const Matrix& direction) const {
     const double moved = reach_of(direction) / std::sqrt(static_cast<double>(objective_.rows.features));
     const double left = (kLeast + moved / 2) * best_.gradient.norm;
     return std::isfinite(left) && left <= std::max(options_.tolerance, best_.gradient.error);
   }
 
-  /// One Newton step along `direction`, halved system by system until it helps or the system is at its share of `goal`,
-  /// at most so many times; true when the residual fell.
+  /// One Newton step along `direction`, halved system by system until it helps or the system is at
+  /// its share of `goal`, at most so many times; true when the residual fell.
   bool go(const Matrix& direction, double goal, int most_halvings) {
     const double floor = floor_of(goal);
     const Vector here = system_norms(best_.gradient);
@@ -332,7 +337,8 @@ NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOpti
     if (descent.finish() || options.best_effort) return descent.take();
     if (from_nothing) refuse(descent, options.tolerance);
   }
-  // The start may depend on removed data. So an error comes only of data on which learning from nothing fails too.
+  // The start may depend on removed data. So an error comes only of data on which learning from
+  // nothing fails too.
   return minimise(objective, Matrix::Zero(features, classes), options);
 }
 

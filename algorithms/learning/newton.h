@@ -1,4 +1,5 @@
-// algorithms/learning/newton.h - finishes the minimisation of an objective to a certified gradient norm.
+// algorithms/learning/newton.h - finishes the minimisation of an objective to a certified gradient
+// norm.
 #pragma once
 
 #include <memory>
@@ -14,10 +15,11 @@ struct NewtonOptions {
   int most_steps = 100;      ///< by float64 gradients, and as many before them by float32 gradients
   bool best_effort = false;  ///< when the tolerance cannot be reached, return the best iterate instead of throwing
   std::size_t memory = 0;    ///< bytes for working_memory.h, which the caller has set aside
-  /// Where the float64 gradient after a step is expected within the tolerance, or within its own error, it is not taken.
+  /// Where the float64 gradient after a step is expected within the tolerance, or within its own
+  /// error, it is not taken.
   bool measured_by_caller = false;
-  /// The caller proves what it publishes, whatever the way: inverse Hessians may be factorised where that is cheaper, which ranks that
-  /// share the rows cannot.
+  /// The caller proves what it publishes, whatever the way: inverse Hessians may be factorised
+  /// where that is cheaper, which ranks that share the rows cannot.
   bool any_way = false;
   KeptPreconditioner* kept = nullptr;  ///< the session's: its preconditioner is taken, and not refreshed
 };
@@ -32,17 +34,19 @@ struct NewtonResult {
   int rough_gradients = 0;  ///< and in float32
   double products = 0;      ///< Hessian products, of which one of some classes counts by their share
 
-  /// What was worth keeping from step to step, for systems near `weights`: null, or without values, where none was.
+  /// What was worth keeping from step to step, for systems near `weights`: null, or without values,
+  /// where none was.
   std::unique_ptr<Preconditioner> preconditioner{};
   Curvatures curvatures{};
 };
 
-/// Inexact Newton from `start`, first by float32 gradients as far as these carry, then by float64 gradients with their
-/// error bound, on which alone the result rests. Per class a step by preconditioned conjugate gradients, halved until the
-/// gradient norm of that class falls; where the head couples the classes, one step for all. The Hessian is at least mu I,
-/// so the direction descends on the gradient norm and the iteration converges from any start. Throws UsageError for a
-/// start or tolerance that is not finite and positive, and, naming a tolerance that can be reached, when float64 cannot
-/// reach this one.
+/// Inexact Newton from `start`, first by float32 gradients as far as these carry, then by float64
+/// gradients with their error bound, on which alone the result rests. Per class a step by
+/// preconditioned conjugate gradients, halved until the gradient norm of that class falls; where
+/// the head couples the classes, one step for all. The Hessian is at least mu I, so the direction
+/// descends on the gradient norm and the iteration converges from any start. Throws UsageError for
+/// a start or tolerance that is not finite and positive, and, naming a tolerance that can be
+/// reached, when float64 cannot reach this one.
 [[nodiscard]] NewtonResult minimise(const Objective& objective, Matrix start, const NewtonOptions& options);
 
 }  // namespace unweave

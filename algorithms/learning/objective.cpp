@@ -1,4 +1,5 @@
-// algorithms/learning/objective.cpp - passes over the rows: gradient with its error, float64 Hessian action.
+// algorithms/learning/objective.cpp - passes over the rows: gradient with its error, float64
+// Hessian action.
 #include "algorithms/learning/objective.h"
 
 #include <algorithm>
@@ -80,7 +81,8 @@ GradientPart zero_part(const Matrix& weights) {
   return zero;
 }
 
-/// What times |z_i| bounds the error of each margin, of a coupled head of its difference to the largest one.
+/// What times |z_i| bounds the error of each margin, of a coupled head of its difference to the
+/// largest one.
 Vector margin_errors(Head head, const Matrix& weights) {
   const Vector norms = weights.colwise().norm();
   const double terms = static_cast<double>(weights.rows());
@@ -108,7 +110,8 @@ Gradient gradient_with_error(const Objective& objective, const Matrix& weights, 
                                                part.slope_squares.data(), place_in(keep, objective, first));
         part.absolute += sums.absolute;
         part.row_error += sums.row_error;
-        // Through a temporary, so that the summation tree is the one whose depth is charged whatever the BLAS does.
+        // Through a temporary, so that the summation tree is the one whose depth is charged
+        // whatever the BLAS does.
         double* const product = block_buffer<double, BlockUse::product>(features * classes);
         multiply_transposed(block, slopes, product, features, count, classes, false);
         part.sum += Eigen::Map<const Matrix>(product, weights.rows(), weights.cols());
@@ -133,9 +136,10 @@ void add_curvature(const MarginBlock& block, const float* slopes, Vector& sum) {
   }
 }
 
-/// What rounding does to a float32 gradient. Products of one block drift like the square root of its length, the blocks
-/// independently of each other. Weights that are rounded move all margins together, along Z^T S Z: by 2^-25 |w_c|, in a
-/// direction of which rows have a share of 1 / sqrt(F); the rounding of margins, sqrt(F) 2^-25 |w_c| each, averages out.
+/// What rounding does to a float32 gradient. Products of one block drift like the square root of
+/// its length, the blocks independently of each other. Weights that are rounded move all margins
+/// together, along Z^T S Z: by 2^-25 |w_c|, in a direction of which rows have a share of 1 /
+/// sqrt(F); the rounding of margins, sqrt(F) 2^-25 |w_c| each, averages out.
 double rough_error(const Rows& rows, const Matrix& weights, const GradientPart& total, double slope_norm) {
   const double count = static_cast<double>(std::max<std::size_t>(1, rows.count));
   const double features = static_cast<double>(rows.features);

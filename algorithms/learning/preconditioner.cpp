@@ -1,4 +1,5 @@
-// algorithms/learning/preconditioner.cpp - diagonal and spectral preconditioners, and the choice of one.
+// algorithms/learning/preconditioner.cpp - diagonal and spectral preconditioners, and the choice of
+// one.
 #include "algorithms/learning/preconditioner.h"
 
 #include <Eigen/Eigenvalues>
@@ -91,9 +92,9 @@ class SpectralPreconditioner final : public Preconditioner {
   Vector values_, curvature_;
 };
 
-/// The preconditioner for a head that couples the classes, made from one that takes each class by itself. What is equal
-/// in all classes lies in the null space of every row's diag(p) - p p^T: there the Hessian is mu I, where the other one
-/// sees curvature.
+/// The preconditioner for a head that couples the classes, made from one that takes each class by
+/// itself. What is equal in all classes lies in the null space of every row's diag(p) - p p^T:
+/// there the Hessian is mu I, where the other one sees curvature.
 class CenteredPreconditioner final : public Preconditioner {
  public:
   CenteredPreconditioner(std::unique_ptr<Preconditioner> each, double mu) : each_(std::move(each)), mu_(mu) {}
@@ -191,8 +192,8 @@ namespace {
 
 enum class Kind { spectral, diagonal };
 
-/// The preconditioner for these rows where none is sampled. A kind other than the diagonal is chosen where it costs less than the
-/// Hessian products that it saves.
+/// The preconditioner for these rows where none is sampled. A kind other than the diagonal is
+/// chosen where it costs less than the Hessian products that it saves.
 Kind kind_for(const Rows& rows, std::size_t classes) {
   constexpr double kSavedPasses = 10;
   if (rows.features > kMostFeatures) return Kind::diagonal;

@@ -1,4 +1,5 @@
-// algorithms/learning/rank_passes.cpp - makes the passes themselves, of no rows, with ranks that only count.
+// algorithms/learning/rank_passes.cpp - makes the passes themselves, of no rows, with ranks that
+// only count.
 #include "algorithms/learning/rank_passes.h"
 
 #include <numeric>

@@ -1,4 +1,5 @@
-// algorithms/learning/removal_step.cpp - the system of a removal, its right side from the rows that changed.
+// algorithms/learning/removal_step.cpp - the system of a removal, its right side from the rows that
+// changed.
 #include "algorithms/learning/removal_step.h"
 
 #include <vector>
@@ -37,7 +38,8 @@ RemovalStep solve_removal(const RemovalProblem& problem, double relative, double
     done.right += part.sign * gradient_with_error(part.objective, weights).value;
 
   const WorkingMemory memory = working_memory_within(problem.after.rows, problem.after.classes, bytes);
-  // No kept curvatures: their 8 bits cost another round, with its float64 pass, and a round has few products to spare.
+  // No kept curvatures: their 8 bits cost another round, with its float64 pass, and a round has few
+  // products to spare.
   const HessianOperator hessian(problem.after, weights);
   std::vector<HessianOperator> corrections;
   if (problem.hessian_before)
@@ -50,7 +52,8 @@ RemovalStep solve_removal(const RemovalProblem& problem, double relative, double
     return product;
   };
 
-  // Float32 products steer, float64 measures; a few rounds of refinement make the solver error negligible.
+  // Float32 products steer, float64 measures; a few rounds of refinement make the solver error
+  // negligible.
   constexpr int kRounds = 4, kMostPasses = 500;
   const auto norms_of = [&](const Matrix& matrix) -> Vector {
     if (couples_classes(problem.after.head)) return Vector::Constant(1, matrix.norm());

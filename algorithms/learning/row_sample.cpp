@@ -1,4 +1,5 @@
-// algorithms/learning/row_sample.cpp - rows of a sample that lie on other ranks, and the Gram matrix of a sample.
+// algorithms/learning/row_sample.cpp - rows of a sample that lie on other ranks, and the Gram
+// matrix of a sample.
 #include "algorithms/learning/row_sample.h"
 
 #include <span>

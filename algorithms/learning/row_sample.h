@@ -12,9 +12,10 @@ namespace unweave {
 
 inline constexpr std::size_t kSampledRows = 32768;  ///< rows that a matrix for all classes is made of
 
-/// Evenly spread rows, read where they lie. A preconditioner needs a few hundred rows a feature, no more. Lanes of a
-/// sample end elsewhere than those of all rows: where ranks share these, each of them copies the few rows of its lanes
-/// of the sample that lie on others. Then all ranks must make a sample, and go over it, together.
+/// Evenly spread rows, read where they lie. A preconditioner needs a few hundred rows a feature, no
+/// more. Lanes of a sample end elsewhere than those of all rows: where ranks share these, each of
+/// them copies the few rows of its lanes of the sample that lie on others. Then all ranks must make
+/// a sample, and go over it, together.
 class RowSample {
  public:
   RowSample(const Rows& all, std::size_t most);
@@ -42,8 +43,8 @@ class RowSample {
     return sweep_blocks<float>(count_, all_.features, zero, load, body, all_.ranks);
   }
 
-  /// After a sweep that wrote `width` numbers for each row that it met to `values`, size() x width: all ranks get all
-  /// of them.
+  /// After a sweep that wrote `width` numbers for each row that it met to `values`, size() x width:
+  /// all ranks get all of them.
   void share(float* values, std::size_t width) const;
 
  private:

@@ -1,4 +1,5 @@
-// algorithms/learning/sampled_preconditioner.cpp - the inverse of each class's own Hessian on rows picked for it.
+// algorithms/learning/sampled_preconditioner.cpp - the inverse of each class's own Hessian on rows
+// picked for it.
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <algorithm>
@@ -22,8 +23,8 @@ constexpr std::size_t kPicksAtOnce = 1024;  // picks copied for one product
 constexpr double kAlike = 1.0 / 8;          // share of curvature that may differ from the mean, for that to be believed
 constexpr std::size_t kBasisRows = 8192;    // rows of which directions are found
 
-/// An orthonormal basis of the columns. By Cholesky factors of their products, twice for the sake of rounding, which costs a tenth of
-/// reflections; by these where columns are nearly dependent.
+/// An orthonormal basis of the columns. By Cholesky factors of their products, twice for the sake
+/// of rounding, which costs a tenth of reflections; by these where columns are nearly dependent.
 Matrix orthonormal(Matrix columns) {
   constexpr double kLeastPivot = 1e-12;
   const std::size_t rows = size_of(columns.rows()), count = size_of(columns.cols());
@@ -43,8 +44,8 @@ Matrix orthonormal(Matrix columns) {
   return factors.householderQ() * Eigen::MatrixXd::Identity(given.rows(), given.cols());
 }
 
-/// An orthonormal basis, F x count, of about the strongest directions of the rows: two steps of subspace iteration. They
-/// need not be exact.
+/// An orthonormal basis, F x count, of about the strongest directions of the rows: two steps of
+/// subspace iteration. They need not be exact.
 Matrix strong_directions(const RowSample& sample, std::size_t count) {
   const std::size_t features = sample.features();
   const FloatMatrix zero = FloatMatrix::Zero(index_of(features), index_of(count));
@@ -65,15 +66,17 @@ Matrix strong_directions(const RowSample& sample, std::size_t count) {
   return basis;
 }
 
-/// Rows for the Z^T Z of a sampled preconditioner: as many as cost half a Hessian product, but enough.
+/// Rows for the Z^T Z of a sampled preconditioner: as many as cost half a Hessian product, but
+/// enough.
 std::size_t rows_of_gram(const Rows& rows, std::size_t classes) {
   return std::max(kSampledRows, 2 * classes * rows.count / rows.features);
 }
 
-/// Per class, (sum over picked rows + mu I)^-1 on the span of a basis, beside it the inverse of the mean curvature that is
-/// left there. Rows are picked in proportion to their share s_ic |z_i|^2 of the class's curvature, at even steps along
-/// its running sum, so that the few rows near a class's border are not missed. Where curvatures vary little, the
-/// mean times Z^T Z is taken and only the rest is sampled; where they vary much, small ones would drown in the rest.
+/// Per class, (sum over picked rows + mu I)^-1 on the span of a basis, beside it the inverse of the
+/// mean curvature that is left there. Rows are picked in proportion to their share s_ic |z_i|^2 of
+/// the class's curvature, at even steps along its running sum, so that the few rows near a class's
+/// border are not missed. Where curvatures vary little, the mean times Z^T Z is taken and only the
+/// rest is sampled; where they vary much, small ones would drown in the rest.
 class SampledPreconditioner final : public Preconditioner {
  public:
   SampledPreconditioner(const HessianOperator& hessian, const SampledForm& form)
@@ -271,7 +274,8 @@ class SampledPreconditioner final : public Preconditioner {
   Vector beside_;
 };
 
-/// Memory of a sum over `rows` rows, each lane with a part of `values` numbers, beside what becomes of it.
+/// Memory of a sum over `rows` rows, each lane with a part of `values` numbers, beside what becomes
+/// of it.
 std::size_t sum_bytes(std::size_t rows, std::size_t features, std::size_t values) {
   return (cut_rows(rows, features).lanes + 2) * values * sizeof(float);
 }
@@ -288,8 +292,8 @@ std::size_t gram_bytes(const Rows& rows, std::size_t classes) {
   return sum_bytes(std::min(rows.count, rows_of_gram(rows, classes)), rows.features, values) + values * sizeof(double);
 }
 
-/// What ranks take that share the rows: copies of others' rows, less than a lane of a sample at either end and one on
-/// its way, and where there is no basis the rows of which picks are made.
+/// What ranks take that share the rows: copies of others' rows, less than a lane of a sample at
+/// either end and one on its way, and where there is no basis the rows of which picks are made.
 std::size_t copied_bytes(const Rows& rows, std::size_t classes, bool whole, std::size_t picked_from) {
   if (rows.ranks == nullptr) return 0;
   const std::size_t most = std::min(rows.count, whole ? rows_of_gram(rows, classes) : picked_from);

@@ -1,5 +1,5 @@
-// algorithms/learning/slopes.cpp - scales values by curvatures and centres them. Highway includes this file once for
-// every vector extension.
+// algorithms/learning/slopes.cpp - scales values by curvatures and centres them. Highway includes
+// this file once for every vector extension.
 #include "algorithms/learning/slopes.h"
 
 #include <algorithm>
@@ -43,8 +43,9 @@ HWY_INLINE std::size_t likeliest(const float* probabilities, std::size_t classes
   return 0;  // what is no number is not its own largest
 }
 
-/// A row that is sure of its class has a mean next to that class's value, from which it is told apart by what the others
-/// weigh, perhaps 1e-10. So all values are taken relative to that one: the mean is then a sum over the others.
+/// A row that is sure of its class has a mean next to that class's value, from which it is told
+/// apart by what the others weigh, perhaps 1e-10. So all values are taken relative to that one: the
+/// mean is then a sum over the others.
 void Center32(const float* probabilities, float* values, std::size_t rows, std::size_t classes) {
   const D32 d;
   const std::size_t lanes = hn::Lanes(d);

@@ -24,8 +24,8 @@ std::string name_of_row(NodeId node) {
   return "the training row at position " + std::to_string(node);
 }
 
-/// Checks a row that clip_row() gave this norm. Whoever reads rows of a store has checked them, naming the store and
-/// the node.
+/// Checks a row that clip_row() gave this norm. Whoever reads rows of a store has checked them,
+/// naming the store and the node.
 void check_finite(NodeId node, double norm) {
   if (!std::isfinite(norm)) throw DataError(name_of_row(node) + " holds a value that is not finite");
 }

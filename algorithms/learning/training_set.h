@@ -1,4 +1,5 @@
-// algorithms/learning/training_set.h - the rows that a learner is defined on, and what one batch changed in them.
+// algorithms/learning/training_set.h - the rows that a learner is defined on, and what one batch
+// changed in them.
 #pragma once
 
 #include <cmath>
@@ -16,9 +17,9 @@
 
 namespace unweave {
 
-/// What rows of the embedding become before a learner sees them: clipped to a public norm and, with an intercept, followed
-/// by a last value 1. The weight of that value is the intercept; it is regularised as the others are, so that the objective
-/// stays strongly convex.
+/// What rows of the embedding become before a learner sees them: clipped to a public norm and, with
+/// an intercept, followed by a last value 1. The weight of that value is the intercept; it is
+/// regularised as the others are, so that the objective stays strongly convex.
 struct RowForm {
   double clip = 1;         ///< above 0, infinity for no clipping
   bool intercept = false;  ///< for linear models; networks have biases of their own
@@ -36,37 +37,38 @@ struct RowForm {
   friend bool operator==(const RowForm&, const RowForm&) = default;
 };
 
-/// Scales `row` down to Euclidean norm <= clip (norm in float64), the projection onto the ball; a pure function of it.
-/// Returns an upper bound of the norm of the result. clip > 0, infinity for no clipping.
+/// Scales `row` down to Euclidean norm <= clip (norm in float64), the projection onto the ball; a
+/// pure function of it. Returns an upper bound of the norm of the result. clip > 0, infinity for no
+/// clipping.
 double clip_row(std::span<float> row, double clip);
 
-/// Gives a row its form: clips all its numbers but the last, which becomes 1, or without an intercept all of them. Returns
-/// an upper bound of the norm of the result.
+/// Gives a row its form: clips all its numbers but the last, which becomes 1, or without an
+/// intercept all of them. Returns an upper bound of the norm of the result.
 double form_row(std::span<float> row, const RowForm& form);
 
-/// `count` rows of the embedding that lie one after the other at the start of `rows` move apart, so that each has room for
-/// its form, of `features` numbers. `rows` has room for count x features.
+/// `count` rows of the embedding that lie one after the other at the start of `rows` move apart, so
+/// that each has room for its form, of `features` numbers. `rows` has room for count x features.
 void spread_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form) noexcept;
 /// Moves rows apart as spread_rows() does, and gives each its form.
 void form_rows(float* rows, std::size_t count, std::size_t features, const RowForm& form);
 
 struct BatchChange;
 
-/// Labelled float32 embedding rows, sorted by node, each in one public form. Not thread-safe while it changes. Ranks
-/// may share them: each then holds the values of its own rows (row_sweep.h), and all hold nodes, labels and norms, 16
-/// bytes a row.
+/// Labelled float32 embedding rows, sorted by node, each in one public form. Not thread-safe while
+/// it changes. Ranks may share them: each then holds the values of its own rows (row_sweep.h), and
+/// all hold nodes, labels and norms, 16 bytes a row.
 class TrainingSet {
  public:
-  /// `classes` is the declared number, also of classes without members. Throws UsageError for zero features or classes
-  /// or a clip that is not positive.
-  /// `features` counts the last value of an intercept.
+  /// `classes` is the declared number, also of classes without members. Throws UsageError for zero
+  /// features or classes or a clip that is not positive. `features` counts the last value of an
+  /// intercept.
   TrainingSet(std::size_t features, std::size_t classes, RowForm form = {});
   /// A set whose rows, `most` at most, lie in an unlinked temporary file in `folder`.
   TrainingSet(std::size_t features, std::size_t classes, RowForm form, const std::filesystem::path& folder,
               std::size_t most);
 
-  /// Makes the rows of these nodes, none of which are here yet, shared by ranks: append_own() then gives the values of
-  /// those of this rank, and share_norms() ends it. Such rows do not change.
+  /// Makes the rows of these nodes, none of which are here yet, shared by ranks: append_own() then
+  /// gives the values of those of this rank, and share_norms() ends it. Such rows do not change.
   void share_among(Ranks& ranks, std::span<const NodeId> nodes, std::span<const ClassId> labels);
   /// Values of the next rows of this rank, which get their form in place.
   void append_own(std::span<float> rows);
@@ -76,16 +78,18 @@ class TrainingSet {
   /// Room for so many rows, `here` of them with values.
   void reserve(std::size_t rows, std::size_t here);
   void reserve(std::size_t rows) { reserve(rows, rows); }
-  /// Appends one row, which gets its form (with an intercept its last value becomes 1). `node` must exceed the last
-  /// node. Throws UsageError for order, length or label and DataError for a value that is not finite.
+  /// Appends one row, which gets its form (with an intercept its last value becomes 1). `node` must
+  /// exceed the last node. Throws UsageError for order, length or label and DataError for a value
+  /// that is not finite.
   void append(NodeId node, std::span<const float> row, ClassId label);
   /// Appends several rows, row-major, which get their form in place.
   void append(std::span<const NodeId> nodes, std::span<float> rows, std::span<const ClassId> labels);
-  /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws UsageError, with the
-  /// set unchanged, when the batch names rows that are not here, or when ranks share the rows.
+  /// Turns the set before a batch into the set after it: O(rows) moves when rows leave. Throws
+  /// UsageError, with the set unchanged, when the batch names rows that are not here, or when ranks
+  /// share the rows.
   void apply(const BatchChange& change);
-  /// Gives `row` its form in place and, where its bits differ from row i, puts it there; true then. Calls for distinct i may run
-  /// at once. Throws DataError for a value that is not finite.
+  /// Gives `row` its form in place and, where its bits differ from row i, puts it there; true then.
+  /// Calls for distinct i may run at once. Throws DataError for a value that is not finite.
   bool replace(std::size_t i, std::span<float> row);
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
@@ -117,8 +121,9 @@ class TrainingSet {
   RankShare own_;
 };
 
-/// What one batch did to the training rows, relative to the rows that the model absorbed last. A removed row is not listed
-/// as moved. Where rows appeared, or have another label, the lists are empty and `begins_anew` is set.
+/// What one batch did to the training rows, relative to the rows that the model absorbed last. A
+/// removed row is not listed as moved. Where rows appeared, or have another label, the lists are
+/// empty and `begins_anew` is set.
 struct BatchChange {
   BatchChange(std::size_t features, std::size_t classes, const RowForm& form = {})
       : removed(features, classes, form), moved_from(features, classes, form), moved_to(features, classes, form) {}

@@ -1,4 +1,5 @@
-// algorithms/learning/whole_preconditioner.cpp - Hessians of whole systems in float64, and their Cholesky factors.
+// algorithms/learning/whole_preconditioner.cpp - Hessians of whole systems in float64, and their
+// Cholesky factors.
 #include "algorithms/learning/whole_preconditioner.h"
 
 #include <Eigen/Cholesky>
@@ -31,7 +32,8 @@ std::size_t unknowns_of(const Objective& objective) {
   return objective.rows.features * (couples_classes(objective.head) ? objective.classes : 1);
 }
 
-/// Systems that differ: one of a head that couples the classes, and of one whose curvatures are constant.
+/// Systems that differ: one of a head that couples the classes, and of one whose curvatures are
+/// constant.
 std::size_t systems_of(const Objective& objective) {
   return couples_classes(objective.head) || constant_curvature(objective.head) ? 1 : objective.classes;
 }
@@ -76,7 +78,8 @@ class WholePreconditioner final : public Preconditioner {
     return right;
   }
 
-  /// Along what is equal in all classes the Hessian is mu I exactly, of which rounding may have left little.
+  /// Along what is equal in all classes the Hessian is mu I exactly, of which rounding may have
+  /// left little.
   [[nodiscard]] Matrix apply_coupled(const Matrix& residual) const {
     const Vector mean = residual.rowwise().mean();
     Vector right(residual.size());

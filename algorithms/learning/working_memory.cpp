@@ -1,5 +1,5 @@
-// algorithms/learning/working_memory.cpp - divides what the budget has for a solver between curvatures and
-// preconditioner.
+// algorithms/learning/working_memory.cpp - divides what the budget has for a solver between
+// curvatures and preconditioner.
 #include "algorithms/learning/working_memory.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
-// algorithms/live/batch_report.h - how a batch of requests is applied to an open store, what became of it, and why there may be no room for it.
+// algorithms/live/batch_report.h - how a batch of requests is applied to an open store, what became
+// of it, and why there may be no room for it.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +34,13 @@ struct BatchReport {
   double seconds_propagate = 0;
 };
 
-/// There is no room for requests now: nothing of them was acknowledged, and they may be sent again later.
+/// There is no room for requests now: nothing of them was acknowledged, and they may be sent again
+/// later.
 struct NoRoomError : ResourceError {
   using ResourceError::ResourceError;
 };
-/// What is kept of requests fills its share of the memory, ids or edges that expire: that ends by no waiting.
+/// What is kept of requests fills its share of the memory, ids or edges that expire: that ends by
+/// no waiting.
 struct FullError final : NoRoomError {
   using NoRoomError::NoRoomError;
 };

@@ -1,4 +1,5 @@
-// algorithms/live/change_feed.cpp - writes the rows that batches change, and knows whether it has missed any.
+// algorithms/live/change_feed.cpp - writes the rows that batches change, and knows whether it has
+// missed any.
 #include "algorithms/live/change_feed.h"
 
 #include <algorithm>
@@ -90,7 +91,8 @@ std::optional<FeedEnd> end_of_feed(const fs::path& folder) {
 
 namespace {
 
-/// The number of the entry that a file belongs to, by its name (ChangeFeed::file()); none where it is no file of a feed.
+/// The number of the entry that a file belongs to, by its name (ChangeFeed::file()); none where it
+/// is no file of a feed.
 std::optional<std::uint64_t> entry_of(std::string_view name) {
   std::uint64_t entry = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), entry);
@@ -102,8 +104,8 @@ std::optional<std::uint64_t> entry_of(std::string_view name) {
   return is_own ? std::optional(entry) : std::nullopt;
 }
 
-/// Whether a name is that of a file of an entry while it is written, ".17.rows.npy.4711.new" (npy_writer.h), which a writer that was ended
-/// leaves behind.
+/// Whether a name is that of a file of an entry while it is written, ".17.rows.npy.4711.new"
+/// (npy_writer.h), which a writer that was ended leaves behind.
 bool is_begun_file(std::string_view name) {
   constexpr std::string_view kEnd = ".new";
   if (!name.starts_with('.') || !name.ends_with(kEnd)) return false;

@@ -1,15 +1,20 @@
-// algorithms/live/digest.cpp - one number for what a store holds: equal contents, equal digest, whatever way led to them.
+// algorithms/live/digest.cpp - one number for what a store holds: equal contents, equal digest,
+// whatever way led to them.
 //
-// A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows its length:
+// A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows
+// its length:
 //   neighbours, their ids, increasing
 //   non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
 //   for each level 0..L-1    0: not stale; 1: differences of present and published normalised sums
-//   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0: no row; 1: bits of its
+//   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0:
+//   no row; 1: bits of its
 //     values
-//   of a store with names: bytes of the name (0: none), and these in words, the last one filled with zeros
-// A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the constants and the leaves.
+//   of a store with names: bytes of the name (0: none), and these in words, the last one filled
+//   with zeros
+// A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the
+// constants and the leaves.
 #include "algorithms/live/digest.h"
 
 #include <sodium.h>
@@ -78,8 +83,8 @@ class NodeHasher {
  public:
   NodeHasher(const Contents& contents, const Embedding* embedding) : contents_(contents), embedding_(embedding) {}
 
-  /// Puts the hash of each node of a block whose id lies in `users` at its place in `hashes`, which begins at the first
-  /// of them.
+  /// Puts the hash of each node of a block whose id lies in `users` at its place in `hashes`, which
+  /// begins at the first of them.
   void block(std::size_t index, NodeRange users, Digest* hashes) {
     const auto first = static_cast<NodeId>(index * kBlockNodes);
     const auto nodes = static_cast<std::uint32_t>(std::min<NodeId>(kBlockNodes, contents_.num_nodes() - first));
@@ -248,7 +253,8 @@ class NodeHasher {
   std::vector<std::int32_t> delta_;
 };
 
-/// Asks the disk for what is hashed of some thousand nodes, some MiB before the turn of these blocks comes.
+/// Asks the disk for what is hashed of some thousand nodes, some MiB before the turn of these
+/// blocks comes.
 void look_ahead(const Contents& contents, const Embedding* embedding, std::size_t block) {
   constexpr std::size_t kBlocks = 8 * kBlocksATask;
   if (block % kBlocks != 0) return;

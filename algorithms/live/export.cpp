@@ -56,7 +56,8 @@ class RowReader {
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
   [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
 
-  /// Asks the disk for what the rows of a chunk derive from, in long pieces, unless its positions are few in their range.
+  /// Asks the disk for what the rows of a chunk derive from, in long pieces, unless its positions
+  /// are few in their range.
   void read_ahead(const RowChunk& chunk) const noexcept {
     const NodeRange range{chunk.positions.front(), chunk.positions.back() + 1};
     if (range.size() / 4 > chunk.positions.size()) return;
@@ -134,8 +135,8 @@ std::uint64_t rows_to_write(const LiveStore& store, bool all) {
   return all ? store.contents().num_nodes() : embedding.cone().rows(embedding.levels());
 }
 
-/// Calls use(chunk) for the rows of all positions that have some, or for all there are, in their order. What comes next is
-/// read meanwhile.
+/// Calls use(chunk) for the rows of all positions that have some, or for all there are, in their
+/// order. What comes next is read meanwhile.
 template <class Use>
 void for_positions(const LiveStore& store, bool all, const RowReader& reader, const Use& use) {
   const Embedding& embedding = store.embedding();
@@ -240,7 +241,8 @@ class EdgeSink {
     throw DataError(store + ": its lists of neighbours do not have the edges that its manifest counts; run " +
                     operation("verify " + shell_word(store)));
   }
-  /// As import --edges reads them: ids as users write them, and a third column where the store has weights.
+  /// As import --edges reads them: ids as users write them, and a third column where the store has
+  /// weights.
   void add_lines(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
     const NodeNames& names = store_.contents().order().names();
     const bool weighted = store_.contents().rules().max_weight > 1;

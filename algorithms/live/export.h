@@ -1,8 +1,8 @@
 // algorithms/live/export.h - contents of a store as NumPy files, in the user's ids.
 //
-// Files appear whole or not at all, and can be mapped by numpy.load; a stream has the same bytes as they come. Where the
-// order of the store is not that of the ids, rows and edges are sorted within the store's budget, with temporary files
-// beside the result.
+// Files appear whole or not at all, and can be mapped by numpy.load; a stream has the same bytes as
+// they come. Where the order of the store is not that of the ids, rows and edges are sorted within
+// the store's budget, with temporary files beside the result.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ namespace unweave {
 
 class LiveStore;
 
-/// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats included, or those that
-/// there are, in the order of ids. `ids`: whose rows they are, int64 [rows], or lines in a file .txt. Throws UsageError when the number of weights
-/// is not L + 1, DataError before `propagate`.
+/// Rows of Z as float32 [rows, columns]: those of `nodes`, ids of the user, in their order, repeats
+/// included, or those that there are, in the order of ids. `ids`: whose rows they are, int64
+/// [rows], or lines in a file .txt. Throws UsageError when the number of weights is not L + 1,
+/// DataError before `propagate`.
 ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::vector<NodeId>>& nodes,
                                std::span<const double> weights, const NpyTarget& target,
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
 
-/// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where edges have none. One of both
-/// targets may be missing.
+/// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
+/// edges have none. One of both targets may be missing.
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
                   const std::optional<NpyTarget>& weights = std::nullopt);
 
@@ -38,14 +39,16 @@ void export_labels(const LiveStore& store, const NpyTarget& target);
 /// The labels as text, by the names of classes, which there must be; -1 for none.
 void export_label_names(const LiveStore& store, const NpyTarget& target);
 
-/// The present names of all nodes, one a line in the order of ids, an empty line for a node without one: what an import takes.
-/// Throws UsageError where nodes have numbers alone.
+/// The present names of all nodes, one a line in the order of ids, an empty line for a node without
+/// one: what an import takes. Throws UsageError where nodes have numbers alone.
 void export_names(const LiveStore& store, const NpyTarget& target);
 
-/// What is to go when, as lines of requests `edge U V expires T` and the like, with their ids, sorted.
+/// What is to go when, as lines of requests `edge U V expires T` and the like, with their ids,
+/// sorted.
 void export_expiries(const LiveStore& store, const NpyTarget& target);
 
-/// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are trained on.
+/// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are
+/// trained on.
 void export_train(const LiveStore& store, const NpyTarget& target);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// algorithms/live/export_all.cpp - writes the arrays of a store, rows of features as an import wants them given.
+// algorithms/live/export_all.cpp - writes the arrays of a store, rows of features as an import
+// wants them given.
 #include "algorithms/live/export_all.h"
 
 #include <algorithm>
@@ -70,8 +71,8 @@ class ValueSink {
       for (const float value : row) floats_->add(value);
       return;
     }
-    // A hair below the product: the sum of squares stays below the square of the divisor, whatever its rounding, and the
-    // quotient is still nearest to the float32 that it was.
+    // A hair below the product: the sum of squares stays below the square of the divisor, whatever
+    // its rounding, and the quotient is still nearest to the float32 that it was.
     constexpr double kHair = 1 - 0x1p-30;
     given_.clear();
     for (const float value : row) given_.push_back(double{value} * rules_.scale.divisor * kHair);
@@ -183,7 +184,8 @@ void write_split(const LiveStore& store, const fs::path& file, const std::vector
   writer.finish();
 }
 
-/// Whether names say which nodes edges and splits are about: those that were removed, or that nothing is known of, need none.
+/// Whether names say which nodes edges and splits are about: those that were removed, or that
+/// nothing is known of, need none.
 bool are_all_named(const Contents& contents) {
   for (NodeId position = 0; position < contents.num_nodes(); ++position) {
     if (!contents.name(position).empty()) continue;

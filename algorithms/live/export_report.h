@@ -1,4 +1,5 @@
-// algorithms/live/export_report.h - what is to be read out of a store, or drawn from it, and what there was.
+// algorithms/live/export_report.h - what is to be read out of a store, or drawn from it, and what
+// there was.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +31,14 @@ struct ExportedStore {
   NodeId nodes = 0;
   std::uint64_t edges = 0;       ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
   std::uint32_t max_weight = 1;  ///< above 1: weights.npy, int64 [edges]
-  /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as a third column, and splits as
-  /// .txt stand in the place of these arrays.
+  /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as
+  /// a third column, and splits as .txt stand in the place of these arrays.
   bool by_name = false;
   std::uint32_t columns = 0;  ///< no files of features where there are none
-  /// Dense: features.npy [nodes, columns]; sparse: features_indptr.npy, features_indices.npy and features_values.npy, the arrays
-  /// of a CSR matrix. Values are float32, or float64 where rows were divided by a constant: those that divided by it, as an
-  /// import divides them, are the store's.
+  /// Dense: features.npy [nodes, columns]; sparse: features_indptr.npy, features_indices.npy and
+  /// features_values.npy, the arrays of a CSR matrix. Values are float32, or float64 where rows
+  /// were divided by a constant: those that divided by it, as an import divides them, are the
+  /// store's.
   bool sparse = false;
   FeatureType type = FeatureType::f32;
   FeatureScale scale;
@@ -60,7 +62,8 @@ enum class DrawKind {
                      ///< node with another label
 };
 
-/// "node", "feature", "edge", "vulnerable-edge" or "adversarial-edge". Throws UsageError for other names.
+/// "node", "feature", "edge", "vulnerable-edge" or "adversarial-edge". Throws UsageError for other
+/// names.
 [[nodiscard]] DrawKind parse_draw(std::string_view name);
 
 struct DrawOptions {

@@ -32,7 +32,8 @@ std::pair<std::vector<std::string>, std::uint64_t> feeds_of(const fs::path& stor
   return {std::move(feeds), lines};
 }
 
-/// Whether the line is a path as register_feed() writes them. The list has no checksum: whoever made the store wrote what he liked.
+/// Whether the line is a path as register_feed() writes them. The list has no checksum: whoever
+/// made the store wrote what he liked.
 bool is_feed_path(const std::string& line) {
   return line.starts_with('/') && line.find('\0') == std::string::npos &&
          fs::path(line).lexically_normal().string() == line;

@@ -1,4 +1,5 @@
-// algorithms/live/joined_level.cpp - tells ranks which rows have changed anywhere, and puts their columns side by side.
+// algorithms/live/joined_level.cpp - tells ranks which rows have changed anywhere, and puts their
+// columns side by side.
 #include "algorithms/live/joined_level.h"
 
 #include <algorithm>
@@ -75,7 +76,8 @@ struct WholeLevel {
     charge();
   }
 
-  /// Marks the rows that the generation's run alone has. A rank that drops such a row keeps nothing that would say so.
+  /// Marks the rows that the generation's run alone has. A rank that drops such a row keeps nothing
+  /// that would say so.
   void mark_run(NodeRange range, std::span<std::uint64_t> words) const {
     sums.visit_overlay(range, [&](NodeId node) {
       if (!sums.is_in_partition(node))

@@ -51,7 +51,8 @@ void LiveStore::open() {
   if (access_ == Access::write) {
     if (!lock_) lock_.emplace(path_);
     manifest_ = read_manifest(path_);
-    // A killed writer may not have come to this. Nothing of an old generation goes before the new one has come to stay.
+    // A killed writer may not have come to this. Nothing of an old generation goes before the new
+    // one has come to stay.
     sync_directory(path_);
     if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
@@ -60,7 +61,8 @@ void LiveStore::open() {
     remove_stale_tiles(path_, contents_word(manifest_, sequence_));
     return;
   }
-  // A writer may replace the generation between the reading of its manifest and the opening of its files.
+  // A writer may replace the generation between the reading of its manifest and the opening of its
+  // files.
   for (int attempt = 1;; ++attempt) {
     const StoreWatch watch(path_);
     const std::vector<FileEntry> files = manifest_.files();
@@ -121,8 +123,8 @@ const Embedding& LiveStore::embedding() const {
   return *embedding_;
 }
 
-/// Room for the lists that a batch is going to change, and for what it sets; they stay in memory until shards, features and
-/// labels are written anew.
+/// Room for the lists that a batch is going to change, and for what it sets; they stay in memory
+/// until shards, features and labels are written anew.
 void LiveStore::charge_changes(const BatchChanges& changes) {
   const std::uint64_t bytes =
       contents_->change_bytes() + Graph::change_bytes(changed_edges(changes), manifest_.nodes) + set_bytes(changes);
@@ -152,8 +154,8 @@ void LiveStore::note_statuses(std::span<const RequestStatus> statuses) {
   statuses_.insert(statuses_.end(), statuses.begin(), statuses.end());
 }
 
-/// Those of a batch that came after the store was opened. It is acknowledged, and goes on without them where they have no room: a model
-/// that misses it gets no receipts then.
+/// Those of a batch that came after the store was opened. It is acknowledged, and goes on without
+/// them where they have no room: a model that misses it gets no receipts then.
 void LiveStore::note_new_statuses(std::span<const RequestStatus> statuses, std::uint64_t after) noexcept {
   if (!receipts_ || statuses_after_ + statuses_.size() != after) return;
   try {
@@ -208,8 +210,8 @@ void LiveStore::replay() {
     replayed_ = open_journal_file(path_, *manifest_.journal);
     end = read_journal_parts(replayed_, path_, *manifest_.journal, manifest_.sequence, take);
   }
-  // An interrupted append lacks some of its bytes. This record lacks none and may have been acknowledged: nobody cuts
-  // it off.
+  // An interrupted append lacks some of its bytes. This record lacks none and may have been
+  // acknowledged: nobody cuts it off.
   if (end.damaged) require_whole_end(path_, *manifest_.journal, end);
   if (end.tail > 0) unfinished_bytes_ = end.tail;  // a generation that this object makes itself has none
   require_absorbed(absorbed, end.bytes);
@@ -351,7 +353,8 @@ void LiveStore::write_anew(StateLevel& level) {
   }
 }
 
-/// A recomputation replaces the partitions of the one before it, which may not have been in any manifest.
+/// A recomputation replaces the partitions of the one before it, which may not have been in any
+/// manifest.
 void LiveStore::drop_superseded() {
   if (!writes_levels()) return drop_own_files();
   std::set<std::string> present;
@@ -363,7 +366,8 @@ void LiveStore::drop_superseded() {
   unsaved_.assign(present.begin(), present.end());
 }
 
-/// A batch that would leave little for the work on it is cut, or refused while that does no harm; one request cannot be.
+/// A batch that would leave little for the work on it is cut, or refused while that does no harm;
+/// one request cannot be.
 void LiveStore::require_work_beside(const BatchChanges& changes) {
   if (!embedding_ || changes.requests < 2) return;
   const std::uint64_t bytes = memory_shares::kWorkBesideBatch.of(budget_);

@@ -1,10 +1,12 @@
-// algorithms/live/live_store.h - an open store at its present moment: the generation of its manifest and every acknowledged
-// request after it.
+// algorithms/live/live_store.h - an open store at its present moment: the generation of its
+// manifest and every acknowledged request after it.
 //
-// A store is opened as one of three: a StoreReader replays the journal in memory and writes nothing; a StoreWriter journals
-// a batch before it applies it, and swaps the manifest at a checkpoint; a RankedStore holds some columns behind the writer of
-// rank 0. What all have alike, and whoever only looks may ask for, is here. A change that fails leaves the object between
-// two states: what is on the disk is right, and a new object goes on from there; this one changes nothing any more.
+// A store is opened as one of three: a StoreReader replays the journal in memory and writes
+// nothing; a StoreWriter journals a batch before it applies it, and swaps the manifest at a
+// checkpoint; a RankedStore holds some columns behind the writer of rank 0. What all have alike,
+// and whoever only looks may ask for, is here. A change that fails leaves the object between two
+// states: what is on the disk is right, and a new object goes on from there; this one changes
+// nothing any more.
 #pragma once
 
 #include <atomic>
@@ -70,43 +72,49 @@ class LiveStore {
   void require_sums() const {
     if (embedding_) embedding_->require_sums(path_);
   }
-  /// Whether the last batch had a threshold: rows may be stale then. What it left does not matter, so that nothing but the
-  /// choice of modes is told. Exact batches and propagate() end it, a flush does not, since its reason may lie in the data.
+  /// Whether the last batch had a threshold: rows may be stale then. What it left does not matter,
+  /// so that nothing but the choice of modes is told. Exact batches and propagate() end it, a flush
+  /// does not, since its reason may lie in the data.
   [[nodiscard]] bool lazy() const noexcept { return lazy_; }
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests acknowledged
-  /// What became of a request that the journal held when this object opened the store, or, once receipts are expected, has got since;
-  /// none of others.
+  /// What became of a request that the journal held when this object opened the store, or, once
+  /// receipts are expected, has got since; none of others.
   [[nodiscard]] std::optional<RequestStatus> journal_status(std::uint64_t sequence) const;
-  /// Calls `use` for all requests that have an id, those of earlier lives of the store first. Throws RecordError.
+  /// Calls `use` for all requests that have an id, those of earlier lives of the store first.
+  /// Throws RecordError.
   void visit_requests(const std::function<void(const LoggedRequest&)>& use) const;
-  /// Bytes behind the last whole record of the journal when this object read it: an append that was ended, or that
-  /// another process had under way. No request in them was acknowledged by then. A writer has cut them off.
+  /// Bytes behind the last whole record of the journal when this object read it: an append that was
+  /// ended, or that another process had under way. No request in them was acknowledged by then. A
+  /// writer has cut them off.
   [[nodiscard]] std::uint64_t unfinished_bytes() const noexcept { return unfinished_bytes_; }
   /// Requests that no checkpoint holds yet.
   [[nodiscard]] std::uint64_t pending_requests() const noexcept { return sequence_ - manifest_.sequence; }
 
-  /// What a batch would change, deciding each of its requests, which speak of users' ids. A request whose id stands for another one is
-  /// a conflict, with which apply() takes nothing of the batch. So is one whose id had a request of which nothing is kept, unless it
-  /// would change nothing at present: what it asks for is so already, and it counts as known.
-  /// Throws ResourceError where the edges of nodes that are removed do not fit the memory.
+  /// What a batch would change, deciding each of its requests, which speak of users' ids. A request
+  /// whose id stands for another one is a conflict, with which apply() takes nothing of the batch.
+  /// So is one whose id had a request of which nothing is kept, unless it would change nothing at
+  /// present: what it asks for is so already, and it counts as known. Throws ResourceError where
+  /// the edges of nodes that are removed do not fit the memory.
   [[nodiscard]] BatchChanges resolve(std::span<const Request> requests);
-  /// What `batches` batches like these changes are going to take. Changes no file, but this object, whose sums stay behind.
-  /// A reader has pushed what the journal holds; a writer that computes it anew may go on to choose otherwise.
-  /// Throws ResourceError, FormatError.
+  /// What `batches` batches like these changes are going to take. Changes no file, but this object,
+  /// whose sums stay behind. A reader has pushed what the journal holds; a writer that computes it
+  /// anew may go on to choose otherwise. Throws ResourceError, FormatError.
   [[nodiscard]] StreamPlan forecast(const BatchChanges& changes, std::uint64_t batches) &&;
-  /// Room for a batch of so many requests, with so many bytes of words: for themselves, what they are resolved to, and what
-  /// an update makes of that. Throws ResourceError.
+  /// Room for a batch of so many requests, with so many bytes of words: for themselves, what they
+  /// are resolved to, and what an update makes of that. Throws ResourceError.
   [[nodiscard]] Reservation reserve_batch(std::size_t requests, std::uint64_t text = 0);
-  /// What is held while others divide the memory in the midst of a batch, so that the room can be taken afterwards; nothing where it is
-  /// not lent. Throws ResourceError.
+  /// What is held while others divide the memory in the midst of a batch, so that the room can be
+  /// taken afterwards; nothing where it is not lent. Throws ResourceError.
   [[nodiscard]] Reservation hold_work_room() const;
-  /// Throws TooLargeError where one of these removes a node, or says when it is to go, that has more edges than the work on a batch has
-  /// memory for. May run while another thread changes the store.
+  /// Throws TooLargeError where one of these removes a node, or says when it is to go, that has
+  /// more edges than the work on a batch has memory for. May run while another thread changes the
+  /// store.
   void require_removable(std::span<const Request> requests) const;
   /// Requests that are acknowledged and not applied. May run at any time.
   [[nodiscard]] std::uint64_t waiting() const;
-  /// For each of these, whether an earlier request, of these or before them, has its id, and asked for the same; nothing where none
-  /// has an id. May run while another thread changes the store. Throws RecordError.
+  /// For each of these, whether an earlier request, of these or before them, has its id, and asked
+  /// for the same; nothing where none has an id. May run while another thread changes the store.
+  /// Throws RecordError.
   [[nodiscard]] std::vector<IdUse> id_uses(std::span<const Request> requests,
                                            const std::optional<AcknowledgedAfter>& acknowledged = {}) const;
   /// What the id of a request of these stands for, where it is another one. As id_uses().
@@ -116,23 +124,27 @@ class LiveStore {
   /// The rates that were set; null where none were.
   [[nodiscard]] const MachineProfile* rates() const noexcept { return cold_ ? &cold_->machine() : nullptr; }
 
-  /// What the store holds, in words by which ranks know that they have opened one store at one moment.
+  /// What the store holds, in words by which ranks know that they have opened one store at one
+  /// moment.
   [[nodiscard]] std::string moment() const { return std::to_string(sequence_) + " " + manifest_text(manifest_); }
   /// The job whose columns this object holds some of; null: it holds all columns.
   [[nodiscard]] const Ranks* ranks() const noexcept { return ranks_; }
-  /// What the ranks together had said when rank 0 last heard of all, and the most that one of them had waited.
+  /// What the ranks together had said when rank 0 last heard of all, and the most that one of them
+  /// had waited.
   [[nodiscard]] const RankTraffic& traffic() const noexcept { return traffic_; }
 
-  /// Thresholds of a mode for this store's constants, in integer units. Throws UsageError for a bad r_max.
+  /// Thresholds of a mode for this store's constants, in integer units. Throws UsageError for a bad
+  /// r_max.
   [[nodiscard]] Threshold threshold(const StreamMode& mode) const;
 
  protected:
-  /// `lock`: the right to write, where somebody gave it already; else a writer takes it. `ranks`: null alone. Opens the
-  /// store.
+  /// `lock`: the right to write, where somebody gave it already; else a writer takes it. `ranks`:
+  /// null alone. Opens the store.
   LiveStore(std::filesystem::path store, Access access, std::optional<WriterLock> lock, Ranks* ranks,
             MemoryBudget& budget, const ReleaseLedger& ledger);
 
-  /// Lives as long as a change of the store and notices whether it fails. Throws DataError after an earlier one has.
+  /// Lives as long as a change of the store and notices whether it fails. Throws DataError after an
+  /// earlier one has.
   class Change {
    public:
     explicit Change(LiveStore& store) : store_(store) {
@@ -192,11 +204,11 @@ class LiveStore {
   void replay();
   /// Room for a record that is replayed.
   [[nodiscard]] Reservation reserve_record(const RecordPart& record, const StreamMode& mode);
-  /// Applies requests of one record that are durable, all together where they fit the memory, else in parts where that is
-  /// the same. Throws ResourceError.
+  /// Applies requests of one record that are durable, all together where they fit the memory, else
+  /// in parts where that is the same. Throws ResourceError.
   void replay_batch(std::span<const Request> requests, const StreamMode& mode, Millis time);
-  /// The journal is synced before a model learns of a request: throws FormatError, DataError where one knows of more than
-  /// the store and its journal up to byte `end`.
+  /// The journal is synced before a model learns of a request: throws FormatError, DataError where
+  /// one knows of more than the store and its journal up to byte `end`.
   void require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t end) const;
   enum class Fold { nothing, rows, rows_and_graph };
   void save(Fold fold);
@@ -229,7 +241,8 @@ class LiveStore {
   };
   Reservation work_room_;       ///< memory that a service holds while it does no work
   bool has_work_room_ = false;  ///< it was taken once
-  /// Users' ids of nodes with more edges than can be removed at once. It is read by senders while a batch changes the store.
+  /// Users' ids of nodes with more edges than can be removed at once. It is read by senders while a
+  /// batch changes the store.
   std::set<std::uint64_t> hubs_;
   mutable std::mutex hubs_mutex_;
   mutable std::mutex journal_mutex_;  ///< guards the next four, and the ids of requests

@@ -1,4 +1,5 @@
-// algorithms/live/live_store_generation.cpp - makes durable what a live store holds: journal, checkpoint, clean close.
+// algorithms/live/live_store_generation.cpp - makes durable what a live store holds: journal,
+// checkpoint, clean close.
 #include <algorithm>
 #include <string>
 #include <utility>

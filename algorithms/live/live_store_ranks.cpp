@@ -1,8 +1,9 @@
 // algorithms/live/live_store_ranks.cpp - a live store whose columns are held by the ranks of a job.
 //
-// Rank 0 has the journal and writes generations; all ranks have the contents, and change them by the same requests.
-// Before a batch is appended every rank has made room for it: what fails by then is not acknowledged. What fails
-// afterwards leaves an acknowledged batch in the journal, as a crash does.
+// Rank 0 has the journal and writes generations; all ranks have the contents, and change them by
+// the same requests. Before a batch is appended every rank has made room for it: what fails by then
+// is not acknowledged. What fails afterwards leaves an acknowledged batch in the journal, as a
+// crash does.
 #include <span>
 #include <string>
 #include <system_error>

@@ -1,4 +1,5 @@
-// algorithms/live/live_store_requests.cpp - the ids of requests, and requests that are acknowledged before they are applied.
+// algorithms/live/live_store_requests.cpp - the ids of requests, and requests that are acknowledged
+// before they are applied.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -29,8 +30,9 @@ BatchChanges LiveStore::resolve_after(std::span<const Request> requests,
   std::vector<bool> known;
   std::optional<IdConflict> conflict;
   known.reserve(uses.size());
-  // Nothing tells what an unkept one asked for. Where this one would change nothing at its place in the batch, whatever it asks for is so
-  // already. The first that would is the conflict, so that those before it change what they would change without ids.
+  // Nothing tells what an unkept one asked for. Where this one would change nothing at its place in
+  // the batch, whatever it asks for is so already. The first that would is the conflict, so that
+  // those before it change what they would change without ids.
   std::vector<RequestStatus> without_unkept;
   if (!acknowledged && std::find(uses.begin(), uses.end(), IdUse::unkept) != uses.end()) {
     std::vector<bool> counted(uses.size());
@@ -69,8 +71,8 @@ void LiveStore::note_ids(std::span<const Request> requests, std::span<const Requ
 }
 
 void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& use) const {
-  // Those of the journal stand in the log as well, unless a crash took them from its end, or nobody has opened it to write
-  // since. All that replay() met and the log lacks are among the statuses.
+  // Those of the journal stand in the log as well, unless a crash took them from its end, or nobody
+  // has opened it to write since. All that replay() met and the log lacks are among the statuses.
   std::set<std::pair<std::uint64_t, Millis>> logged;
   static_cast<void>(read_request_log(path_, manifest_.release(kRequestLog), [&](const LoggedRequest& request) {
     if (request.sequence > manifest_.sequence) logged.emplace(request.sequence, request.time);
@@ -93,7 +95,8 @@ void LiveStore::visit_requests(const std::function<void(const LoggedRequest&)>& 
       }));
 }
 
-/// Memory for the removal of one node: half of what the work on a batch and its changes have, since the rows of its neighbours need some.
+/// Memory for the removal of one node: half of what the work on a batch and its changes have, since
+/// the rows of its neighbours need some.
 std::uint64_t LiveStore::removal_room() const {
   return (memory_shares::kWork.of(budget_) + room_->batch_bytes()) / 2;
 }

@@ -44,7 +44,8 @@ void check_propagation_spec(const LiveStore& store, const PropagationSpec& spec)
 
 namespace {
 
-/// The lists of the targets, where they are kept apart: who takes them from there need not read the graph for them.
+/// The lists of the targets, where they are kept apart: who takes them from there need not read the
+/// graph for them.
 class LastLists {
  public:
   LastLists(const std::filesystem::path& store, const Contents& contents, const LevelFiles& files,
@@ -82,7 +83,8 @@ namespace {
 struct WholeRun {
   const Propagation& whole;
   const PropagationParts& parts;
-  /// Nobody goes on with what a process of one tile leaves when it is killed, unless others have begun with tiles.
+  /// Nobody goes on with what a process of one tile leaves when it is killed, unless others have
+  /// begun with tiles.
   [[nodiscard]] const TileFolder* folder() const {
     const bool cuts = whole.plan().state.tiles.tiles > 1 && whole.job().form.joins_tiles();
     return parts.tiles != nullptr && (cuts || parts.assemble || has_entry(parts.tiles->path())) ? parts.tiles : nullptr;

@@ -37,10 +37,10 @@ struct PropagationParts {
   const std::vector<std::vector<FileEntry>>* joined = nullptr;
 };
 
-/// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes their files, not yet
-/// durable. `report` has everything but the last sync of a commit; its prediction where `forecast` is given. `norms` gets all
-/// features as they are read; it may be null, and without levels nothing is read. Throws ResourceError (memory, disk),
-/// DataError.
+/// Computes all levels of an embedding of `contents`, whose store is the folder `store`, and writes
+/// their files, not yet durable. `report` has everything but the last sync of a commit; its
+/// prediction where `forecast` is given. `norms` gets all features as they are read; it may be
+/// null, and without levels nothing is read. Throws ResourceError (memory, disk), DataError.
 [[nodiscard]] std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                                    const PropagationSpec& spec, MemoryBudget& budget,
                                                    const PropagateMeter& progress, PropagateReport& report,
@@ -55,10 +55,11 @@ struct PropagationParts {
                                                          const PropagationForecaster* forecast = nullptr,
                                                          const PropagationParts& parts = {});
 
-/// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits the new generation.
-/// The time is predicted where the rates of the machine are given. Goes on with the parts that an earlier call of the same
-/// contents and options has finished. Throws UsageError (no features, a parameter out of range, parts of other options),
-/// ResourceError (memory, disk), DataError.
+/// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits
+/// the new generation. The time is predicted where the rates of the machine are given. Goes on with
+/// the parts that an earlier call of the same contents and options has finished. Throws UsageError
+/// (no features, a parameter out of range, parts of other options), ResourceError (memory, disk),
+/// DataError.
 PropagateReport propagate(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
                           const PropagateMeter& progress, const MachineProfile* machine = nullptr,
                           const PropagateHow& how = {});

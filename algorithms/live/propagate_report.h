@@ -1,4 +1,5 @@
-// algorithms/live/propagate_report.h - how a propagation is done, whole, in jobs or by ranks, and what it has taken or is going to.
+// algorithms/live/propagate_report.h - how a propagation is done, whole, in jobs or by ranks, and
+// what it has taken or is going to.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ using PropagateMeter = std::function<void(const PropagateProgress&)>;
 struct PropagateHow {
   bool restart = false;   ///< drops all of them, those of other options too
   bool assemble = false;  ///< all tiles are there, and nothing is summed
-  /// In a job of several ranks: each takes some partitions of the rows, and not some columns (rank_propagation.h).
+  /// In a job of several ranks: each takes some partitions of the rows, and not some columns
+  /// (rank_propagation.h).
   bool by_rows = false;
 };
 
@@ -39,13 +41,14 @@ struct PropagateReport {
   double sync_seconds = 0;     ///< the last sync: what was left to write, and making it durable
   double cone_seconds = 0;     ///< finding the rows that labelled ones read
   double fill_seconds = 0;     ///< norms of columns, room for tiles, and filling them
-  /// What was predicted once the rows were known and before anything was summed; `cone` is that of before. Absent where
-  /// the rates of the machine are not known.
+  /// What was predicted once the rows were known and before anything was summed; `cone` is that of
+  /// before. Absent where the rates of the machine are not known.
   std::optional<PropagationSeconds> predicted;
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds; 0: parts were there already
 };
 
-/// Which jobs one call does: that of `index`, or, without one, one after another of those that nobody has done or is at.
+/// Which jobs one call does: that of `index`, or, without one, one after another of those that
+/// nobody has done or is at.
 struct TileChoice {
   std::optional<std::uint64_t> index{};
   std::uint64_t jobs = 1;

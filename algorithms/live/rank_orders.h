@@ -1,4 +1,5 @@
-// algorithms/live/rank_orders.h - what rank 0 of a job tells the other ranks to do with their columns of a live store.
+// algorithms/live/rank_orders.h - what rank 0 of a job tells the other ranks to do with their
+// columns of a live store.
 #pragma once
 
 #include <cstddef>
@@ -29,12 +30,13 @@ struct RankWord {
   RankTraffic traffic;
 };
 
-/// Sends an order; rank 0 calls it, and the others hear_order(), which waits for it. Both throw what another rank has
-/// failed with.
+/// Sends an order; rank 0 calls it, and the others hear_order(), which waits for it. Both throw
+/// what another rank has failed with.
 void tell_order(Ranks& ranks, const RankOrder& order);
 [[nodiscard]] RankOrder hear_order(Ranks& ranks);
 
-/// Throws UsageError where so many ranks cannot hold the columns of this store while it is streamed.
+/// Throws UsageError where so many ranks cannot hold the columns of this store while it is
+/// streamed.
 void require_to_stream(const std::filesystem::path& store, const Manifest& manifest, std::size_t ranks);
 
 }  // namespace unweave

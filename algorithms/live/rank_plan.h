@@ -1,5 +1,5 @@
-// algorithms/live/rank_plan.h - what a propagation or a batch takes when ranks share it, known before it begins: of one rank,
-// and between them.
+// algorithms/live/rank_plan.h - what a propagation or a batch takes when ranks share it, known
+// before it begins: of one rank, and between them.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace unweave {
 
-/// `ranks` at least 1, each with this budget. Throws UsageError where they cannot share the propagation so, ResourceError where
-/// it does not fit the budget.
+/// `ranks` at least 1, each with this budget. Throws UsageError where they cannot share the
+/// propagation so, ResourceError where it does not fit the budget.
 [[nodiscard]] RankPlan plan_ranks(const LiveStore& store, const PropagationSpec& spec, std::size_t ranks, RankCut cut,
                                   MemoryBudget& budget);
 
-/// What `ranks` say to each other for a batch of these requests; a generation comes beside it where one is made. Throws
-/// UsageError where so many cannot share the store's columns.
+/// What `ranks` say to each other for a batch of these requests; a generation comes beside it where
+/// one is made. Throws UsageError where so many cannot share the store's columns.
 [[nodiscard]] RankCalls plan_batch(const LiveStore& store, std::span<const Request> requests, std::size_t ranks);
 
 }  // namespace unweave

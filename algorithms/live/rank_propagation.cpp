@@ -38,14 +38,16 @@ void read_lines(const std::string& text, std::vector<std::vector<FileEntry>>& le
   for (FileEntry entry; read_entry(lines >> level >> span, entry);) levels.at(level).at(span) = entry;
 }
 
-/// The files that every rank has made of its spans, at rank 0: the others know their own alone. Each tells as many bytes.
+/// The files that every rank has made of its spans, at rank 0: the others know their own alone.
+/// Each tells as many bytes.
 void gather_files(RankShare spans, LevelEntries& files, Ranks& job) {
   std::string lines = lines_of(files, spans);
   lines.resize(told_file_bytes(files.size(), files.front().size(), job.size()), ' ');
   for (const std::string& one : gather_texts(lines, job)) read_lines(one, files);
 }
 
-/// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the norms of all.
+/// Sums this rank's rows and makes their files durable; at rank 0 the result has the files and the
+/// norms of all.
 SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                      const PropagateMeter& progress, ColumnNorms& norms, Ranks& job) {
   const Contents& contents = store.contents();
@@ -71,7 +73,8 @@ SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, Memory
   return result;
 }
 
-/// The part of every rank by columns: tiles, and the files of some spans of sums. At rank 0 `joined` names those of all.
+/// The part of every rank by columns: tiles, and the files of some spans of sums. At rank 0
+/// `joined` names those of all.
 TileReport sum_columns(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                        const PropagateMeter& progress, Ranks& job, LevelEntries& joined) {
   const TileReport report = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job, &joined);

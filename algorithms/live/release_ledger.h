@@ -16,7 +16,8 @@ struct AbsorbedRequest {
   std::uint64_t sequence = 0;
 };
 
-/// The releases of a store: models, and logs of their certificates. The store knows them by their names alone.
+/// The releases of a store: models, and logs of their certificates. The store knows them by their
+/// names alone.
 class ReleaseLedger {
  public:
   ReleaseLedger() = default;

@@ -1,4 +1,5 @@
-// algorithms/live/request_draw.cpp - places drawn from a random order, and the nodes and edges that lie there.
+// algorithms/live/request_draw.cpp - places drawn from a random order, and the nodes and edges that
+// lie there.
 #include "algorithms/live/request_draw.h"
 
 #include <algorithm>
@@ -66,7 +67,8 @@ class Draw {
     requests_.push_back({kind, contents_.order().user(u), is_pair ? contents_.order().user(v) : 0});
   }
 
-  /// Positions of the pool's nodes, sorted, none twice; those of `standard` with a label where no pool is given.
+  /// Positions of the pool's nodes, sorted, none twice; those of `standard` with a label where no
+  /// pool is given.
   [[nodiscard]] std::vector<NodeId> pool(const std::vector<NodeId>& standard) const {
     std::vector<NodeId> nodes;
     if (options_.pool) {

@@ -119,7 +119,8 @@ RequestRegister::Known RequestRegister::known_of(const Request& request, std::ui
 
 void RequestRegister::grow(std::uint64_t ids) {
   if (ids <= room_) return;
-  // Some at a time, so that there are few reservations, where the budget has so much, and no more than the share.
+  // Some at a time, so that there are few reservations, where the budget has so much, and no more
+  // than the share.
   const std::uint64_t most = memory_shares::kRequestIds.of(budget_) / kIdBytes;
   const std::uint64_t more = std::min(std::max(kLeastRoom, room_), most - std::min(most, room_));
   const std::uint64_t wanted = std::max(ids - room_, more) * kIdBytes;

@@ -1,10 +1,11 @@
-// algorithms/live/request_register.h - which ids the requests of a store have had, and what for: a request that is sent twice is
-// applied once, and another one of its id is told apart.
+// algorithms/live/request_register.h - which ids the requests of a store have had, and what for: a
+// request that is sent twice is applied once, and another one of its id is told apart.
 //
-// An id belongs to the first request that bore it and was acknowledged, applied or rejected. What that asked for is kept as a keyed
-// hash, whose key lies in the log of requests (request_log.h) until a purge. A replay of the journal meets requests that the log has
-// already: number and time tell that they are the same ones. A removal that a note has asked for bears the id of the request that
-// set the note, beside it.
+// An id belongs to the first request that bore it and was acknowledged, applied or rejected. What
+// that asked for is kept as a keyed hash, whose key lies in the log of requests (request_log.h)
+// until a purge. A replay of the journal meets requests that the log has already: number and time
+// tell that they are the same ones. A removal that a note has asked for bears the id of the request
+// that set the note, beside it.
 #pragma once
 
 #include <array>
@@ -37,31 +38,36 @@ struct AcknowledgedAfter {
   std::optional<Millis> time;  ///< when they became durable; none: they wait, and the register knows that they do
 };
 
-/// Whether the register keeps a request's id: that of a removal that a note has asked for is the note's.
+/// Whether the register keeps a request's id: that of a removal that a note has asked for is the
+/// note's.
 [[nodiscard]] inline bool keeps_id(const Request& request) noexcept {
   return !request.id.empty() && !is_expired(request);
 }
 
 class RequestRegister {
  public:
-  /// Reads the ids of a store's log. A `writer` adds to it, others only in memory. Throws RecordError, ResourceError.
+  /// Reads the ids of a store's log. A `writer` adds to it, others only in memory. Throws
+  /// RecordError, ResourceError.
   RequestRegister(const std::filesystem::path& store, const Manifest& manifest, bool writer, MemoryBudget& budget);
 
-  /// For each request of a batch, whether an earlier one, of the batch or before it, has its id. `acknowledged`: where they are, no
-  /// request is an earlier one of itself.
+  /// For each request of a batch, whether an earlier one, of the batch or before it, has its id.
+  /// `acknowledged`: where they are, no request is an earlier one of itself.
   [[nodiscard]] std::vector<IdUse> uses(std::span<const Request> requests,
                                         const std::optional<AcknowledgedAfter>& acknowledged) const;
   /// What the id of a request of a batch stands for, which is neither fresh nor known.
   [[nodiscard]] IdConflict conflict(std::span<const Request> requests, std::size_t index) const;
-  /// Sets memory aside for so many ids more, before they become durable. Throws FullError where they would fill more than the
-  /// share of the budget that is for ids (memory_shares::kRequestIds), whatever else is free: what applies requests needs the
-  /// rest, and so does the next process, which reads all ids before anything else; ResourceError where it is not there now.
+  /// Sets memory aside for so many ids more, before they become durable. Throws FullError where
+  /// they would fill more than the share of the budget that is for ids
+  /// (memory_shares::kRequestIds), whatever else is free: what applies requests needs the rest, and
+  /// so does the next process, which reads all ids before anything else; ResourceError where it is
+  /// not there now.
   void make_room(std::uint64_t more);
   /// Throws FullError likewise, and sets nothing aside.
   void require_share(std::uint64_t more) const;
   /// Sets the whole share aside. Throws ResourceError.
   void hold_share();
-  /// Takes the ids of requests that are durable and wait to be decided: note() will be told of them.
+  /// Takes the ids of requests that are durable and wait to be decided: note() will be told of
+  /// them.
   void note_waiting(std::span<const Request> requests, std::uint64_t after, Millis time);
   /// Takes the ids of a batch that is durable and decided.
   void note(std::span<const Request> requests, std::span<const RequestStatus> statuses, std::uint64_t after,

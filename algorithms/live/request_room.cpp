@@ -11,11 +11,13 @@
 namespace unweave {
 namespace {
 
-/// Memory of a request while it is applied: that of an edge, whose two ends get lists and rows of their own.
+/// Memory of a request while it is applied: that of an edge, whose two ends get lists and rows of
+/// their own.
 constexpr std::uint64_t kRequestBytes = 640;
 /// What the words of a request come to meanwhile: the request twice, the journal's record, numbers.
 constexpr std::uint64_t kTextCopies = 6;
-/// A receipt has a line in the model's file, which is written from a tree of texts, and is read beside the one before.
+/// A receipt has a line in the model's file, which is written from a tree of texts, and is read
+/// beside the one before.
 constexpr std::uint64_t kReceiptBytes = 1280, kReceiptTextCopies = 8;
 /// A row of features while its text is read: float64, float32 twice, and its words.
 constexpr std::uint64_t kValueBytes = 24;

@@ -1,9 +1,11 @@
-// algorithms/live/request_room.h - memory of requests: while they wait to be applied, and while a batch of them is.
+// algorithms/live/request_room.h - memory of requests: while they wait to be applied, and while a
+// batch of them is.
 //
-// Whoever acknowledges requests before they are applied sets all of it aside beforehand, in three parts of a size: for those
-// that wait, for the batch that is applied, and for what those that wait are going to change in the lists of the graph and in
-// the rows. A request that is acknowledged can therefore be applied, and a replay, which needs less, can be done by a later
-// process that has as much memory.
+// Whoever acknowledges requests before they are applied sets all of it aside beforehand, in three
+// parts of a size: for those that wait, for the batch that is applied, and for what those that wait
+// are going to change in the lists of the graph and in the rows. A request that is acknowledged can
+// therefore be applied, and a replay, which needs less, can be done by a later process that has as
+// much memory.
 #pragma once
 
 #include <atomic>
@@ -21,10 +23,11 @@ namespace unweave {
 /// What requests take, in bytes.
 class RequestBytes {
  public:
-  /// `columns`: values of a row of features. `receipts`: a model writes a receipt for each, and keeps their texts.
+  /// `columns`: values of a row of features. `receipts`: a model writes a receipt for each, and
+  /// keeps their texts.
   RequestBytes(std::uint32_t columns, bool receipts) noexcept : columns_(columns), receipts_(receipts) {}
-  /// While their batch is applied: for themselves, what they are resolved to, and what an update makes of that. `text`:
-  /// text_bytes() of them.
+  /// While their batch is applied: for themselves, what they are resolved to, and what an update
+  /// makes of that. `text`: text_bytes() of them.
   [[nodiscard]] std::uint64_t in_batch(std::uint64_t requests, std::uint64_t text) const noexcept;
   /// While they wait, with what is told of them until they are applied.
   [[nodiscard]] std::uint64_t waiting(std::uint64_t requests, std::uint64_t text) const noexcept;
@@ -38,8 +41,9 @@ class RequestBytes {
 
 /// Memory of the notes that these requests may set, of what is to be removed later.
 [[nodiscard]] std::uint64_t note_bytes(std::span<const Request> requests) noexcept;
-/// Before anything is acknowledged: notes stay in memory until their time has come, and the next process needs as much. Throws
-/// FullError where `more` bytes of them, and those of `bytes` that there are, fill more than their share of the budget.
+/// Before anything is acknowledged: notes stay in memory until their time has come, and the next
+/// process needs as much. Throws FullError where `more` bytes of them, and those of `bytes` that
+/// there are, fill more than their share of the budget.
 void require_room_for_notes(std::uint64_t more, std::uint64_t bytes, const MemoryBudget& budget);
 
 /// Memory that is set aside for requests that are acknowledged before they are applied.

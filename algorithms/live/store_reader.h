@@ -16,8 +16,8 @@ class StoreReader final : public LiveStore {
   StoreReader(std::filesystem::path store, MemoryBudget& budget, const ReleaseLedger& ledger)
       : LiveStore(std::move(store), Access::read, std::nullopt, nullptr, budget, ledger) {}
 
-  /// Applies requests in exact mode, stale rows published first, as a replay of the journal would: this object alone knows
-  /// of it, no file does.
+  /// Applies requests in exact mode, stale rows published first, as a replay of the journal would:
+  /// this object alone knows of it, no file does.
   UpdateReport rehearse(std::span<const Request> requests);
 };
 

@@ -180,8 +180,8 @@ void StoreWriter::dismiss_ranks() {
   if (leads()) tell({RankOrder::Step::end});
 }
 
-/// Before anything is acknowledged, or applied that was. Shards are written anew, as a purge does, before their changes fill the
-/// memory.
+/// Before anything is acknowledged, or applied that was. Shards are written anew, as a purge does,
+/// before their changes fill the memory.
 void StoreWriter::prepare(const BatchChanges& changes) {
   lock_->require_held();
   // Notes of what expires stay in memory whatever is written.

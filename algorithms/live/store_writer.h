@@ -13,80 +13,90 @@
 
 namespace unweave {
 
-/// Four verbs make things final: apply() a batch, settle() what was put off, checkpoint() the present moment, record() how
-/// far journal and models go.
+/// Four verbs make things final: apply() a batch, settle() what was put off, checkpoint() the
+/// present moment, record() how far journal and models go.
 class StoreWriter final : public LiveStore {
  public:
-  /// `ledger` must outlive this object. Finishes a purge that a crash interrupted after it was decided
-  /// (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when another process writes the
-  /// store.
+  /// `ledger` must outlive this object. Finishes a purge that a crash interrupted after it was
+  /// decided (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when
+  /// another process writes the store.
   StoreWriter(std::filesystem::path store, MemoryBudget& budget, const ReleaseLedger& ledger)
       : StoreWriter(std::move(store), std::nullopt, budget, ledger) {}
   /// Goes on with the right of another writer, which gave it; with none it takes the right.
   StoreWriter(std::filesystem::path store, std::optional<WriterLock> lock, MemoryBudget& budget,
               const ReleaseLedger& ledger)
       : LiveStore(std::move(store), Access::write, std::move(lock), nullptr, budget, ledger) {}
-  /// Rank 0 of a job whose ranks hold some columns of the embedding each: what it is called for from then on the others do
-  /// in RankedStore::follow(). Batches are exact, nobody reads rows. A job of one rank is a writer as above. Throws
-  /// UsageError for more ranks than columns and for stale rows.
+  /// Rank 0 of a job whose ranks hold some columns of the embedding each: what it is called for
+  /// from then on the others do in RankedStore::follow(). Batches are exact, nobody reads rows. A
+  /// job of one rank is a writer as above. Throws UsageError for more ranks than columns and for
+  /// stale rows.
   StoreWriter(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
       : LiveStore(std::move(store), Access::write, std::nullopt, ranks.alone() ? nullptr : &ranks, budget, ledger) {}
 
-  /// Forgets the ids of requests that became durable before this moment, after a checkpoint: a request that has one of them
-  /// is a new one then. Durable on return; tells how many there were.
+  /// Forgets the ids of requests that became durable before this moment, after a checkpoint: a
+  /// request that has one of them is a new one then. Durable on return; tells how many there were.
   std::uint64_t forget_requests(Millis before);
-  /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and `after` when it is.
+  /// apply() calls `before` right before a batch becomes durable, which acknowledges it, and
+  /// `after` when it is.
   void watch_appends(std::function<void()> before, std::function<void()> after);
-  /// Writes to files what batches have changed in memory: rows, lists, features and labels. Where there is room for it; else they go on
-  /// to grow while they fit. Throws DataError.
+  /// Writes to files what batches have changed in memory: rows, lists, features and labels. Where
+  /// there is room for it; else they go on to grow while they fit. Throws DataError.
   void fold();
-  /// Sets the memory for the work on a batch aside (memory_shares::kWork) until lend_work_room(). False where what the store keeps in
-  /// memory has grown into it, also when all that can be written to files is. Throws DataError.
+  /// Sets the memory for the work on a batch aside (memory_shares::kWork) until lend_work_room().
+  /// False where what the store keeps in memory has grown into it, also when all that can be
+  /// written to files is. Throws DataError.
   bool take_work_room();
   void lend_work_room() noexcept { work_room_.release(); }
   /// From now on a model writes receipts for requests, which take room as well.
   void expect_receipts() noexcept { receipts_ = true; }
-  /// Makes the requests durable, then applies them. Throws IdConflictError before anything is done. While nobody reads rows between batches, `last` may put
-  /// the work on the last level off.
+  /// Makes the requests durable, then applies them. Throws IdConflictError before anything is done.
+  /// While nobody reads rows between batches, `last` may put the work on the last level off.
   BatchReport apply(std::span<const Request> requests, BatchChanges changes, const StreamMode& mode,
                     LastLevel last = LastLevel::at_once);
-  /// Sets memory aside for requests that are going to be acknowledged before they are applied, where that was not done yet.
-  /// Throws ResourceError.
+  /// Sets memory aside for requests that are going to be acknowledged before they are applied,
+  /// where that was not done yet. Throws ResourceError.
   void open_room();
-  /// Room for these requests while they wait, from what open_room() has set aside. May run while another thread changes the
-  /// store, which outlives it. Throws NoRoomError, TooLargeError; else as open_room().
+  /// Room for these requests while they wait, from what open_room() has set aside. May run while
+  /// another thread changes the store, which outlives it. Throws NoRoomError, TooLargeError; else
+  /// as open_room().
   [[nodiscard]] Reservation reserve_waiting(std::span<const Request> requests);
-  /// Makes requests durable now, to be applied later, in exact mode and in this order; returns the number of the last one. No
-  /// record of the journal has more of them than one batch may take. May run while another thread changes the store. Throws
-  /// NoRoomError and IdConflictError, where nothing was written, or what the journal throws: nothing was acknowledged then, and records that were
-  /// durable by then are applied like others. `rooms`: what reserve_waiting() has given for them.
+  /// Makes requests durable now, to be applied later, in exact mode and in this order; returns the
+  /// number of the last one. No record of the journal has more of them than one batch may take. May
+  /// run while another thread changes the store. Throws NoRoomError and IdConflictError, where
+  /// nothing was written, or what the journal throws: nothing was acknowledged then, and records
+  /// that were durable by then are applied like others. `rooms`: what reserve_waiting() has given
+  /// for them.
   std::uint64_t acknowledge(std::vector<Request>&& requests, std::vector<Reservation> rooms);
   /// Likewise, with room of its own.
   std::uint64_t acknowledge(std::span<const Request> requests);
-  /// Throws FullError where so many ids more, or notes of so many bytes (note_bytes()), are beyond what memory is for. May run while
-  /// another thread changes the store.
+  /// Throws FullError where so many ids more, or notes of so many bytes (note_bytes()), are beyond
+  /// what memory is for. May run while another thread changes the store.
   void require_share(std::uint64_t ids, std::uint64_t note_bytes);
-  /// Applies the oldest ones that wait as one batch, which `requests` gets: `most` at most, and no more than there is room for;
-  /// those of one call of acknowledge() together where they are not more. Until none waits, apply() throws
-  /// UsageError.
+  /// Applies the oldest ones that wait as one batch, which `requests` gets: `most` at most, and no
+  /// more than there is room for; those of one call of acknowledge() together where they are not
+  /// more. Until none waits, apply() throws UsageError.
   BatchReport apply_acknowledged(std::size_t most, LastLevel last, std::vector<Request>& requests);
-  /// How levels are brought up to date from now on; by the planner until then. The bits are the same.
+  /// How levels are brought up to date from now on; by the planner until then. The bits are the
+  /// same.
   void set_plan(Plan plan) noexcept { plan_ = plan; }
   /// Does the work that was put off, as apply() at once and checkpoint() do too.
   UpdateReport settle();
   /// Publishes every stale row.
   UpdateReport publish_stale();
-  /// Makes a generation of the present moment and empties the journal; nothing when there is nothing new.
+  /// Makes a generation of the present moment and empties the journal; nothing when there is
+  /// nothing new.
   void checkpoint();
-  /// A learner has released this solver's model: what the manifest says next of model and certificates is what is there then.
+  /// A learner has released this solver's model: what the manifest says next of model and
+  /// certificates is what is there then.
   void note_release(std::string_view solver) { released_.emplace(solver); }
-  /// The next release of this solver begins another log: the manifest says nothing of the one that was recorded any more.
+  /// The next release of this solver begins another log: the manifest says nothing of the one that
+  /// was recorded any more.
   void forget_release(std::string_view solver);
-  /// A clean close, the last act of a writer: the manifest records how far journal, models and certificates go. Writes nothing
-  /// where it says so already.
+  /// A clean close, the last act of a writer: the manifest records how far journal, models and
+  /// certificates go. Writes nothing where it says so already.
   void record();
-  /// Frees the memory of the embedding, which commit_propagation() will replace. Until it does, nothing can be changed: a
-  /// batch would change the graph below sums that nobody holds.
+  /// Frees the memory of the embedding, which commit_propagation() will replace. Until it does,
+  /// nothing can be changed: a batch would change the graph below sums that nobody holds.
   void begin_propagation();
   /// Replaces the embedding: the writer has built files for `spec` from the present contents.
   void commit_propagation(const PropagationSpec& spec, std::vector<LevelFiles> levels);

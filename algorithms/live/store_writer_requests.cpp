@@ -1,4 +1,5 @@
-// algorithms/live/store_writer_requests.cpp - requests that are acknowledged before they are applied, and their room.
+// algorithms/live/store_writer_requests.cpp - requests that are acknowledged before they are
+// applied, and their room.
 #include <algorithm>
 #include <cmath>
 #include <exception>
@@ -72,7 +73,8 @@ Reservation StoreWriter::reserve_waiting(std::span<const Request> requests) {
     const std::scoped_lock lock(journal_mutex_);
     room_->take_back();
   }
-  // Without the lock, under which requests of others are made durable: those that come meanwhile are the next group.
+  // Without the lock, under which requests of others are made durable: those that come meanwhile
+  // are the next group.
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::uint64_t bytes = request_bytes().in_batch(1, text_bytes(requests.subspan(i, 1)));
     if (bytes > room_->batch_bytes())
@@ -120,7 +122,8 @@ std::uint64_t StoreWriter::acknowledge(std::vector<Request>&& requests, std::vec
     }
   }
   remove_tiles(path_);
-  // Each record is made durable by itself: a crash may tear the one that is being written, and no other.
+  // Each record is made durable by itself: a crash may tear the one that is being written, and no
+  // other.
   for (std::size_t begin = 0; begin < requests.size();) {
     const std::span<Request> left = std::span(requests).subspan(begin);
     const std::size_t count = std::max<std::size_t>(request_bytes().fitting(left, room_->batch_bytes()), 1);

@@ -91,8 +91,8 @@ std::string options_in(const fs::path& folder, NodeId nodes) {
   return {};
 }
 
-/// Held by whoever does a job, until its process ends, however it does. Where a file system has no locks, nobody holds any.
-/// Who cannot do the job leaves no file behind.
+/// Held by whoever does a job, until its process ends, however it does. Where a file system has no
+/// locks, nobody holds any. Who cannot do the job leaves no file behind.
 class JobLock {
  public:
   explicit JobLock(const fs::path& file) : file_(file), descriptor_(try_open_entry(file, O_RDWR | O_CREAT, 0644)) {
@@ -260,7 +260,8 @@ class TileJobs {
         watch_(watch),
         form_(whole.job().form.tiles()) {}
 
-  /// Throws DataError where the store has other contents by now, or somebody has removed the folder.
+  /// Throws DataError where the store has other contents by now, or somebody has removed the
+  /// folder.
   void require_folder() const {
     if (watch_.is_there() && contents_word(read_manifest(store_.path()), store_.sequence()) ==
                                  contents_word(store_.manifest(), store_.sequence()))

@@ -1,4 +1,5 @@
-// algorithms/maintenance/purge.cpp - folds what a store holds into new files and forgets everything else.
+// algorithms/maintenance/purge.cpp - folds what a store holds into new files and forgets everything
+// else.
 #include "algorithms/maintenance/purge.h"
 
 #include <algorithm>
@@ -166,7 +167,8 @@ class Purge {
 
   [[nodiscard]] ReleaseContext context() const { return {true, options_.program, {}, options_.key, {}}; }
 
-  /// Calls body(name) for one model; where it cannot be done, the model is among `faults`. Returns whether it was done.
+  /// Calls body(name) for one model; where it cannot be done, the model is among `faults`. Returns
+  /// whether it was done.
   template <class Body>
   static bool attempt(const std::string& name, std::vector<ModelFault>& faults, const Body& body) {
     try {
@@ -180,7 +182,8 @@ class Purge {
     return false;
   }
 
-  /// Brings all canonical models up to date: then they know of the present contents alone. Throws ResourceError.
+  /// Brings all canonical models up to date: then they know of the present contents alone. Throws
+  /// ResourceError.
   void keep_models() {
     for (const ModelSummary& model : list_models(store_)) {
       if (!model.damage.empty() || !solver_entry(model.solver).canonical) continue;
@@ -216,7 +219,8 @@ class Purge {
     if (!report_.certified_models.empty()) report_.times_left = level_times(store_);
   }
 
-  /// Publishes kept models on the rows that there are: a proof that owes nothing to what was there before.
+  /// Publishes kept models on the rows that there are: a proof that owes nothing to what was there
+  /// before.
   void certify_models(StoreWriter& live, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       const auto certify = [&](const std::string&) {

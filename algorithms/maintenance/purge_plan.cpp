@@ -1,4 +1,5 @@
-// algorithms/maintenance/purge_plan.cpp - adds up the files that a purge writes, from the present ones.
+// algorithms/maintenance/purge_plan.cpp - adds up the files that a purge writes, from the present
+// ones.
 #include "algorithms/maintenance/purge_plan.h"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ std::uint64_t small_files(const Manifest& manifest) {
   return bytes_of(manifest.labels) + bytes_of(manifest.train) + bytes_of(manifest.valid) + bytes_of(manifest.test);
 }
 
-/// Bytes of the sums that are written anew: all of them, or those with rows that differ from the files.
+/// Bytes of the sums that are written anew: all of them, or those with rows that differ from the
+/// files.
 std::uint64_t state_bytes(const LiveStore& store, bool all) {
   if (!store.propagated()) return 0;
   const Embedding& embedding = store.embedding();
@@ -109,7 +111,8 @@ void plan_models(const LiveStore& store, const PurgeOptions& options, bool certi
   }
 }
 
-/// The files of graph, features, labels and sums. `all`: of every span, in another order or with new nodes.
+/// The files of graph, features, labels and sums. `all`: of every span, in another order or with
+/// new nodes.
 std::uint64_t content_bytes(const LiveStore& store, bool all) {
   const Manifest& manifest = store.manifest();
   const Graph& graph = store.contents().graph();
@@ -172,7 +175,8 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
   const bool all = writes_all(store, options);  // new nodes take few bytes
   plan.written_bytes += content_bytes(store, all);
   if (all) {
-    // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on their way.
+    // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on
+    // their way.
     const std::uint64_t graph_bytes =
         bytes_of(manifest.shards) + kArcBytes * (graph.num_changed_arcs() + graph.num_arcs());
     const std::uint64_t feature_bytes =

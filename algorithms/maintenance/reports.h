@@ -1,4 +1,5 @@
-// algorithms/maintenance/reports.h - how purge and repair are done, and what they have done or are going to.
+// algorithms/maintenance/reports.h - how purge and repair are done, and what they have done or are
+// going to.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,11 @@ namespace unweave {
 struct PurgeOptions {
   bool keep_order = false;  ///< the order of the nodes is public, and stays though the graph that gave it is another
   bool always = false;  ///< also where nothing is to be forgotten: private parts and models go, but for canonical ones
-  /// How many nodes the purged store has, no fewer than it has now: those that are new have nothing, as in an import that was
-  /// told this number. Without it as many as it has.
+  /// How many nodes the purged store has, no fewer than it has now: those that are new have
+  /// nothing, as in an import that was told this number. Without it as many as it has.
   std::optional<std::uint64_t> nodes{};
-  /// Names of the nodes that are new, that of the first one first (storage/input/name_reader.h); those beyond the file have none. Only with
-  /// `nodes`, of a store that has names.
+  /// Names of the nodes that are new, that of the first one first (storage/input/name_reader.h);
+  /// those beyond the file have none. Only with `nodes`, of a store that has names.
   std::optional<InputFile> names{};
   bool without_feeds = false;   ///< whatever readers of feeds of changes have taken; the store forgets these feeds
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
@@ -71,8 +72,9 @@ struct PurgeReport {
 struct PurgePlan {
   std::uint64_t written_bytes = 0;    ///< new files; the old ones are removed at the end
   std::uint64_t temporary_bytes = 0;  ///< unlinked files and the graph by ids, at a time, beside them
-  /// Canonical models (SolverEntry::canonical) that stay, or that an earlier purge left without a certificate; and the trainings
-  /// that bring outdated ones up to date, and those after the removal, which certify each.
+  /// Canonical models (SolverEntry::canonical) that stay, or that an earlier purge left without a
+  /// certificate; and the trainings that bring outdated ones up to date, and those after the
+  /// removal, which certify each.
   std::vector<std::string> models;
   std::uint64_t trainings = 0;
   std::uint64_t training_memory_bytes = 0;  ///< the largest of them, beside the store; part of it merely saves time

@@ -1,4 +1,5 @@
-// algorithms/maintenance/store_repair.cpp - finds damage file by file, mends what can be mended, and says what is lost.
+// algorithms/maintenance/store_repair.cpp - finds damage file by file, mends what can be mended,
+// and says what is lost.
 #include "algorithms/maintenance/store_repair.h"
 
 #include <algorithm>
@@ -38,8 +39,8 @@ constexpr const char* kReleaseExtension = ".release";
 /// By file, each with the first thing that is wrong with it.
 using Damage = std::map<std::string, std::string>;
 
-/// What is wrong, without the remedy that every reader of such a file is told: repair is at work, and says itself what was done
-/// or is left to do.
+/// What is wrong, without the remedy that every reader of such a file is told: repair is at work,
+/// and says itself what was done or is left to do.
 std::string without_remedy(const std::string& text) {
   return text.substr(0, std::min(text.find("; " + operation("repair")), text.find("; restore the file")));
 }
@@ -148,7 +149,8 @@ class StoreRepair {
     return manifest_.journal ? path_of(*manifest_.journal) : (store_ / kManifestName).string();
   }
 
-  /// Damage of the journal's records, or of requests that a model has absorbed and that the journal ends before.
+  /// Damage of the journal's records, or of requests that a model has absorbed and that the journal
+  /// ends before.
   [[nodiscard]] std::optional<JournalDamage> journal_damage() const {
     JournalDamage end{0, manifest_.sequence, 0, {}};
     if (manifest_.journal) {
@@ -191,8 +193,9 @@ class StoreRepair {
         "cut off after request " + std::to_string(damage.last) + "; given up: " + lost + "; send them again";
   }
 
-  /// Other requests will bear the numbers of those given up: a model that has absorbed these would seem to know the others.
-  /// Models go last: where a crash leaves one, it keeps the store shut and tells of these requests again.
+  /// Other requests will bear the numbers of those given up: a model that has absorbed these would
+  /// seem to know the others. Models go last: where a crash leaves one, it keeps the store shut and
+  /// tells of these requests again.
   void drop_models_after(std::uint64_t last, Manifest after) {
     std::vector<ModelRecord>& models = models_.records;
     const auto dropped = std::stable_partition(
@@ -279,8 +282,8 @@ class StoreRepair {
     return false;
   }
 
-  /// Canonical models without a release file that can be read: what they are follows from the store and the options in the model
-  /// file.
+  /// Canonical models without a release file that can be read: what they are follows from the store
+  /// and the options in the model file.
   bool train_again(const Damage& left, const std::string& program) {
     std::vector<std::string> names;
     for (const auto& [file, text] : left) {

@@ -70,8 +70,8 @@ std::vector<std::string> private_fields(const StepReport& report) {
   return out;
 }
 
-/// Whether the certificate covers later releases, too. Not whether rows are stale: that depends on what was removed, and stands
-/// in public.
+/// Whether the certificate covers later releases, too. Not whether rows are stale: that depends on
+/// what was removed, and stands in public.
 bool covers_later_releases(const StepReport& report, const SolverOptions& options, bool lazy) {
   if (!report.certified) return false;
   if (report.scope == Scope::every_release) return true;

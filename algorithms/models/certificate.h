@@ -26,8 +26,8 @@ struct ReleaseContext {
 /// What a certificate and a model say of rows that are kept in place of sums.
 [[nodiscard]] nlohmann::ordered_json rows_json(const KeptForm& kept);
 
-/// The members of a certificate that speak of the release. `private` names those that are noiseless functions of removed
-/// data; of `terms` these are all that `public_terms` does not name.
+/// The members of a certificate that speak of the release. `private` names those that are noiseless
+/// functions of removed data; of `terms` these are all that `public_terms` does not name.
 [[nodiscard]] nlohmann::ordered_json certificate_fields(const ModelRecord& record, const StepReport& report,
                                                         const ReleaseContext& context);
 

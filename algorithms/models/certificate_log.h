@@ -1,10 +1,11 @@
-// algorithms/models/certificate_log.h - the trail of a model's releases: a public line each, chained and signed, and a private
-// part each, to which the public line commits.
+// algorithms/models/certificate_log.h - the trail of a model's releases: a public line each,
+// chained and signed, and a private part each, to which the public line commits.
 //
-// certificates/<name>.jsonl has the public lines, which may be given away: each names the digest of the one before it and
-// is signed (signing_key.h). certificates/<name>.private.jsonl has what depends on removed data without noise, under a
-// nonce. Both are append-only. The model file holds the newest of both too: a crash loses nothing as long as no other model
-// replaces it before they are durable.
+// certificates/<name>.jsonl has the public lines, which may be given away: each names the digest of
+// the one before it and is signed (signing_key.h). certificates/<name>.private.jsonl has what
+// depends on removed data without noise, under a nonce. Both are append-only. The model file holds
+// the newest of both too: a crash loses nothing as long as no other model replaces it before they
+// are durable.
 #pragma once
 
 #include <cstdint>
@@ -38,17 +39,20 @@ struct LogPlace {
 
 /// The end of a log after this line. Throws DataError, naming `file`, for what is no line of a log.
 [[nodiscard]] LogPlace place_after(std::string_view line, const std::filesystem::path& file);
-/// The end that the line speaks of, sealed or not. Throws nlohmann::json::exception, std::runtime_error.
+/// The end that the line speaks of, sealed or not. Throws nlohmann::json::exception,
+/// std::runtime_error.
 [[nodiscard]] LogPlace place_in(const nlohmann::ordered_json& line);
 /// The number of a line in its log, from 1; 0 where the line has none.
 [[nodiscard]] std::uint64_t certificate_number(std::string_view line);
 /// Whether the line may come next after `place`.
 [[nodiscard]] bool follows(std::string_view line, const LogPlace& place);
 
-/// Makes record.certificate, signed, and record.private_part out of `whole`: what certificate_fields() says, where in the
-/// log it goes, and a nonce. Digests and signature that `whole` has already are replaced.
+/// Makes record.certificate, signed, and record.private_part out of `whole`: what
+/// certificate_fields() says, where in the log it goes, and a nonce. Digests and signature that
+/// `whole` has already are replaced.
 void seal_certificate(ModelRecord& record, nlohmann::ordered_json whole, const SigningKey& key);
-/// Both parts of the record's certificate together. Throws nlohmann::json::exception for what is no JSON object.
+/// Both parts of the record's certificate together. Throws nlohmann::json::exception for what is no
+/// JSON object.
 [[nodiscard]] nlohmann::ordered_json whole_certificate(const ModelRecord& record);
 /// A line and its private part together.
 [[nodiscard]] nlohmann::ordered_json whole_certificate(std::string_view line, std::string_view private_part);
@@ -57,7 +61,8 @@ void seal_certificate(ModelRecord& record, nlohmann::ordered_json whole, const S
 inline constexpr std::string_view kWeightsKeyFormat = "unweave weights key 1";
 [[nodiscard]] std::string weights_key_line(const ModelRecord& record);
 
-/// Whether a line ends with the digest of its text and a signature of it under the key that the line names.
+/// Whether a line ends with the digest of its text and a signature of it under the key that the
+/// line names.
 [[nodiscard]] bool is_sealed(std::string_view line);
 
 /// The newest certificate as the last line of both files, durable once sync() has returned.
@@ -74,12 +79,12 @@ class LoggedCertificate {
 struct Choices {
   std::string lambda, weights;
 };
-/// What the newest certificate of this name says of them: what a purge that kept the model does not change. Throws DataError for
-/// what is no line of a log.
+/// What the newest certificate of this name says of them: what a purge that kept the model does not
+/// change. Throws DataError for what is no line of a log.
 [[nodiscard]] Choices choices_in_log(const std::filesystem::path& store, std::string_view name);
 
-/// Adds the model's certificate to both files where it is the one to come next, durable on return: a crash may have kept it
-/// from them. Does nothing for a model without one.
+/// Adds the model's certificate to both files where it is the one to come next, durable on return:
+/// a crash may have kept it from them. Does nothing for a model without one.
 void complete_log(const std::filesystem::path& store, const ModelRecord& record);
 
 /// How a model's certificate and the end of its log fit.
@@ -90,8 +95,8 @@ enum class LogFit {
   none,         ///< there is no log, though there was one
 };
 [[nodiscard]] LogFit fit_of_log(const std::filesystem::path& store, const ModelRecord& record);
-/// The command that trains a model of this name anew, with the solver and the options that its log names: a name has one solver's
-/// certificates.
+/// The command that trains a model of this name anew, with the solver and the options that its log
+/// names: a name has one solver's certificates.
 [[nodiscard]] std::string train_command(const std::filesystem::path& store, std::string_view name);
 /// Throws DataError that says what to do about a log that does not fit.
 [[noreturn]] void refuse_log(const std::filesystem::path& store, std::string_view name);

@@ -25,7 +25,8 @@
 namespace unweave {
 namespace {
 
-/// Options far from their defaults may overflow a solver's arithmetic. A residual bound is infinite also where none is known.
+/// Options far from their defaults may overflow a solver's arithmetic. A residual bound is infinite
+/// also where none is known.
 void check_finite(const Model& model, const StepReport& report) {
   bool finite = model.published.allFinite() && std::isfinite(report.budget) &&
                 (report.certified ? std::isfinite(report.residual_bound) : !std::isnan(report.residual_bound));
@@ -35,8 +36,8 @@ void check_finite(const Model& model, const StepReport& report) {
                      "defaults");
 }
 
-/// What every row's loss obeys on the ball of the published weights, where that is a number: nothing follows from it, since
-/// no theorem covers hidden layers.
+/// What every row's loss obeys on the ball of the published weights, where that is a number:
+/// nothing follows from it, since no theorem covers hidden layers.
 void add_network_constants(const ModelRecord& record, StepReport& report) {
   if (!record.model.network) return;
   const NetworkShape& shape = *record.model.network;
@@ -105,7 +106,8 @@ Fit fit_over_ranks(const SolverAtWork& work, const LiveStore& store, const Model
   return fit;
 }
 
-/// The key that signs the certificates of a solver: the store's own, made where none is needed yet, or the one given.
+/// The key that signs the certificates of a solver: the store's own, made where none is needed yet,
+/// or the one given.
 SigningKey key_of(const std::filesystem::path& store, std::string_view solver, const std::filesystem::path& given) {
   if (!given.empty()) return SigningKey::read(given);
   if (has_entry(signing_key_file(store))) return SigningKey::of_store(store);
@@ -155,7 +157,8 @@ Learner Learner::open(StoreWriter& store, MemoryBudget& budget, std::string_view
     throw DataError(store.path().string() + ": the model of " + std::string(name) +
                     " has absorbed requests that the store does not hold; run " + train_command(store.path(), name) +
                     " again");
-  // A killed writer may have left its model in memory alone. Nothing follows from it before it has come to stay.
+  // A killed writer may have left its model in memory alone. Nothing follows from it before it has
+  // come to stay.
   sync_model(store.path(), name);
   require_recorded_logs(store.path(), store.manifest(), name, false);
   if (fit_of_log(store.path(), record) != LogFit::follows) refuse_log(store.path(), name);
@@ -181,7 +184,8 @@ Learner Learner::open(StoreWriter& store, MemoryBudget& budget, std::string_view
   Learner learner = opened();
   learner.follow_log();
   store.note_release(name);
-  // Those that a killed writer did not come to. In another file they would tell one requester of another one's requests.
+  // Those that a killed writer did not come to. In another file they would tell one requester of
+  // another one's requests.
   if (learner.receipts_ && printable(learner.record_.receipts_file) == learner.receipts_path())
     learner.receipts_->add(learner.record_);
   return learner;
@@ -208,7 +212,8 @@ Learner Learner::train(StoreWriter& store, MemoryBudget& budget, std::string_vie
   if (fit_before == LogFit::lacks_lines) refuse_log(store.path(), name);
   if (fit_before == LogFit::follows) complete_log(store.path(), *before);
   learner.follow_log();
-  // A canonical model is a function of the present rows, and W = 0 is that of none, which a stream comes to as well.
+  // A canonical model is a function of the present rows, and W = 0 is that of none, which a stream
+  // comes to as well.
   if (learner.rows().size() == 0 && !solver_entry(solver).canonical && !learner.context_.may_be_empty)
     throw DataError(store.path().string() +
                     ": there is no training row, so a model would say nothing: no node of the training split has a "
@@ -418,7 +423,8 @@ bool is_of_seed(const ModelRecord& record) {
 StepReport Learner::release(StepReport report, std::vector<std::string> requests) {
   if (report.flush_needed) throw std::logic_error("a solver refused the exact embedding");
   check_finite(record_.model, report);
-  // Theorems that go on from a run need the noise of all of it to be fresh: a seed stays in what follows, up to a training anew.
+  // Theorems that go on from a run need the noise of all of it to be fresh: a seed stays in what
+  // follows, up to a training anew.
   if (!report.retrained && !solver_entry(record_.model.solver).canonical && is_of_seed(record_))
     report.for_tests = true;
   withdraw_claims_of_seed(report);
@@ -426,8 +432,8 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   const std::uint64_t after = std::exchange(record_.model.sequence, store_.sequence());
   without_receipts_ = receipts_ && requests.empty() && record_.model.releases > 1 ? record_.model.sequence - after : 0;
   context_.lazy = store_.lazy();
-  // By the full minute, since how long a step took may depend on what was removed. A release from a given seed shows nothing but
-  // what is given.
+  // By the full minute, since how long a step took may depend on what was removed. A release from a
+  // given seed shows nothing but what is given.
   context_.time = record_.options.seed ? "" : minute_text(present_time());
   context_.withdraw = replaced_releases();
   nlohmann::ordered_json certificate = place_in_log(after, std::move(requests));

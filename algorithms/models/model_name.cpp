@@ -30,7 +30,8 @@ bool is_solver(std::string_view name) {
                    std::to_string(kMostCharacters) + " letters, digits, - and _, the first of them no -");
 }
 
-/// The model whose file this is: NAME.model, NAME.jsonl or NAME.private.jsonl; empty for other files.
+/// The model whose file this is: NAME.model, NAME.jsonl or NAME.private.jsonl; empty for other
+/// files.
 std::string named_by(const fs::path& file) {
   fs::path stem = file.stem();
   if (file.extension() == ".jsonl" && stem.extension() == ".private") stem = stem.stem();

@@ -1,5 +1,6 @@
-// algorithms/models/model_name.h - what the models of a store are called. A model bears the name of its solver unless it was given
-// one of its own: so a store holds any number of models of one solver.
+// algorithms/models/model_name.h - what the models of a store are called. A model bears the name of
+// its solver unless it was given one of its own: so a store holds any number of models of one
+// solver.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +15,19 @@ struct Manifest;
 /// Whether a model can have this name: 1 to 64 letters, digits, - and _, the first of them no -.
 [[nodiscard]] bool is_model_name(std::string_view name) noexcept;
 
-/// A file, or with an empty extension the folder, of the model of this name in a folder of its store. Every path that a model's
-/// name is a part of is made here, so that no name leads out of the folder: throws UsageError for what is no name.
+/// A file, or with an empty extension the folder, of the model of this name in a folder of its
+/// store. Every path that a model's name is a part of is made here, so that no name leads out of
+/// the folder: throws UsageError for what is no name.
 [[nodiscard]] std::filesystem::path file_of_model(const std::filesystem::path& store, const char* folder,
                                                   std::string_view name, const char* extension);
 
-/// Throws UsageError for what cannot be the name of a model of this solver: other characters than letters, digits, - and _,
-/// none or more than 64 of them, a - in front, or the name of another solver.
+/// Throws UsageError for what cannot be the name of a model of this solver: other characters than
+/// letters, digits, - and _, none or more than 64 of them, a - in front, or the name of another
+/// solver.
 void require_model_name(std::string_view name, std::string_view solver);
 
-/// The names under which a store may hold models or certificates: those of all solvers in the order of solver_names(),
-/// then all others that its folders or its manifest show, sorted.
+/// The names under which a store may hold models or certificates: those of all solvers in the order
+/// of solver_names(), then all others that its folders or its manifest show, sorted.
 [[nodiscard]] std::vector<std::string> model_names(const std::filesystem::path& store, const Manifest& manifest);
 
 /// The option that selects a model, solver or name.

@@ -150,7 +150,8 @@ Json take_history(Json& text) {
   return history;
 }
 
-/// Calls body(), which takes the text of a file apart; what is wrong with the text is the file's fault.
+/// Calls body(), which takes the text of a file apart; what is wrong with the text is the file's
+/// fault.
 template <class Body>
 auto take_apart(const std::filesystem::path& file, const Body& body) {
   try {
@@ -164,7 +165,8 @@ auto take_apart(const std::filesystem::path& file, const Body& body) {
   }
 }
 
-/// What the release file says of this file of a model; nothing where it speaks of others, or is not there.
+/// What the release file says of this file of a model; nothing where it speaks of others, or is not
+/// there.
 std::optional<Json> history_of(const ModelFile& file, const std::filesystem::path& release) {
   if (!has_entry(release)) return std::nullopt;
   return take_apart(release, [&]() -> std::optional<Json> {
@@ -180,7 +182,8 @@ std::optional<Json> history_of(const ModelFile& file, const std::filesystem::pat
   });
 }
 
-/// The text of a canonical model with its history. Without one it has absorbed nothing, and a writer certifies it anew.
+/// The text of a canonical model with its history. Without one it has absorbed nothing, and a
+/// writer certifies it anew.
 Json with_history(Json text, const std::optional<Json>& history) {
   const Json nothing = {{"sequence", 0U},    {"releases", 0U},       {"certificate", ""},        {"private_part", ""},
                         {"release_key", ""}, {"receipt_secret", ""}, {"requests", Json::array()}};
@@ -192,8 +195,9 @@ Json with_history(Json text, const std::optional<Json>& history) {
   return text;
 }
 
-/// Writes the file of a canonical model without its history, and before it the release file with the history of both this file
-/// and the one that is there yet: whichever of the two a crash leaves, its history is known.
+/// Writes the file of a canonical model without its history, and before it the release file with
+/// the history of both this file and the one that is there yet: whichever of the two a crash
+/// leaves, its history is known.
 void save_canonical(const std::filesystem::path& store, std::string_view name, Json json, ModelFile file) {
   json["text"] = kCanonicalText;
   Json history = {{"release", kReleaseText}};
@@ -276,7 +280,8 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   return record;
 }
 
-/// What those who read the certificate of a model rely on. Throws std::runtime_error or an exception of the library of JSON.
+/// What those who read the certificate of a model rely on. Throws std::runtime_error or an
+/// exception of the library of JSON.
 void require_certificate(const ModelRecord& record) {
   if (record.certificate.empty()) return;
   const Json certificate = parse_json(record.certificate);

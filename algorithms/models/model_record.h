@@ -1,5 +1,5 @@
-// algorithms/models/model_record.h - a model in its store: with the options and the propagation it stands on, and the
-// certificate of its last release.
+// algorithms/models/model_record.h - a model in its store: with the options and the propagation it
+// stands on, and the certificate of its last release.
 #pragma once
 
 #include <filesystem>
@@ -42,15 +42,17 @@ struct ModelRecord {
   std::vector<std::string> requests;  ///< requests with outcomes (request_status.h); in older models, their lines
 };
 
-/// What the model is called in its store: its solver, unless it was given another name (model_name.h).
+/// What the model is called in its store: its solver, unless it was given another name
+/// (model_name.h).
 [[nodiscard]] inline const std::string& name_of(const ModelRecord& record) noexcept {
   return record.name.empty() ? record.model.solver : record.name;
 }
 
 /// BLAKE2b-256 of the published weights, float64 little endian, feature by feature.
 [[nodiscard]] Hash weights_digest(const ModelRecord& record);
-/// BLAKE2b-256 of the same bytes under the release's key. Certificates bind themselves to the weights by it: the plain digest
-/// of a noiseless release would confirm guesses of what was removed later, for as long as the log is kept.
+/// BLAKE2b-256 of the same bytes under the release's key. Certificates bind themselves to the
+/// weights by it: the plain digest of a noiseless release would confirm guesses of what was removed
+/// later, for as long as the log is kept.
 [[nodiscard]] Hash weights_commitment(const ModelRecord& record);
 
 /// Name of a release: name of the model, number, and the first 8 bytes of weights_commitment().
@@ -67,7 +69,8 @@ struct ModelRecord {
 /// Copies what the model's rows depend on, beside its weights, out of a propagation.
 void stand_on(ModelRecord& record, const PropagationSpec& spec);
 
-/// Throws DataError naming `train` when the store's present propagation is another one than the model's.
+/// Throws DataError naming `train` when the store's present propagation is another one than the
+/// model's.
 void check_propagation(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store);
 
 // Files of a model. Each of these throws UsageError for what can be no model's name (model_name.h).
@@ -76,18 +79,21 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
 [[nodiscard]] std::filesystem::path folder_of(const std::filesystem::path& store, std::string_view name);
 /// models/<name>.model.
 [[nodiscard]] std::filesystem::path model_file(const std::filesystem::path& store, std::string_view name);
-/// certificates/<name>.release, what is private of the newest release of a canonical model (SolverEntry::canonical).
+/// certificates/<name>.release, what is private of the newest release of a canonical model
+/// (SolverEntry::canonical).
 [[nodiscard]] std::filesystem::path release_file(const std::filesystem::path& store, std::string_view name);
 
-/// Writes models/<name>.model; durable on return. All that depends on the history of a canonical model goes to
-/// release_file() first, in two versions, of which the file of the model then there says the one that holds.
+/// Writes models/<name>.model; durable on return. All that depends on the history of a canonical
+/// model goes to release_file() first, in two versions, of which the file of the model then there
+/// says the one that holds.
 void save_model(const std::filesystem::path& store, const ModelRecord& record);
 
 /// Makes a model durable that is there, whatever became of its writer.
 void sync_model(const std::filesystem::path& store, std::string_view name);
 
-/// Throws UsageError naming `train` when no model of this name was ever trained on this store, FormatError; RecordError for a
-/// model that the manifest recorded and is not there, or is another one and not later.
+/// Throws UsageError naming `train` when no model of this name was ever trained on this store,
+/// FormatError; RecordError for a model that the manifest recorded and is not there, or is another
+/// one and not later.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, std::string_view name);
 /// Loads a model beside a manifest that was read before.
 [[nodiscard]] ModelRecord load_model(const std::filesystem::path& store, const Manifest& manifest,
@@ -104,8 +110,8 @@ struct ModelSummary {
   std::string damage{};  ///< why the file cannot be read; then only `name` is known
 };
 
-/// The models of a store, in the order of model_names(). Throws DataError, ResourceError where the system refuses to read
-/// one, which tells nothing of the model.
+/// The models of a store, in the order of model_names(). Throws DataError, ResourceError where the
+/// system refuses to read one, which tells nothing of the model.
 [[nodiscard]] std::vector<ModelSummary> list_models(const std::filesystem::path& store);
 
 }  // namespace unweave

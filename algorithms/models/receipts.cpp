@@ -1,4 +1,5 @@
-// algorithms/models/receipts.cpp - writes receipts to their file, and goes on after one that was cut off.
+// algorithms/models/receipts.cpp - writes receipts to their file, and goes on after one that was
+// cut off.
 #include "algorithms/models/receipts.h"
 
 #include <sys/file.h>
@@ -20,7 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A batch may have a million receipts of a kilobyte: what is longer than this is written before the next one is made.
+/// A batch may have a million receipts of a kilobyte: what is longer than this is written before
+/// the next one is made.
 constexpr std::size_t kWriteBytes = 4096;
 
 Hash secret_of(const ModelRecord& record) {
@@ -40,8 +42,8 @@ bool is_format(const Json& format) {
   return format == Json(kReceiptFormat) || format == Json(kReceiptFormatWithoutStatus);
 }
 
-/// Whether what stands behind byte `at` is what a crash may leave of receipts: the beginning of one, or the zeros of sectors that were
-/// never written.
+/// Whether what stands behind byte `at` is what a crash may leave of receipts: the beginning of
+/// one, or the zeros of sectors that were never written.
 bool is_begun_receipt(const File& file, std::uint64_t at) {
   constexpr std::uint64_t kLooked = std::uint64_t{64} << 10;
   const std::uint64_t size = file.size();
@@ -77,7 +79,8 @@ ReceiptFile::ReceiptFile(const std::filesystem::path& named) {
   if (fresh) sync_directory(path.has_parent_path() ? path.parent_path() : ".");
 }
 
-/// Reads the first receipt, and from the end those of the last certificate alone: files grow for years, and are opened often.
+/// Reads the first receipt, and from the end those of the last certificate alone: files grow for
+/// years, and are opened often.
 void ReceiptFile::find_end(const std::filesystem::path& path) {
   constexpr std::uint64_t kFirstWindow = std::uint64_t{256} << 10, kGrowth = 4;
   const std::uint64_t size = file_.size();

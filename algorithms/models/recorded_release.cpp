@@ -1,5 +1,5 @@
-// algorithms/models/recorded_release.cpp - records models and logs in the manifest, and holds what is there against the
-// record.
+// algorithms/models/recorded_release.cpp - records models and logs in the manifest, and holds what
+// is there against the record.
 #include "algorithms/models/recorded_release.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ std::string entry_path(const fs::path& store, const fs::path& file) {
   return file.lexically_relative(store).string();
 }
 
-/// `bytes`: how many of them a log has filled with whole lines; none for a model, which is whole. A sync of what is durable
-/// already costs nothing.
+/// `bytes`: how many of them a log has filled with whole lines; none for a model, which is whole. A
+/// sync of what is durable already costs nothing.
 void record_one(const fs::path& store, const fs::path& file, std::optional<std::uint64_t> bytes, Manifest& manifest) {
   const std::string path = entry_path(store, file);
   const auto at = std::lower_bound(manifest.releases.begin(), manifest.releases.end(), path,
@@ -71,7 +71,8 @@ class FolderLedger final : public ReleaseLedger {
 }  // namespace
 
 void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
-  // The manifest of a store without requests is that of any history, and says nothing of logs; the release file does.
+  // The manifest of a store without requests is that of any history, and says nothing of logs; the
+  // release file does.
   if (manifest.sequence == 0 && !manifest.journal && has_entry(release_file(store, name))) {
     forget_release(store, name, manifest);
     record_one(store, model_file(store, name), {}, manifest);

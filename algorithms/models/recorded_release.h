@@ -1,5 +1,6 @@
-// algorithms/models/recorded_release.h - a model and its logs of certificates beside what the manifest recorded of them at a clean
-// close. A model is replaced and its logs grow: what is there may be later than the record, but not earlier, less or other.
+// algorithms/models/recorded_release.h - a model and its logs of certificates beside what the
+// manifest recorded of them at a clean close. A model is replaced and its logs grow: what is there
+// may be later than the record, but not earlier, less or other.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,8 @@ namespace unweave {
 
 struct Manifest;
 
-/// Puts a solver's model and logs into `manifest` as they are, durable; of a canonical model (SolverEntry::canonical) in a
-/// store that has acknowledged no request the model alone.
+/// Puts a solver's model and logs into `manifest` as they are, durable; of a canonical model
+/// (SolverEntry::canonical) in a store that has acknowledged no request the model alone.
 void record_release(const std::filesystem::path& store, std::string_view name, Manifest& manifest);
 
 /// Takes what is recorded of a solver out of `manifest`; false where nothing is.
@@ -22,15 +23,16 @@ bool forget_release(const std::filesystem::path& store, std::string_view name, M
 /// Throws RecordError unless a solver's log begins with what was recorded of it.
 void require_recorded_log(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
                           const std::filesystem::path& log);
-/// Throws RecordError unless both logs of a solver begin with what was recorded of them. Where `anew`, logs may be
-/// missing. Returns whether all that is recorded is there.
+/// Throws RecordError unless both logs of a solver begin with what was recorded of them. Where
+/// `anew`, logs may be missing. Returns whether all that is recorded is there.
 bool require_recorded_logs(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
                            bool anew);
 
 /// Throws RecordError where a model was recorded that is not there.
 void require_no_recorded_model(const std::filesystem::path& store, const Manifest& manifest, std::string_view name);
 
-/// Whether the model's file, which is there, is the recorded one. To be asked before it is read: a later one may replace it.
+/// Whether the model's file, which is there, is the recorded one. To be asked before it is read: a
+/// later one may replace it.
 [[nodiscard]] bool is_recorded_model(const std::filesystem::path& store, const Manifest& manifest,
                                      std::string_view name);
 /// Throws RecordError unless a model that is not the recorded one is later.

@@ -1,4 +1,5 @@
-// algorithms/models/request_tree.cpp - computes nonces, leaves, paths and roots of a tree of requests.
+// algorithms/models/request_tree.cpp - computes nonces, leaves, paths and roots of a tree of
+// requests.
 #include "algorithms/models/request_tree.h"
 
 #include <string>

@@ -1,10 +1,12 @@
-// algorithms/models/request_tree.h - commitments to the requests of a batch: who holds the nonce of one can show that it was
-// among them, and nobody else can learn or confirm any.
+// algorithms/models/request_tree.h - commitments to the requests of a batch: who holds the nonce of
+// one can show that it was among them, and nobody else can learn or confirm any.
 //
 //   nonce i      BLAKE2b-256 of i as eight bytes, little endian, keyed by the batch's secret
-//   leaf i       BLAKE2b-256 of a byte 2, the nonce and the text of the request with its outcome (request_status.h); of a
-//                request whose outcome was not noted a byte 0, the nonce and its text
-//   inner node   BLAKE2b-256 of a byte 1 and its two children; the last node of an odd level rises as it is
+//   leaf i       BLAKE2b-256 of a byte 2, the nonce and the text of the request with its outcome
+//                (request_status.h); of a request whose outcome was not noted a byte 0, the nonce
+//                and its text
+//   inner node   BLAKE2b-256 of a byte 1 and its two children; the last node of an odd level rises
+//                as it is
 #pragma once
 
 #include <cstdint>
@@ -32,7 +34,8 @@ class RequestTree {
   std::vector<std::vector<Hash>> levels_;
 };
 
-/// The root of a tree of `count` leaves in which leaf `index` has this path; none where the path is too short or too long.
+/// The root of a tree of `count` leaves in which leaf `index` has this path; none where the path is
+/// too short or too long.
 [[nodiscard]] std::optional<Hash> root_of(const Hash& leaf, std::uint64_t index, std::uint64_t count,
                                           const std::vector<Hash>& path);
 

@@ -1,7 +1,8 @@
 // algorithms/models/signing_key.h - the Ed25519 key under which a store's certificates are signed.
 //
-// A file of 64 hexadecimal digits, the seed of RFC 8032: the store's own, certificates/signing-key, made with its first
-// release, or one that lies elsewhere and is never written to the store. Whoever has it can sign other certificates.
+// A file of 64 hexadecimal digits, the seed of RFC 8032: the store's own, certificates/signing-key,
+// made with its first release, or one that lies elsewhere and is never written to the store.
+// Whoever has it can sign other certificates.
 #pragma once
 
 #include <array>
@@ -23,7 +24,8 @@ class SigningKey {
   [[nodiscard]] static SigningKey read(const std::filesystem::path& file);
   /// Likewise that of a store, which must have one.
   [[nodiscard]] static SigningKey stored_in(const std::filesystem::path& store);
-  /// That of a store, made where there is none, which only its owner may read; durable. The caller holds the writer's lock.
+  /// That of a store, made where there is none, which only its owner may read; durable. The caller
+  /// holds the writer's lock.
   [[nodiscard]] static SigningKey of_store(const std::filesystem::path& store);
 
   SigningKey(const SigningKey&) = default;
@@ -42,7 +44,8 @@ class SigningKey {
   std::array<unsigned char, 64> secret_{};
 };
 
-/// Whether a signature of these 32 bytes was made under the key that has this public one; both in hexadecimal digits.
+/// Whether a signature of these 32 bytes was made under the key that has this public one; both in
+/// hexadecimal digits.
 [[nodiscard]] bool is_signature(std::string_view signature, const Hash& message, std::string_view public_key) noexcept;
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// algorithms/models/training_rows.h - the training rows of a store's present moment, kept right batch by batch.
+// algorithms/models/training_rows.h - the training rows of a store's present moment, kept right
+// batch by batch.
 #pragma once
 
 #include <span>
@@ -11,35 +12,39 @@
 
 namespace unweave {
 
-/// One row of Z for each training node with a label, in the form that a model asks for. Rows that would take more than half of what is left of the
-/// budget lie in an unlinked temporary file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those
-/// of a change.
+/// One row of Z for each training node with a label, in the form that a model asks for. Rows that
+/// would take more than half of what is left of the budget lie in an unlinked temporary file
+/// (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
 class TrainingRows {
  public:
-  /// Throws DataError naming the command to run when the store has no embedding, no labels or no training split;
-  /// or for a value that is not finite; UsageError for a wrong number of weights; ResourceError when 16 bytes a row do not fit the budget.
-  /// With `ranks`, which must outlive it, these share the rows (TrainingSet): all must call it, each reads its own
-  /// rows, and follow() and append() are not for them.
+  /// Throws DataError naming the command to run when the store has no embedding, no labels or no
+  /// training split; or for a value that is not finite; UsageError for a wrong number of weights;
+  /// ResourceError when 16 bytes a row do not fit the budget. With `ranks`, which must outlive it,
+  /// these share the rows (TrainingSet): all must call it, each reads its own rows, and follow()
+  /// and append() are not for them.
   TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form, MemoryBudget& budget,
                Ranks* ranks = nullptr);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
   /// What they take of the budget.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return reservation_.bytes(); }
-  /// Follows the store: `update` names the embedding rows that may have changed since the last call. Returns what did,
-  /// comparing bits; without `keep_moved` its moved rows stay empty, which spares two copies of them. Where rows came or have
-  /// another label, all are read again, and the change begins anew. Throws DataError for a value that is not finite,
-  /// ResourceError where 16 bytes a row of the change do not fit the budget.
+  /// Follows the store: `update` names the embedding rows that may have changed since the last
+  /// call. Returns what did, comparing bits; without `keep_moved` its moved rows stay empty, which
+  /// spares two copies of them. Where rows came or have another label, all are read again, and the
+  /// change begins anew. Throws DataError for a value that is not finite, ResourceError where 16
+  /// bytes a row of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved);
 
-  /// Puts the rows into a file, and gives their memory back; so it stays. False where they are in one, and with ranks. Throws as follow() does.
+  /// Puts the rows into a file, and gives their memory back; so it stays. False where they are in
+  /// one, and with ranks. Throws as follow() does.
   bool leave_memory();
 
   /// Two changes, one after the other, as one. The later one removes no rows. Throws ResourceError.
   void append(BatchChange& first, const BatchChange& later) const;
 
  private:
-  /// Rows of `nodes` as the store has them now, in their form, nodes x features. Throws DataError for a value that is not finite.
+  /// Rows of `nodes` as the store has them now, in their form, nodes x features. Throws DataError
+  /// for a value that is not finite.
   void read(std::span<const NodeId> nodes, float* out) const;
   void read_all();
   /// Whether every present row is held, with its label.
@@ -48,8 +53,8 @@ class TrainingRows {
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
   void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
   [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;
-  /// An empty set like the training rows with room for `most` of which `here` have values, and what it takes of the
-  /// budget.
+  /// An empty set like the training rows with room for `most` of which `here` have values, and what
+  /// it takes of the budget.
   struct Room {
     TrainingSet set;
     Reservation memory;

@@ -1,5 +1,5 @@
-// algorithms/models/training_terms.h - how a model was trained, as its public log of certificates says: enough to train it anew
-// where a purge has removed the model itself.
+// algorithms/models/training_terms.h - how a model was trained, as its public log of certificates
+// says: enough to train it anew where a purge has removed the model itself.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ struct TrainingTerms {
   std::vector<double> weights;  ///< weights of the levels, L + 1
 };
 
-/// What the newest certificate of this name says; none where there is no certificate. Throws DataError for what is no line of a
-/// log, or of a solver that this program does not know.
+/// What the newest certificate of this name says; none where there is no certificate. Throws
+/// DataError for what is no line of a log, or of a solver that this program does not know.
 [[nodiscard]] std::optional<TrainingTerms> terms_in_log(const std::filesystem::path& store, std::string_view name);
 
 }  // namespace unweave

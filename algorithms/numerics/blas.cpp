@@ -11,8 +11,9 @@
 namespace unweave {
 namespace {
 
-/// BLIS 0.9 takes AMD's processors since Zen 4 for unknown ones, and multiplies without vectors: a seventh of the speed on Zen 5.
-/// They have all that its AVX-512 kernels need. What the user has chosen stays.
+/// BLIS 0.9 takes AMD's processors since Zen 4 for unknown ones, and multiplies without vectors: a
+/// seventh of the speed on Zen 5. They have all that its AVX-512 kernels need. What the user has
+/// chosen stays.
 bool choose_kernels() noexcept {
 #if defined(__x86_64__) && defined(BLIS_CONFIG_SKX)
   __builtin_cpu_init();
@@ -22,8 +23,8 @@ bool choose_kernels() noexcept {
   if (__builtin_cpu_is("amd") && has_vectors)
     ::setenv("BLIS_ARCH_TYPE", std::to_string(static_cast<int>(BLIS_ARCH_SKX)).c_str(), 0);
 #endif
-  // Packages of Python ask every BLAS that a process has loaded about itself (threadpoolctl, for scikit-learn), and BLIS ends the
-  // process where it is asked before it was used.
+  // Packages of Python ask every BLAS that a process has loaded about itself (threadpoolctl, for
+  // scikit-learn), and BLIS ends the process where it is asked before it was used.
   bli_init();
   return true;
 }

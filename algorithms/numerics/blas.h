@@ -1,7 +1,9 @@
-// algorithms/numerics/blas.h - row-major matrix products, one thread a call: by BLIS, or of few columns by skinny_products.h.
+// algorithms/numerics/blas.h - row-major matrix products, one thread a call: by BLIS, or of few
+// columns by skinny_products.h.
 //
-// Parallelism is over row blocks above (row_sweep.h); a call that split itself would make sums depend on threads.
-// Assumption used by error bounds: an entry of a product of inner length K is a sum of K rounded products in some order.
+// Parallelism is over row blocks above (row_sweep.h); a call that split itself would make sums
+// depend on threads. Assumption used by error bounds: an entry of a product of inner length K is a
+// sum of K rounded products in some order.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,8 @@ void multiply_transposed(const double* a, const double* b, double* out, std::siz
 void multiply_transposed(const float* a, const float* b, float* out, std::size_t m, std::size_t k, std::size_t n,
                          bool add);
 
-/// Adds the lower triangle of a^T a, a (k x n), to that of `out` (n x n); what lies above stays as it is.
+/// Adds the lower triangle of a^T a, a (k x n), to that of `out` (n x n); what lies above stays as
+/// it is.
 void add_gram(const float* a, float* out, std::size_t k, std::size_t n);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// algorithms/numerics/matrix.h - the dense types of the learning code: weights are F x C, one column a class, rows contiguous.
+// algorithms/numerics/matrix.h - the dense types of the learning code: weights are F x C, one
+// column a class, rows contiguous.
 #pragma once
 
 #include <Eigen/Core>
@@ -23,7 +24,8 @@ using Vector = Eigen::VectorXd;
 /// Unit roundoff of float64.
 inline constexpr double kUnitRoundoff = 0x1p-53;
 
-/// Higham's gamma_n = n u / (1 - n u): the relative error of n float64 roundings along one path of a sum of products.
+/// Higham's gamma_n = n u / (1 - n u): the relative error of n float64 roundings along one path of
+/// a sum of products.
 [[nodiscard]] inline double rounding_gamma(double n) noexcept {
   return n * kUnitRoundoff / (1 - n * kUnitRoundoff);
 }

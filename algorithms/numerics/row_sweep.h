@@ -1,11 +1,14 @@
-// algorithms/numerics/row_sweep.h - one parallel pass over rows, whose sums depend neither on threads nor on ranks.
+// algorithms/numerics/row_sweep.h - one parallel pass over rows, whose sums depend neither on
+// threads nor on ranks.
 //
-// Rows are cut into lanes, lanes into blocks; the cut is a function of the shape alone. A lane adds its blocks in order
-// into its own part, the first into the sum itself, and the parts are added in lane order. Memory beside the rows: one part a lane, and what
-// one block needs (block_buffer()) a thread.
+// Rows are cut into lanes, lanes into blocks; the cut is a function of the shape alone. A lane adds
+// its blocks in order into its own part, the first into the sum itself, and the parts are added in
+// lane order. Memory beside the rows: one part a lane, and what one block needs (block_buffer()) a
+// thread.
 //
-// Ranks that share rows have consecutive lanes each, sum them at once, and add the parts one rank after the other, so
-// that these are the additions of one process. A sum over R ranks sends the numbers of one part 2 (R - 1) times.
+// Ranks that share rows have consecutive lanes each, sum them at once, and add the parts one rank
+// after the other, so that these are the additions of one process. A sum over R ranks sends the
+// numbers of one part 2 (R - 1) times.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +48,8 @@ struct RowCut {
   return cut;
 }
 
-/// Rows of rank `rank` of `ranks`, those of its lanes. Lanes, and so these, do not depend on the number of features.
+/// Rows of rank `rank` of `ranks`, those of its lanes. Lanes, and so these, do not depend on the
+/// number of features.
 [[nodiscard]] inline RankShare own_rows(std::size_t count, std::size_t rank, std::size_t ranks) {
   const RowCut cut = cut_rows(count, 1);
   const RankShare lanes = share_of(cut.lanes, rank, ranks);
@@ -71,8 +75,9 @@ struct RowCut {
 /// What a block needs memory for at the same time.
 enum class BlockUse { rows, squares, margins, curvatures, product };
 
-/// Room for `count` values, with whatever they hold, which the calling thread takes again for its next block: fresh memory for
-/// each of thousands of blocks would have to be cleared by the kernel. Kept until the thread ends.
+/// Room for `count` values, with whatever they hold, which the calling thread takes again for its
+/// next block: fresh memory for each of thousands of blocks would have to be cleared by the kernel.
+/// Kept until the thread ends.
 template <class Scalar, BlockUse use>
 [[nodiscard]] Scalar* block_buffer(std::size_t count) {
   thread_local std::vector<Scalar> values;
@@ -85,8 +90,8 @@ struct NoSum {
   NoSum& operator+=(const NoSum&) noexcept { return *this; }
 };
 
-/// Calls see(data, size) for the numbers of a part, array by array: of a number, of a matrix, or of what a struct of
-/// these names in its see_members(see).
+/// Calls see(data, size) for the numbers of a part, array by array: of a number, of a matrix, or of
+/// what a struct of these names in its see_members(see).
 template <class Part, class See>
 void see_numbers(Part& part, const See& see) {
   if constexpr (std::is_arithmetic_v<Part>)
@@ -126,8 +131,9 @@ class PartOnItsWay {
   std::vector<double> words_;  // whose bits a sum over ranks moves as they are
 };
 
-/// Adds the parts of all ranks in the order of lanes: `total` is the part of the first own lane, `others` those of the
-/// next ones. Afterwards `total` is the sum, on every rank. `leads`: the first lane of all is among them.
+/// Adds the parts of all ranks in the order of lanes: `total` is the part of the first own lane,
+/// `others` those of the next ones. Afterwards `total` is the sum, on every rank. `leads`: the
+/// first lane of all is among them.
 template <class Part>
 void add_over_ranks(Ranks& ranks, bool leads, Part& total, std::vector<Part>& others, bool has_lanes) {
   PartOnItsWay<Part> sum(total);
@@ -147,10 +153,11 @@ void add_over_ranks(Ranks& ranks, bool leads, Part& total, std::vector<Part>& ot
   sum.take(total);
 }
 
-/// Adds body(block, first, count, part) over all blocks of `count` rows: `block` holds rows first..first+count-1, which
-/// load(first, count) returned. `total` is zero; Part is copyable from it and has +=. Who moves it in and takes it back needs no
-/// fresh memory for few rows. With `ranks` each of them goes over the rows of its own lanes, and all get the sum; its
-/// numbers must be what see_numbers() finds.
+/// Adds body(block, first, count, part) over all blocks of `count` rows: `block` holds rows
+/// first..first+count-1, which load(first, count) returned. `total` is zero; Part is copyable from
+/// it and has +=. Who moves it in and takes it back needs no fresh memory for few rows. With
+/// `ranks` each of them goes over the rows of its own lanes, and all get the sum; its numbers must
+/// be what see_numbers() finds.
 template <class Scalar, class Part, class Load, class Body, class Among = std::nullptr_t>
 [[nodiscard]] Part sweep_blocks(std::size_t count, std::size_t features, Part total, const Load& load, const Body& body,
                                 Among ranks = nullptr) {
@@ -179,8 +186,8 @@ template <class Scalar, class Part, class Load, class Body, class Among = std::n
   return total;
 }
 
-/// Sums over blocks of borrowed rows as sweep_blocks() does. Under Scalar float a block is the rows themselves, under
-/// double an exact copy.
+/// Sums over blocks of borrowed rows as sweep_blocks() does. Under Scalar float a block is the rows
+/// themselves, under double an exact copy.
 template <class Scalar, class Part, class Body>
 [[nodiscard]] Part sweep_rows(const Rows& rows, Part zero, const Body& body) {
   static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>);

@@ -10,9 +10,10 @@ class Ranks;
 
 using ClassId = std::uint32_t;
 
-/// Borrowed rows: `values` is count x features row-major, norms[i] >= the exact 2-norm of row i. Must outlive its use.
-/// Where ranks share the rows, labels and norms of all rows lie on each of them, and values of its own rows alone:
-/// those of [first, last), which own_rows() gives. Sums over rows then go through the ranks (row_sweep.h).
+/// Borrowed rows: `values` is count x features row-major, norms[i] >= the exact 2-norm of row i.
+/// Must outlive its use. Where ranks share the rows, labels and norms of all rows lie on each of
+/// them, and values of its own rows alone: those of [first, last), which own_rows() gives. Sums
+/// over rows then go through the ranks (row_sweep.h).
 struct Rows {
   const float* values = nullptr;
   const ClassId* labels = nullptr;

@@ -1,5 +1,5 @@
-// algorithms/numerics/skinny_products.cpp - tiles of sums that stay in registers. Highway includes this file once for every
-// vector extension.
+// algorithms/numerics/skinny_products.cpp - tiles of sums that stay in registers. Highway includes
+// this file once for every vector extension.
 #include "algorithms/numerics/skinny_products.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Vectors of a strip of columns, and rows of a tile by the vectors of its strip: tile, one row of b and an element of a fill the
-/// registers.
+/// Vectors of a strip of columns, and rows of a tile by the vectors of its strip: tile, one row of
+/// b and an element of a fill the registers.
 #if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr int kStripVectors = 4;
 constexpr int kTileRows[] = {0, 12, 12, 8, 6};
@@ -40,7 +40,8 @@ struct Product {
   bool add;
 };
 
-/// Rows `row` to row + kRows of a strip of kVectors vectors, the last of which is cut off where kCut.
+/// Rows `row` to row + kRows of a strip of kVectors vectors, the last of which is cut off where
+/// kCut.
 template <int kRows, int kVectors, bool kCut, class T>
 HWY_INLINE void add_tile(const Product<T>& p, std::size_t row) {
   const hn::CappedTag<T, 64 / sizeof(T)> d;

@@ -1,4 +1,5 @@
-// algorithms/privacy/bound_rule.h - whether a bound is that of a paper as printed, or one that holds.
+// algorithms/privacy/bound_rule.h - whether a bound is that of a paper as printed, or one that
+// holds.
 #pragma once
 
 namespace unweave {

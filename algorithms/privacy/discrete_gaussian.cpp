@@ -1,4 +1,5 @@
-// algorithms/privacy/discrete_gaussian.cpp - rational coins, discrete Laplace, discrete Gaussian by rejection.
+// algorithms/privacy/discrete_gaussian.cpp - rational coins, discrete Laplace, discrete Gaussian by
+// rejection.
 #include "algorithms/privacy/discrete_gaussian.h"
 
 #include <cmath>
@@ -11,8 +12,9 @@ namespace {
 
 using Uniform = LazyUniform<RandomSource>;
 
-/// True with probability exp(-x), of a uniform x (von Neumann): draws numbers while each is below the one before, x the
-/// first. k of them are so with probability x^k / k!; true when the first that is not is an odd one.
+/// True with probability exp(-x), of a uniform x (von Neumann): draws numbers while each is below
+/// the one before, x the first. k of them are so with probability x^k / k!; true when the first
+/// that is not is an odd one.
 bool exp_coin(RandomSource& random, Uniform& x) {
   Uniform odd(random);
   if (!odd.below(x)) return true;
@@ -49,7 +51,8 @@ bool bernoulli_exp(RandomSource& random, Wide numerator, Wide denominator) {
 std::int64_t discrete_laplace(RandomSource& random, std::uint64_t scale) {
   constexpr std::uint64_t kMostTurns = 4096;  // exceeded with probability e^-4096: bounds the products of the caller
   for (;;) {
-    // An exponential variable is the number of rejected x and the x accepted after them; floor(scale of it) is geometric.
+    // An exponential variable is the number of rejected x and the x accepted after them;
+    // floor(scale of it) is geometric.
     std::uint64_t turns = 0;
     Uniform x(random);
     for (; !exp_coin(random, x); x = Uniform(random))
@@ -67,7 +70,8 @@ std::int64_t discrete_gaussian(RandomSource& random, std::uint64_t variance) {
   const std::uint64_t scale = floor_root(variance) + 1;
   const Wide denominator = static_cast<Wide>(2) * variance * scale * scale;  // < 2^102
   for (;;) {
-    // Accept with exp(-(|y| - variance/scale)^2 / (2 variance)), numerator and denominator times scale^2.
+    // Accept with exp(-(|y| - variance/scale)^2 / (2 variance)), numerator and denominator times
+    // scale^2.
     const std::int64_t sample = discrete_laplace(random, scale);
     const Wide magnitude = static_cast<Wide>(sample < 0 ? -sample : sample) * scale;  // < 2^64
     const Wide distance = magnitude > variance ? magnitude - variance : variance - magnitude;

@@ -1,10 +1,11 @@
-// algorithms/privacy/discrete_gaussian.h - exact samples of the discrete Gaussian in integer arithmetic.
+// algorithms/privacy/discrete_gaussian.h - exact samples of the discrete Gaussian in integer
+// arithmetic.
 //
-// P[X = x] proportional to exp(-x^2 / (2 s)) over the integers, s = sigma^2 an integer. No floating point touches the
-// law: every coin is a comparison of integers. Canonne, Kamath, Steinke: The Discrete Gaussian for Differential
-// Privacy, NeurIPS 2020, Algorithm 3; the coins and the Laplace law that it asks for by von Neumann's comparisons of
-// uniform numbers (Various techniques used in connection with random digits, 1951). Running time leaks the sample's order
-// of magnitude.
+// P[X = x] proportional to exp(-x^2 / (2 s)) over the integers, s = sigma^2 an integer. No floating
+// point touches the law: every coin is a comparison of integers. Canonne, Kamath, Steinke: The
+// Discrete Gaussian for Differential Privacy, NeurIPS 2020, Algorithm 3; the coins and the Laplace
+// law that it asks for by von Neumann's comparisons of uniform numbers (Various techniques used in
+// connection with random digits, 1951). Running time leaks the sample's order of magnitude.
 #pragma once
 
 #include <cstdint>

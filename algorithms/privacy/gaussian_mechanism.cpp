@@ -1,19 +1,25 @@
-// algorithms/privacy/gaussian_mechanism.cpp - the privacy curve through Mills' ratio, so that nothing overflows or cancels.
+// algorithms/privacy/gaussian_mechanism.cpp - the privacy curve through Mills' ratio, so that
+// nothing overflows or cancels.
 //
-// With x = b - a, y = b + a and M(t) = Phi(-t) / phi(t): e^epsilon = phi(x) / phi(y), as (y^2 - x^2)/2 = 2ab = epsilon,
-// hence delta = Phi(-x) - phi(x) M(y) = phi(x) (M(x) - M(y)).
+// With x = b - a, y = b + a and M(t) = Phi(-t) / phi(t): e^epsilon = phi(x) / phi(y), as (y^2 -
+// x^2)/2 = 2ab = epsilon, hence delta = Phi(-x) - phi(x) M(y) = phi(x) (M(x) - M(y)).
 //
-// What is returned is no less than the exact value. delta rises with shift / sigma and falls with epsilon, so that a is rounded up
-// and b, from that a, down. Let u = 2^-53, and let exp and log err by 2 ulp and erfc by 16 at most. For these a and b the sum of
-// -x^2/2 - ln sqrt(2 pi) and the logarithms that follow it errs by less than 2.5 u x^2 + 3u + 5u of the logarithms, and D = M(x) - M(y)
-// by less than 4096u (1 + |x|) of itself, hence the charge of log_delta_of:
-// - M(t) errs by 135u for -1 <= t < 5 (40u from the argument of exp, 54u from that of erfc), and by 260u for t >= 5, where 120 terms
-//   of a fraction of positive numbers leave out less than 10^-20 of it.
-// - a > 1/4, x >= -1: the difference of two such values and of the rounding of x, 524u M(x). With E the mean of s under the density
-//   ~ exp(-ts - s^2/2), -(ln M)' = E = 1/M - t >= (4/pi) / (2t + 1.6) for t >= 0 (Abramowitz and Stegun, 7.1.13), so that M(x) is at most 3.2 |x| + 5.2 times D.
-// - a <= 1/4: 1 - t M(t) errs by 3600u (near t = 5, where it is 0.037), the sum of ten by 12u more. Gauss-Legendre leaves out
-//   (2a)^21 (10!)^4 / (21 (20!)^3) |M^(21)|, less than 10^-25 of D, since M^(21) / M' is at most 1.3e10 for t >= -1/4.
-// - a > 1/4, x < -1: delta is at least 0.68, the tail and what is lost from it err by 100u together.
+// What is returned is no less than the exact value. delta rises with shift / sigma and falls with
+// epsilon, so that a is rounded up and b, from that a, down. Let u = 2^-53, and let exp and log err
+// by 2 ulp and erfc by 16 at most. For these a and b the sum of -x^2/2 - ln sqrt(2 pi) and the
+// logarithms that follow it errs by less than 2.5 u x^2 + 3u + 5u of the logarithms, and D = M(x) -
+// M(y) by less than 4096u (1 + |x|) of itself, hence the charge of log_delta_of:
+// - M(t) errs by 135u for -1 <= t < 5 (40u from the argument of exp, 54u from that of erfc), and by
+//   260u for t >= 5, where 120 terms of a fraction of positive numbers leave out less than 10^-20
+//   of it.
+// - a > 1/4, x >= -1: the difference of two such values and of the rounding of x, 524u M(x). With E
+//   the mean of s under the density ~ exp(-ts - s^2/2), -(ln M)' = E = 1/M - t >= (4/pi) / (2t +
+//   1.6) for t >= 0 (Abramowitz and Stegun, 7.1.13), so that M(x) is at most 3.2 |x| + 5.2 times D.
+// - a <= 1/4: 1 - t M(t) errs by 3600u (near t = 5, where it is 0.037), the sum of ten by 12u more.
+//   Gauss-Legendre leaves out (2a)^21 (10!)^4 / (21 (20!)^3) |M^(21)|, less than 10^-25 of D, since
+//   M^(21) / M' is at most 1.3e10 for t >= -1/4.
+// - a > 1/4, x < -1: delta is at least 0.68, the tail and what is lost from it err by 100u
+//   together.
 #include "algorithms/privacy/gaussian_mechanism.h"
 
 #include <algorithm>
@@ -29,7 +35,8 @@ namespace {
 
 const double kLogSqrtTwoPi = 0.5 * std::log(2 * std::numbers::pi);
 
-/// t >= 5: 2/(t + 3/(t + 4/(t + ...))), the tail of Laplace's continued fraction M(t) = 1/(t + 1/(t + tail)).
+/// t >= 5: 2/(t + 3/(t + 4/(t + ...))), the tail of Laplace's continued fraction M(t) = 1/(t + 1/(t
+/// + tail)).
 double fraction_tail(double t) {
   double value = t;
   for (int k = 120; k >= 3; --k) value = t + k / value;
@@ -60,8 +67,8 @@ struct Logarithms {
   double size;
 };
 
-/// ln(M(middle - half) - M(middle + half)): by ten-point Gauss-Legendre of -M' where the two are close. The half-width is
-/// given apart, because in the two ends a small one is rounded away.
+/// ln(M(middle - half) - M(middle + half)): by ten-point Gauss-Legendre of -M' where the two are
+/// close. The half-width is given apart, because in the two ends a small one is rounded away.
 Logarithms log_mills_difference(double middle, double half) {
   if (half > 0.25) {
     const double value = std::log(mills(middle - half) - mills(middle + half));

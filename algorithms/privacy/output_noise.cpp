@@ -11,8 +11,8 @@
 namespace unweave {
 namespace {
 
-// The discrete law costs e^kappa in the ratio and in delta, kappa < 1e-60 (THEOREMS.md, Lemma 2), which is paid by asking for
-// slightly less.
+// The discrete law costs e^kappa in the ratio and in delta, kappa < 1e-60 (THEOREMS.md, Lemma 2),
+// which is paid by asking for slightly less.
 constexpr double kEpsilonSlack = 1 - 1e-12;
 constexpr double kDeltaSlack = 1 - 1e-9;
 constexpr double kLeastEpsilon = 1e-50;    // whose slack still pays for 2 kappa

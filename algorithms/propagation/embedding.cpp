@@ -1,5 +1,5 @@
-// algorithms/propagation/embedding.cpp - opens the levels of an embedding, derives rows from them, and writes
-// checkpoints.
+// algorithms/propagation/embedding.cpp - opens the levels of an embedding, derives rows from them,
+// and writes checkpoints.
 #include "algorithms/propagation/embedding.h"
 
 #include <algorithm>

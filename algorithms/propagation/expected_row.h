@@ -1,4 +1,5 @@
-// algorithms/propagation/expected_row.h - rows of sums that counts of readers or labels say are there.
+// algorithms/propagation/expected_row.h - rows of sums that counts of readers or labels say are
+// there.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 namespace unweave {
 
-/// The row of a node of the receptive field. Files that contradict each other may lack it: throws FormatError naming
-/// the partition, relative to the store.
+/// The row of a node of the receptive field. Files that contradict each other may lack it: throws
+/// FormatError naming the partition, relative to the store.
 [[nodiscard]] inline StateRow expected_row(const StateLevel& level, NodeId node) {
   const StateRow row = level.row(node);
   if (row.exists()) return row;

@@ -1,5 +1,5 @@
-// algorithms/propagation/field_estimate.cpp - draws nodes of each class of degrees, and asks their lists whom they
-// read.
+// algorithms/propagation/field_estimate.cpp - draws nodes of each class of degrees, and asks their
+// lists whom they read.
 #include "algorithms/propagation/field_estimate.h"
 
 #include <algorithm>
@@ -61,7 +61,8 @@ ClassTotals class_totals(const Contents& contents) {
   return totals;
 }
 
-/// About `drawn` unlabelled nodes, half of them by the nodes and half by the arcs of their classes, in ascending order.
+/// About `drawn` unlabelled nodes, half of them by the nodes and half by the arcs of their classes,
+/// in ascending order.
 std::vector<NodeId> draw_nodes(const Contents& contents, const ClassTotals& totals, std::uint64_t drawn,
                                std::uint64_t key) {
   double nodes = 0, arcs = 0;
@@ -101,7 +102,8 @@ class FieldTest {
   /// `shares`: of the levels L - 1, L - 2, .. that are known.
   FieldTest(const Contents& contents, const std::vector<Shares>& shares) : contents_(contents), shares_(shares) {}
 
-  /// The chance that a node belongs to level L - depth: 0 or 1 where the lists that it takes could be read.
+  /// The chance that a node belongs to level L - depth: 0 or 1 where the lists that it takes could
+  /// be read.
   double chance(NodeId node, std::size_t depth, std::uint64_t& lists) const {
     if (contents_.label(node) != kNoLabel) return 1;
     const Graph& graph = contents_.graph();
@@ -167,7 +169,8 @@ FieldEstimate estimate_field(const Contents& contents, std::uint32_t levels, std
       share[b] = found[b] / seen[b];
       rows += of_class * share[b];
       arcs += of_arcs * found_arcs[b] / seen_arcs[b];
-      // Half a node more on either side: a class of which all or none were found is not certain for that.
+      // Half a node more on either side: a class of which all or none were found is not certain for
+      // that.
       const double p = (found[b] + 0.5) / (seen[b] + 1);
       const double spread = p * (1 - p) / seen[b] * std::max(0.0, 1 - seen[b] / of_class);
       rows_variance += of_class * of_class * spread;

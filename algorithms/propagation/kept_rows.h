@@ -1,4 +1,5 @@
-// algorithms/propagation/kept_rows.h - rows of values that a store keeps in place of sums, as training reads them.
+// algorithms/propagation/kept_rows.h - rows of values that a store keeps in place of sums, as
+// training reads them.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +19,18 @@ struct Manifest;
 /// Const members may run on any number of threads at once.
 class KeptRows {
  public:
-  /// Opens the files of all levels of a store that keeps rows; `contents` must outlive this object. Throws DataError,
-  /// FormatError.
+  /// Opens the files of all levels of a store that keeps rows; `contents` must outlive this object.
+  /// Throws DataError, FormatError.
   KeptRows(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents);
 
   /// The first level that is kept; the last one is L. There are none where that is above L.
   [[nodiscard]] std::uint32_t first_level() const noexcept { return first_level_; }
   [[nodiscard]] const RowsLevel& level(std::uint32_t l) const { return levels_[l - first_level_]; }
 
-  /// Rows for `nodes`, which are targets: those of an embedding that is kept, or float64 sums over weights[l] (P^l X)
-  /// in the order of the levels, rounded once; a single weight of 1 gives the very bits of its level. `weights` are L +
-  /// 1 a block. Throws UsageError where an embedding is kept and these are not its weights; DataError.
+  /// Rows for `nodes`, which are targets: those of an embedding that is kept, or float64 sums over
+  /// weights[l] (P^l X) in the order of the levels, rounded once; a single weight of 1 gives the
+  /// very bits of its level. `weights` are L + 1 a block. Throws UsageError where an embedding is
+  /// kept and these are not its weights; DataError.
   void rows(std::span<const NodeId> nodes, std::span<const double> weights, float* out) const;
 
  private:

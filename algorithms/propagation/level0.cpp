@@ -1,4 +1,5 @@
-// algorithms/propagation/level0.cpp - measures columns of the features, and normalises rows of them.
+// algorithms/propagation/level0.cpp - measures columns of the features, and normalises rows of
+// them.
 #include "algorithms/propagation/level0.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ constexpr std::uint64_t kAhead = 3;                          // so many pieces o
 constexpr NodeId kPastRows = 1024;  // the least that is read past the page cache at a time: fewer would be small reads
 constexpr int kNormBits = 36;       // |x| sqrt(d) < 2^14.5 (d < 2^29), so that kMostRows terms stay below 2^63
 
-/// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest bits. Compilers turn it
-/// into vectors, and a library's rounding into a call a value.
+/// The nearest integer, ties to even, of |x| < 2^51: what adding this number leaves in the lowest
+/// bits. Compilers turn it into vectors, and a library's rounding into a call a value.
 std::int64_t nearest(double x) {
   constexpr double kLowestBitIsOne = 0x1.8p52;
   return std::bit_cast<std::int64_t>(x + kLowestBitIsOne) - std::bit_cast<std::int64_t>(kLowestBitIsOne);
@@ -44,7 +45,8 @@ void read_norms(const Contents& contents, NodeRange rows, ColumnNorms& norms) {
 
 }  // namespace
 
-/// Sums of columns of absolute features, each row weighted by sqrt(d) and by 1, in units of 2^-kNormBits.
+/// Sums of columns of absolute features, each row weighted by sqrt(d) and by 1, in units of
+/// 2^-kNormBits.
 struct ColumnNorms::Sums {
   std::vector<Int128> by_degree, plain;
   std::mutex mutex;

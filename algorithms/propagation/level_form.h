@@ -1,7 +1,8 @@
-// algorithms/propagation/level_form.h - what a propagation keeps of its levels: sums, or rows of values made of them.
+// algorithms/propagation/level_form.h - what a propagation keeps of its levels: sums, or rows of
+// values made of them.
 //
-// Both forms are planned, summed and joined by the same steps (run.h). What differs is here: the sizes, the sinks and the
-// join. form_of() is the one place that chooses.
+// Both forms are planned, summed and joined by the same steps (run.h). What differs is here: the
+// sizes, the sinks and the join. form_of() is the one place that chooses.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +62,8 @@ struct TileMemory {
 /// What becomes of tiles that were joined.
 enum class TileEnd { stay, removed };
 
-/// The levels of one sweep in the form in which they are kept. References that it is made of must outlive it.
+/// The levels of one sweep in the form in which they are kept. References that it is made of must
+/// outlive it.
 class LevelForm {
  public:
   LevelForm() = default;
@@ -71,7 +73,8 @@ class LevelForm {
 
   /// "the sums", or "the rows".
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// Whether tiles are worth more than one pass: else several of them go to their place in the files at once.
+  /// Whether tiles are worth more than one pass: else several of them go to their place in the
+  /// files at once.
   [[nodiscard]] virtual bool joins_tiles() const noexcept = 0;
   /// Where the manifest names the files.
   [[nodiscard]] virtual std::vector<FileEntry> LevelFiles::*member() const noexcept = 0;
@@ -79,8 +82,8 @@ class LevelForm {
 
   /// Plans the whole within so many bytes of memory.
   [[nodiscard]] virtual StatePlan plan(std::uint64_t available) const = 0;
-  /// Bytes that are still to be written at a time by this plan, beside tiles of `there` bytes in a folder, from which so
-  /// many columns are missing where it has some.
+  /// Bytes that are still to be written at a time by this plan, beside tiles of `there` bytes in a
+  /// folder, from which so many columns are missing where it has some.
   [[nodiscard]] virtual std::uint64_t disk_bytes(const StatePlan& plan, std::uint64_t there,
                                                  std::uint64_t missing) const = 0;
   /// Bytes of what tiles that stay are joined to.
@@ -96,8 +99,8 @@ class LevelForm {
   /// For a part whose tiles have `width` columns at most, into tiles of the folder.
   [[nodiscard]] virtual std::unique_ptr<LevelSink> to_tiles(const TileFolder& folder, TileWriter& writer,
                                                             std::size_t width, const StatePlan& plan) const = 0;
-  /// Joins tiles that cover all columns once into files of some spans of `store`, of all levels. Throws ResourceError,
-  /// DataError.
+  /// Joins tiles that cover all columns once into files of some spans of `store`, of all levels.
+  /// Throws ResourceError, DataError.
   [[nodiscard]] virtual LevelEntries join(const std::filesystem::path& store, std::vector<FinishedTile>& tiles,
                                           RankShare spans, TileEnd end, const StatePlan& plan,
                                           MemoryBudget& budget) const = 0;

@@ -1,4 +1,5 @@
-// algorithms/propagation/partition_sink.cpp - puts rows into images of partitions, and reads them back for the next level.
+// algorithms/propagation/partition_sink.cpp - puts rows into images of partitions, and reads them
+// back for the next level.
 #include "algorithms/propagation/partition_sink.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/propagation/partition_sink.h - sums of all columns, written as partitions of the store as they are formed.
+// algorithms/propagation/partition_sink.h - sums of all columns, written as partitions of the store
+// as they are formed.
 #pragma once
 
 #include <filesystem>

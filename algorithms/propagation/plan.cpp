@@ -1,4 +1,5 @@
-// algorithms/propagation/plan.cpp - marks the receptive field level by level, and plans the sweep over it.
+// algorithms/propagation/plan.cpp - marks the receptive field level by level, and plans the sweep
+// over it.
 #include "algorithms/propagation/plan.h"
 
 #include <algorithm>
@@ -53,7 +54,8 @@ SweepSpec sweep_of(const Contents& contents, const PropagationSpec& spec, std::s
 
 namespace {
 
-/// What is written, and the tiles and buffers for it: of a plan whose rows and arcs are known, as those that are wanted.
+/// What is written, and the tiles and buffers for it: of a plan whose rows and arcs are known, as
+/// those that are wanted.
 void plan_files(const Contents& contents, const PropagationSpec& spec, std::span<const RowMask> wanted,
                 const MemoryBudget& budget, PropagationPlan& plan) {
   if (spec.kept.has_sums() && !spec.all_rows) {
@@ -93,7 +95,8 @@ PropagationPlan plan_propagation(
 
 namespace {
 
-/// A set of `rows` of the nodes, spread evenly: it stands for rows of which only the number is known.
+/// A set of `rows` of the nodes, spread evenly: it stands for rows of which only the number is
+/// known.
 RowMask even_rows(NodeId nodes, std::uint64_t rows) {
   RowMask mask(nodes);
   for (std::uint64_t i = 0; i < rows; ++i) mask.insert(static_cast<NodeId>(i * nodes / rows));

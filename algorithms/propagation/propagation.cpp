@@ -18,7 +18,8 @@ SweepSpec sweep_with(const Contents& contents, const PropagationSpec& spec, cons
   return sweep;
 }
 
-/// The features. Where memory does not hold all that is read beside the plan, they are read past the page cache.
+/// The features. Where memory does not hold all that is read beside the plan, they are read past
+/// the page cache.
 LevelSource features_of(const Contents& contents, const PropagationSpec& spec, const StatePlan& plan,
                         ColumnNorms* norms) {
   const std::uint64_t read_bytes = contents.features().file_bytes() + contents.graph().file_bytes();

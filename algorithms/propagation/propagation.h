@@ -1,4 +1,5 @@
-// algorithms/propagation/propagation.h - a propagation of present contents that was planned, ready to be run.
+// algorithms/propagation/propagation.h - a propagation of present contents that was planned, ready
+// to be run.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace unweave {
 
-/// Owns what a PropagationJob refers to: the plan with its masks, the sweep, the form and the first level.
+/// Owns what a PropagationJob refers to: the plan with its masks, the sweep, the form and the first
+/// level.
 class Propagation {
  public:
   /// What a sweep may be given beside the plan.
@@ -28,8 +30,9 @@ class Propagation {
 
   [[nodiscard]] const PropagationPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] const PropagationJob& job() const noexcept { return job_; }
-  /// Has rows told to `progress` as they are summed: how many so far, of how many in all where the columns are cut into
-  /// `parts` of which each is a run of its own. An empty function is told nothing.
+  /// Has rows told to `progress` as they are summed: how many so far, of how many in all where the
+  /// columns are cut into `parts` of which each is a run of its own. An empty function is told
+  /// nothing.
   void watch(std::function<void(std::uint64_t done, std::uint64_t total)> progress, std::uint64_t parts = 1);
 
  private:

@@ -1,4 +1,5 @@
-// algorithms/propagation/propagation_forecast.cpp - adds up disk and processor of each pass, and samples lists.
+// algorithms/propagation/propagation_forecast.cpp - adds up disk and processor of each pass, and
+// samples lists.
 #include "algorithms/propagation/propagation_forecast.h"
 
 #include <algorithm>
@@ -46,8 +47,8 @@ class Disk {
 
   /// From now on the cache has so many bytes less.
   void take(double bytes) { cache_ = std::max(0.0, cache_ - bytes); }
-  /// Seconds of reading all of a file whose resident share is `share`, which is then what a next pass would find.
-  /// Together with it `other` bytes pass through the cache.
+  /// Seconds of reading all of a file whose resident share is `share`, which is then what a next
+  /// pass would find. Together with it `other` bytes pass through the cache.
   double pass(double bytes, double& share, double other = 0) const {
     const double seconds = bytes * (1 - std::min(share, kept(bytes + other))) / rate_;
     share = kept(bytes + other);
@@ -55,16 +56,16 @@ class Disk {
   }
 
  private:
-  /// A cache that drops what was used longest ago has nothing of a larger file when its next pass begins; the system's,
-  /// which keeps some of what was used twice, has a little.
+  /// A cache that drops what was used longest ago has nothing of a larger file when its next pass
+  /// begins; the system's, which keeps some of what was used twice, has a little.
   [[nodiscard]] double kept(double bytes) const {
     return bytes <= cache_ ? 1 : std::clamp(2 * cache_ / bytes - 1, 0.0, 1.0);
   }
   double rate_, cache_;
 };
 
-/// Where the lists of some blocks point: shares of arcs whose target was among the last so many different ones, at
-/// least.
+/// Where the lists of some blocks point: shares of arcs whose target was among the last so many
+/// different ones, at least.
 class RecentNodes {
  public:
   explicit RecentNodes(std::uint64_t nodes) : slots_(std::bit_floor(std::max<std::uint64_t>(1, nodes)), kNobody) {}
@@ -131,7 +132,8 @@ class Prediction {
  public:
   Prediction(const PropagationWork& work, const MachineProfile& machine)
       : work_(work), machine_(machine), disk_(work, machine), graph_(work.graph_resident) {
-    // Beside counts of readers, `cone_bytes` are lists: of the targets, copied in a pass over the graph.
+    // Beside counts of readers, `cone_bytes` are lists: of the targets, copied in a pass over the
+    // graph.
     const double counts = (static_cast<double>(levels_) - 1) * 4 * work.nodes;
     has_lists_ = !work.all_rows && levels_ > 0 && work.cone_bytes > 1.01 * counts + 1e4;
   }
@@ -144,8 +146,8 @@ class Prediction {
       return seconds_;
     }
     disk_.take(work_.tile_bytes);
-    // The part that was touched for a try may have been free for a shorter time than the rest: half of it is the try, and
-    // half what the machine took once.
+    // The part that was touched for a try may have been free for a shorter time than the rest: half
+    // of it is the try, and half what the machine took once.
     seconds_.fill += work_.tile_bytes * (work_.commit_byte_seconds + machine_.commit_byte_seconds) / 2 +
                      std::max(0.0, work_.tile_bytes - work_.large_pages) * kCompactByte;
     for (double tile = 0; tile < work_.tiles; ++tile) {

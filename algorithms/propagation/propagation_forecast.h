@@ -1,15 +1,16 @@
-// algorithms/propagation/propagation_forecast.h - how long a propagation will take, from the rates of the machine, what
-// lies in the page cache, and a short sample of lists.
+// algorithms/propagation/propagation_forecast.h - how long a propagation will take, from the rates
+// of the machine, what lies in the page cache, and a short sample of lists.
 //
 //   cone    one pass over the graph a level but the last, for labelled rows: who is read by whom
-//   fill    making room for the tile, features to level 0; with the first tile the lists too, for the check of the sums
-//   sweep   one pass over the graph a level and tile: decoding, fetching rows, rounding, and what is written meanwhile;
-//           after several tiles, putting them together
+//   fill    making room for the tile, features to level 0; with the first tile the lists too, for
+//           the check of the sums
+//   sweep   one pass over the graph a level and tile: decoding, fetching rows, rounding, and what
+//           is written meanwhile; after several tiles, putting them together
 //   write   what is left to write after the last sum, making all of it durable
 //
-// A pass takes the longer of what the disk needs for the bytes that are not in memory and of what the threads need. The
-// page cache has what the machine's memory leaves beside the tile: a pass over more than that finds next to nothing of
-// the pass before.
+// A pass takes the longer of what the disk needs for the bytes that are not in memory and of what
+// the threads need. The page cache has what the machine's memory leaves beside the tile: a pass
+// over more than that finds next to nothing of the pass before.
 #pragma once
 
 #include <cstdint>
@@ -55,13 +56,14 @@ struct PropagationSeconds {
 
 [[nodiscard]] PropagationSeconds predict_propagation(const PropagationWork& work, const MachineProfile& machine);
 
-/// Seconds of fetching and adding one row of a tile on one thread: of `row_bytes` bytes, among `rows` rows, where
-/// shares `near` (see PropagationWork) of them were used shortly before.
+/// Seconds of fetching and adding one row of a tile on one thread: of `row_bytes` bytes, among
+/// `rows` rows, where shares `near` (see PropagationWork) of them were used shortly before.
 [[nodiscard]] double row_seconds(const MachineProfile& machine, double rows, double row_bytes,
                                  const std::vector<double>& near);
 
-/// What of PropagationWork is the store's: sizes, shares in memory, and how lists are decoded and where they point, by
-/// a sample of at most `most_arcs` arcs and a 256th of all. Rows, arcs and tiles are the plan's, which add_plan() adds.
+/// What of PropagationWork is the store's: sizes, shares in memory, and how lists are decoded and
+/// where they point, by a sample of at most `most_arcs` arcs and a 256th of all. Rows, arcs and
+/// tiles are the plan's, which add_plan() adds.
 [[nodiscard]] PropagationWork survey_store(const std::filesystem::path& store, const Manifest& manifest,
                                            const Contents& contents, const PropagationSpec& spec,
                                            std::uint64_t most_arcs = std::uint64_t{1} << 20);

@@ -45,14 +45,15 @@ std::size_t waiting_threads() {
   return 2 * active_threads() + 2;
 }
 
-/// Rows that are read back at a time: about as many as a disk wants, and whole blocks of one partition.
+/// Rows that are read back at a time: about as many as a disk wants, and whole blocks of one
+/// partition.
 std::size_t refill_rows(std::size_t width) {
   constexpr std::size_t kRefillBytes = std::size_t{256} << 10;
   return std::clamp<std::size_t>(std::bit_floor(kRefillBytes / (width * sizeof(std::int32_t))), kBlockNodes, kFillRows);
 }
 
-/// Memory of one worker that refills a tile: a piece of sums as it is read, as much again on the way to 16 bits, each with
-/// pages that are read beyond its ends, and the totals of the check.
+/// Memory of one worker that refills a tile: a piece of sums as it is read, as much again on the
+/// way to 16 bits, each with pages that are read beyond its ends, and the totals of the check.
 std::uint64_t refill_worker_bytes(std::size_t width) {
   return 2 * (refill_rows(width) * width * sizeof(std::int32_t) + 4 * kPage) + ColumnTotals::bytes(width);
 }
@@ -145,7 +146,8 @@ TilePlan plan_tiles(const BlockSource& source, const SweepSpec& spec, std::uint6
                 " available; raise " + option("memory");
     return plan;
   }
-  // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile would leave unused.
+  // Tiles of equal width: the same passes over the graph with less memory than a narrow last tile
+  // would leave unused.
   const std::size_t tiles = (spec.columns.count + widest - 1) / widest;
   const std::size_t even = (spec.columns.count + tiles - 1) / tiles;
   const std::size_t step = tile_step(spec);
@@ -188,7 +190,8 @@ void fill_checked(const BlockSource& source, const TileFill& fill, TileColumns c
   }
 }
 
-/// Fills all rows of a tile anew, from files for which each worker waits, and adds them to the check of the next level.
+/// Fills all rows of a tile anew, from files for which each worker waits, and adds them to the
+/// check of the next level.
 template <class T>
 void refill_tile(const BlockSource& source, const TileFill& fill, TileColumns columns, T* tile, const LevelCheck* check,
                  MemoryBudget& budget) {
@@ -243,7 +246,8 @@ class TileSweep {
     if (share_ != nullptr && call_.check != nullptr) share_->share_key(*call_.check);
     Clock::time_point begin = Clock::now();
     Clock::duration filling{};
-    // Before the features pass through the page cache, which would leave few free pages of the larger size.
+    // Before the features pass through the page cache, which would leave few free pages of the
+    // larger size.
     if (call_.source.forget) call_.source.forget(0, call_.source.num_blocks);
     larger_.commit();
     smaller_.commit();
@@ -279,7 +283,8 @@ class TileSweep {
     const LevelCheck check = check_of(0, columns);
     const std::uint64_t list_bytes =
         call_.check == nullptr ? 1 : ColumnTotals::bytes(call_.plan.width) + call_.source.max_decoded_bytes;
-    // A fill's own buffers are charged to nobody, but there are no more of them than there is room for.
+    // A fill's own buffers are charged to nobody, but there are no more of them than there is room
+    // for.
     const bool waits = call_.below.waits && columns.count <= kTileColumns && std::is_same_v<T, std::int32_t>;
     const std::uint64_t slot_bytes = list_bytes + (waits ? kWaitingBytes : 0);
     const std::size_t most_workers = waits ? waiting_threads() : active_threads();
@@ -312,7 +317,8 @@ class TileSweep {
     if (share_ != nullptr) share_->exchange(reinterpret_cast<std::byte*>(larger_.as<T>()), columns.count * sizeof(T));
   }
 
-  /// All levels of a tile. The two buffers take turns, unless the plan refills: then the larger one is filled anew.
+  /// All levels of a tile. The two buffers take turns, unless the plan refills: then the larger one
+  /// is filled anew.
   void sum(TileColumns columns) {
     HugeBuffer* current = &larger_;
     HugeBuffer* next = &smaller_;
@@ -320,7 +326,8 @@ class TileSweep {
       const bool is_last = step == spec().levels;
       if (is_last && step > 1 && !call_.plan.refills && columns.first + columns.count == end())
         call_.sink.spare(std::exchange(*next, {}));
-      // The last level's quotients are read by nobody: whoever wants them derives them from the sums.
+      // The last level's quotients are read by nobody: whoever wants them derives them from the
+      // sums.
       T* const quotients = !is_last && !call_.plan.refills ? next->as<T>() : nullptr;
       const LevelCheck check = sum_level(step, columns, {{current->as<T>(), columns.count, bits()}, quotients});
       if (is_last) return;

@@ -1,4 +1,5 @@
-// algorithms/propagation/recompute.cpp - plans and runs sweeps over levels of an embedding, and sums single rows.
+// algorithms/propagation/recompute.cpp - plans and runs sweeps over levels of an embedding, and
+// sums single rows.
 #include "algorithms/propagation/recompute.h"
 
 #include <algorithm>
@@ -62,15 +63,17 @@ SweepSpec sweep_of(const Embedding& embedding, std::uint32_t first, std::uint32_
   return sweep;
 }
 
-/// Tiles for levels in memory. There they cost nothing to put together, and a decoded graph little. Memory that was never
-/// touched before costs more than either: with 2^20 nodes x 128 features the first recomputation took 1.2 to 1.8 sweeps
-/// with tiles of 64 columns and 0.9 to 1.4 with tiles of 32; later ones, 0.8 to 1.1, did not differ.
+/// Tiles for levels in memory. There they cost nothing to put together, and a decoded graph little.
+/// Memory that was never touched before costs more than either: with 2^20 nodes x 128 features the
+/// first recomputation took 1.2 to 1.8 sweeps with tiles of 64 columns and 0.9 to 1.4 with tiles of
+/// 32; later ones, 0.8 to 1.1, did not differ.
 TilePlan plan_in_memory(const Contents& contents, SweepSpec sweep, std::uint64_t available) {
   sweep.most_columns = 32;
   return plan_tiles(block_source(contents.graph()), sweep, available);
 }
 
-/// Bytes of these levels in memory beyond what those take that are there; none where not all have room.
+/// Bytes of these levels in memory beyond what those take that are there; none where not all have
+/// room.
 std::optional<std::uint64_t> resident_bytes(const Contents& contents, const Embedding& embedding,
                                             std::uint64_t available, std::uint32_t first, std::uint32_t last) {
   const std::uint64_t level_bytes = ResidentRows::bytes(contents.num_nodes(), embedding.columns());

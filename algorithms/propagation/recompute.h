@@ -1,4 +1,5 @@
-// algorithms/propagation/recompute.h - sums of an embedding computed again: whole levels by a sweep, or a few rows.
+// algorithms/propagation/recompute.h - sums of an embedding computed again: whole levels by a
+// sweep, or a few rows.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,15 @@ struct RecomputePlan {
 [[nodiscard]] RecomputePlan plan_recompute(const Contents& contents, const Embedding& embedding, MemoryBudget& budget,
                                            std::uint32_t first, std::uint32_t last);
 
-/// Sums levels [first, last] from what level first - 1 publishes, as deltas of its stale rows say; the levels between
-/// publish everything. In memory where the budget has room, else into new partitions of the folder `store`. Returns the
-/// rows that were summed. Throws ResourceError, DataError.
+/// Sums levels [first, last] from what level first - 1 publishes, as deltas of its stale rows say;
+/// the levels between publish everything. In memory where the budget has room, else into new
+/// partitions of the folder `store`. Returns the rows that were summed. Throws ResourceError,
+/// DataError.
 std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, MemoryBudget& budget,
                                const std::filesystem::path& store, std::uint32_t first, std::uint32_t last);
 
-/// Sums a few rows of `level` from what the level below publishes. Returns the terms that were added, self loops included.
-/// Throws DataError.
+/// Sums a few rows of `level` from what the level below publishes. Returns the terms that were
+/// added, self loops included. Throws DataError.
 std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std::uint32_t level,
                              std::span<const NodeId> rows);
 

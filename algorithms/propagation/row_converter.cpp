@@ -1,4 +1,5 @@
-// algorithms/propagation/row_converter.cpp - combines levels of a tile into values, and hands them on.
+// algorithms/propagation/row_converter.cpp - combines levels of a tile into values, and hands them
+// on.
 #include "algorithms/propagation/row_converter.h"
 
 #include <algorithm>
@@ -179,8 +180,8 @@ void RowConverter::add_features(TileColumns columns, Work& w) const {
   }
 }
 
-/// The sums are complete: w.t holds those of this level. Levels are added in ascending order, as Embedding::rows()
-/// does.
+/// The sums are complete: w.t holds those of this level. Levels are added in ascending order, as
+/// Embedding::rows() does.
 void RowConverter::combine(std::uint32_t level, TileColumns columns, Work& w) const {
   const std::size_t count = w.nodes.size(), width = columns.count, values = count * width;
   const std::size_t blocks = blocks_of_rows(spec_), levels = spec_.levels + std::size_t{1};

@@ -1,5 +1,5 @@
-// algorithms/propagation/row_converter.h - rows of values in place of sums: a sweep's sums become them at once, and no
-// sum is written.
+// algorithms/propagation/row_converter.h - rows of values in place of sums: a sweep's sums become
+// them at once, and no sum is written.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 
 namespace unweave {
 
-/// Takes columns of rows of a kept level: nodes x columns.count values, row-major. Called from any thread; the nodes
-/// are consecutive targets of one span.
+/// Takes columns of rows of a kept level: nodes x columns.count values, row-major. Called from any
+/// thread; the nodes are consecutive targets of one span.
 using RowTaker =
     std::function<void(std::uint32_t level, TileColumns columns, std::span<const NodeId> nodes, const float* values)>;
 
@@ -32,15 +32,16 @@ using RowTaker =
 /// The first level that has kept rows.
 [[nodiscard]] std::uint32_t first_kept_level(const PropagationSpec& spec) noexcept;
 
-/// Turns the sums of a sweep into the rows that a store keeps of them, with the bits that Embedding::rows() gives for
-/// the sums.
+/// Turns the sums of a sweep into the rows that a store keeps of them, with the bits that
+/// Embedding::rows() gives for the sums.
 ///
-/// For an embedding that uses several levels, their normalised sums of the present tile wait in a file without a name
-/// until those of the last level come: 4 bytes for each used level between 0 and L, row and column of a tile.
+/// For an embedding that uses several levels, their normalised sums of the present tile wait in a
+/// file without a name until those of the last level come: 4 bytes for each used level between 0
+/// and L, row and column of a tile.
 class RowConverter {
  public:
-  /// `targets`: the rows that are kept, or null for all. `batch`: rows that a thread converts at a time, of `workers`
-  /// threads at most. References must outlive this object.
+  /// `targets`: the rows that are kept, or null for all. `batch`: rows that a thread converts at a
+  /// time, of `workers` threads at most. References must outlive this object.
   RowConverter(const std::filesystem::path& folder, const Contents& contents, const PropagationSpec& spec,
                const RowMask* targets, std::size_t tile_width, std::size_t batch, RowTaker take);
   ~RowConverter();

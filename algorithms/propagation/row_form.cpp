@@ -1,4 +1,5 @@
-// algorithms/propagation/row_form.cpp - shares memory between tiles, conversion and queue, and joins tiles of rows.
+// algorithms/propagation/row_form.cpp - shares memory between tiles, conversion and queue, and
+// joins tiles of rows.
 #include "algorithms/propagation/row_form.h"
 
 #include <algorithm>
@@ -22,8 +23,8 @@ constexpr std::uint64_t kBatchBytes = std::uint64_t{1} << 20;  // a thread has
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;    // what a HugeBuffer is charged in
 constexpr std::uint64_t kSmallBuffers = std::uint64_t{256} << 20;
 
-/// More pieces than the threads of a sweep can have partly filled at a time: each is at work on rows of two chunks at
-/// most, and what none has begun yet lies in one more.
+/// More pieces than the threads of a sweep can have partly filled at a time: each is at work on
+/// rows of two chunks at most, and what none has begun yet lies in one more.
 std::uint64_t least_pieces(const PropagationSpec& spec, std::size_t width, std::size_t columns) {
   const std::size_t blocks = blocks_of_rows(spec);
   const std::size_t strips = width == columns ? (blocks * columns + kStripColumns - 1) / kStripColumns
@@ -102,7 +103,8 @@ void RowForm::plan_queue(std::uint64_t available, std::uint64_t converter, State
   const std::uint64_t least = least_pieces(spec_, columns, columns);
   const std::uint64_t most = (share - std::min(share, kHugePage)) / segment;
   try_queue(least);
-  // Room for a quarter of all, as for sums, where that does not make tiles narrower: a sweep waits less often then.
+  // Room for a quarter of all, as for sums, where that does not make tiles narrower: a sweep waits
+  // less often then.
   if (const std::uint64_t ample = std::min(most, plan.state_bytes / 4 / segment); ample > least) try_queue(ample);
   if (plan.row_segments == 0) try_queue(most);
   if (plan.row_segments == 0) plan.tiles = tiles_beside(converter);

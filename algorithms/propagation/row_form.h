@@ -1,4 +1,5 @@
-// algorithms/propagation/row_form.h - levels kept as rows of values, which sums become as they are formed.
+// algorithms/propagation/row_form.h - levels kept as rows of values, which sums become as they are
+// formed.
 #pragma once
 
 #include <functional>

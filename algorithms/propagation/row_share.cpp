@@ -1,4 +1,5 @@
-// algorithms/propagation/row_share.cpp - cuts the nodes at partitions, and hands rows from rank to rank.
+// algorithms/propagation/row_share.cpp - cuts the nodes at partitions, and hands rows from rank to
+// rank.
 #include "algorithms/propagation/row_share.h"
 
 #include <algorithm>

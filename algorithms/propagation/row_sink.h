@@ -1,4 +1,5 @@
-// algorithms/propagation/row_sink.h - rows of values, written as files of the store as the sums are formed.
+// algorithms/propagation/row_sink.h - rows of values, written as files of the store as the sums are
+// formed.
 #pragma once
 
 #include <filesystem>
@@ -47,7 +48,8 @@ class KeptBits {
 
 class RowSink final : public FileSink {
  public:
-  /// `targets`: the rows that are kept, or null for all. References must outlive this object. Throws ResourceError.
+  /// `targets`: the rows that are kept, or null for all. References must outlive this object.
+  /// Throws ResourceError.
   RowSink(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
           const RowMask* targets, const StatePlan& plan, MemoryBudget& budget);
   void put(std::uint32_t level, TileColumns columns, const SumRows& rows) override;

@@ -1,4 +1,5 @@
-// algorithms/propagation/row_tile_sink.h - rows of values of some columns, written as tiles of a folder.
+// algorithms/propagation/row_tile_sink.h - rows of values of some columns, written as tiles of a
+// folder.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ namespace unweave {
 
 class RowTileSink final : public LevelSink {
  public:
-  /// `targets`: the rows that are kept, or null for all. `width`: columns of the sweep's tiles. `batch`: rows that a
-  /// thread converts at a time. References must outlive this object.
+  /// `targets`: the rows that are kept, or null for all. `width`: columns of the sweep's tiles.
+  /// `batch`: rows that a thread converts at a time. References must outlive this object.
   RowTileSink(const TileFolder& folder, TileWriter& writer, const Contents& contents, const PropagationSpec& spec,
               const RowMask* targets, std::size_t width, std::size_t batch);
   void put(std::uint32_t level, TileColumns columns, const SumRows& rows) override;

@@ -1,5 +1,5 @@
-// algorithms/propagation/row_values.h - the numbers of a row of the embedding from normalised sums: in one order, so
-// that rows that are kept have the bits of rows that are derived.
+// algorithms/propagation/row_values.h - the numbers of a row of the embedding from normalised sums:
+// in one order, so that rows that are kept have the bits of rows that are derived.
 #pragma once
 
 #include <cmath>
@@ -15,8 +15,8 @@ namespace unweave {
   return std::ldexp(1.0, -static_cast<int>(scale_bits));
 }
 
-/// Adds a level to a row of Z before its factor: sum[c] += weight * t[c]. A level of weight 0 is left out by the
-/// caller.
+/// Adds a level to a row of Z before its factor: sum[c] += weight * t[c]. A level of weight 0 is
+/// left out by the caller.
 template <class Value>
 void add_level(double weight, std::span<const Value> t, double* sum) {
   for (std::size_t c = 0; c < t.size(); ++c) sum[c] += weight * t[c];

@@ -1,4 +1,5 @@
-// algorithms/propagation/run.cpp - runs and times sweeps, finds what is missing among tiles, and has them joined.
+// algorithms/propagation/run.cpp - runs and times sweeps, finds what is missing among tiles, and
+// has them joined.
 #include "algorithms/propagation/run.h"
 
 #include <atomic>
@@ -22,7 +23,8 @@
 namespace unweave {
 namespace {
 
-/// Reports progress from many threads, one call at a time: a thread that would wait leaves its rows to a later call.
+/// Reports progress from many threads, one call at a time: a thread that would wait leaves its rows
+/// to a later call.
 class ProgressMeter {
  public:
   ProgressMeter(const RowMeter& progress, std::uint64_t tiles) : progress_(progress), tiles_(tiles) {}
@@ -67,8 +69,8 @@ class CountingSink final : public LevelSink {
   std::atomic<std::uint64_t> rows_ = 0;
 };
 
-/// The graph; where memory does not hold it beside the tiles, the sweep reads it past the page cache, or lets go of what it
-/// has gone through if the budget has no room for that.
+/// The graph; where memory does not hold it beside the tiles, the sweep reads it past the page
+/// cache, or lets go of what it has gone through if the budget has no room for that.
 BlockSource graph_source(const Contents& contents, const TilePlan& plan, MemoryBudget& budget) {
   const Graph& graph = contents.graph();
   // Features and what is written pass through the page cache beside it.
@@ -91,8 +93,8 @@ struct TileRun {
   LevelSource below;
 };
 
-/// What of a range is still to be summed, and how: columns of tiles of which some levels are there, then the gaps between
-/// tiles.
+/// What of a range is still to be summed, and how: columns of tiles of which some levels are there,
+/// then the gaps between tiles.
 std::vector<TileRun> plan_runs(const PropagationJob& job, const std::vector<FinishedTile>& tiles, TileColumns range,
                                std::uint64_t available) {
   std::vector<TileRun> runs;
@@ -134,7 +136,8 @@ void require_room(const PropagationJob& job, const TileFolder* folder, TileUse u
                     job.form.name(), job.more_room);
 }
 
-/// Tiles stay until the embedding is published where the disk has room, so that nothing is lost with who joins them.
+/// Tiles stay until the embedding is published where the disk has room, so that nothing is lost
+/// with who joins them.
 TileEnd end_of_tiles(const PropagationJob& job, const TileFolder& folder, TileUse use) {
   if (use == TileUse::join) return TileEnd::stay;
   const std::optional<std::uint64_t> free = free_disk_bytes(job.store);

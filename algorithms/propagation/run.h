@@ -1,9 +1,9 @@
-// algorithms/propagation/run.h - the verbs of a propagation that was planned: it is summed as a whole, or part by part into
-// tiles that are joined.
+// algorithms/propagation/run.h - the verbs of a propagation that was planned: it is summed as a
+// whole, or part by part into tiles that are joined.
 //
-// A whole run whose columns pass in one tile hands its rows to the files of the store at once. Otherwise each part writes
-// the tiles of its columns into a folder, and the tiles are joined. One process alone is the part of all columns; jobs and
-// ranks are parts of some.
+// A whole run whose columns pass in one tile hands its rows to the files of the store at once.
+// Otherwise each part writes the tiles of its columns into a folder, and the tiles are joined. One
+// process alone is the part of all columns; jobs and ranks are parts of some.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,9 @@
 
 namespace unweave {
 
-/// Is told how many rows were summed since its last call, and how many tiles there are in all; a row counts once in each
-/// tile. Any thread may call it, one call at a time; it may be empty, and what it throws ends the work.
+/// Is told how many rows were summed since its last call, and how many tiles there are in all; a
+/// row counts once in each tile. Any thread may call it, one call at a time; it may be empty, and
+/// what it throws ends the work.
 using RowMeter = std::function<void(std::uint64_t rows, std::uint64_t tiles)>;
 
 /// What is summed, in which form it is kept, and by which plan. References must outlive it.
@@ -71,28 +72,33 @@ enum class TileUse {
   join,  ///< all is there, else DataError tells which columns are missing
 };
 
-/// Sums `sweep`, a part of the job or all of it, in tiles as planned, proves it, and hands it to the sink. Progress is told
-/// of `all_tiles`. Throws ResourceError, DataError, and what the sink throws.
+/// Sums `sweep`, a part of the job or all of it, in tiles as planned, proves it, and hands it to
+/// the sink. Progress is told of `all_tiles`. Throws ResourceError, DataError, and what the sink
+/// throws.
 [[nodiscard]] SweepResult run_sweep(const PropagationJob& job, const SweepSpec& sweep, const TilePlan& tiles,
                                     const LevelSource& below, std::uint64_t all_tiles, LevelSink& sink);
 
-/// Makes the files of all levels. Tiles that the folder has are joined with what is missing to them; without a folder, tiles
-/// are temporary files. Throws ResourceError (budget; a disk that has not the room, before anything is computed), DataError.
+/// Makes the files of all levels. Tiles that the folder has are joined with what is missing to
+/// them; without a folder, tiles are temporary files. Throws ResourceError (budget; a disk that has
+/// not the room, before anything is computed), DataError.
 [[nodiscard]] SweepResult run_whole(const PropagationJob& job, const TileFolder* folder = nullptr,
                                     TileUse use = TileUse::sum);
 
-/// Sums the columns of a range that no tile of the folder has, and writes them as tiles; those of which some levels are
-/// there go on from these. The result has no files. Throws ResourceError, DataError.
+/// Sums the columns of a range that no tile of the folder has, and writes them as tiles; those of
+/// which some levels are there go on from these. The result has no files. Throws ResourceError,
+/// DataError.
 [[nodiscard]] SweepResult run_part(const PropagationJob& job, const TileFolder& folder, TileColumns range);
 
-/// Makes the files of some spans from tiles that are all there, and stay. Others may do so with other spans meanwhile.
-/// Throws ResourceError, DataError.
+/// Makes the files of some spans from tiles that are all there, and stay. Others may do so with
+/// other spans meanwhile. Throws ResourceError, DataError.
 [[nodiscard]] LevelEntries join_spans(const PropagationJob& job, const TileFolder& folder, RankShare spans);
 
-/// Takes from tiles that cover all columns what they say of the features. Throws DataError where they do not.
+/// Takes from tiles that cover all columns what they say of the features. Throws DataError where
+/// they do not.
 void take_norms(const PropagationJob& job, const TileFolder& folder, const std::vector<FinishedTile>& tiles);
 
-/// Makes the files of an embedding without hops, whose rows are those of the features. Throws as run_whole().
+/// Makes the files of an embedding without hops, whose rows are those of the features. Throws as
+/// run_whole().
 [[nodiscard]] SweepResult keep_features(const std::filesystem::path& store, const Contents& contents,
                                         const PropagationSpec& spec, const StatePlan& plan, MemoryBudget& budget);
 

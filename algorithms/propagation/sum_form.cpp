@@ -1,4 +1,5 @@
-// algorithms/propagation/sum_form.cpp - shares memory between tiles and write buffers, and joins tiles of sums.
+// algorithms/propagation/sum_form.cpp - shares memory between tiles and write buffers, and joins
+// tiles of sums.
 #include "algorithms/propagation/sum_form.h"
 
 #include <algorithm>
@@ -33,8 +34,8 @@ std::uint64_t partition_bytes(NodeId nodes, std::size_t columns, const RowMask* 
   return bytes;
 }
 
-/// Bytes that sums in such tiles move: through files, and from memory, which gives kMemoryRate of them in the time in which
-/// a disk gives one.
+/// Bytes that sums in such tiles move: through files, and from memory, which gives kMemoryRate of
+/// them in the time in which a disk gives one.
 double moved_bytes(const Contents& contents, const SweepSpec& sweep, const TilePlan& plan) {
   constexpr double kMemoryRate = 10;
   constexpr std::size_t kCacheLine = 64;
@@ -72,8 +73,8 @@ TilePlan SumForm::plan_part(const SweepSpec& part, std::uint64_t available) cons
   return moved_bytes(contents_, part, one) < moved_bytes(contents_, part, two) ? one : two;
 }
 
-/// Buffers as suits `written` bytes of sums, unless small ones save passes over the graph, and the tiles that fit beside
-/// them.
+/// Buffers as suits `written` bytes of sums, unless small ones save passes over the graph, and the
+/// tiles that fit beside them.
 void SumForm::share_memory(std::uint64_t written, std::uint64_t available, StatePlan& plan) const {
   const auto tiles_beside = [&](std::uint64_t buffers) {
     return plan_part(sweep_, without(available, WriteBuffers::charge(buffers)));

@@ -14,9 +14,9 @@ class SumForm final : public LevelForm {
   [[nodiscard]] std::vector<FileEntry> LevelFiles::*member() const noexcept override { return &LevelFiles::partitions; }
   [[nodiscard]] TileForm tiles() const override;
   [[nodiscard]] StatePlan plan(std::uint64_t available) const override;
-  /// Plans tiles in whichever of two ways moves fewer bytes: with two buffers, of which one is summed into while the
-  /// other is read; or with one, which leaves room for wider tiles and is filled anew for each level from the files of
-  /// the sums of the level before.
+  /// Plans tiles in whichever of two ways moves fewer bytes: with two buffers, of which one is
+  /// summed into while the other is read; or with one, which leaves room for wider tiles and is
+  /// filled anew for each level from the files of the sums of the level before.
   [[nodiscard]] TilePlan plan_part(const SweepSpec& part, std::uint64_t available) const override;
   [[nodiscard]] std::uint64_t disk_bytes(const StatePlan& plan, std::uint64_t there,
                                          std::uint64_t missing) const override;

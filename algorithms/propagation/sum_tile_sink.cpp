@@ -1,4 +1,5 @@
-// algorithms/propagation/sum_tile_sink.cpp - puts sums into images of tiles, and names these with their proof.
+// algorithms/propagation/sum_tile_sink.cpp - puts sums into images of tiles, and names these with
+// their proof.
 #include "algorithms/propagation/sum_tile_sink.h"
 
 #include <memory>

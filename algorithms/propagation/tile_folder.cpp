@@ -1,4 +1,5 @@
-// algorithms/propagation/tile_folder.cpp - finds the tiles of an unfinished propagation, and which of them cover its columns.
+// algorithms/propagation/tile_folder.cpp - finds the tiles of an unfinished propagation, and which
+// of them cover its columns.
 #include "algorithms/propagation/tile_folder.h"
 
 #include <signal.h>
@@ -22,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether a temporary file, .level-...-HOST-PROCESS-NUMBER.tile.new, is of a process of this machine that is no more.
+/// Whether a temporary file, .level-...-HOST-PROCESS-NUMBER.tile.new, is of a process of this
+/// machine that is no more.
 bool is_abandoned(const std::string& name) {
   constexpr std::string_view kEnd = ".tile.new";
   if (!name.starts_with(".level-") || !name.ends_with(kEnd)) return false;

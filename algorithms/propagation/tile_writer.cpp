@@ -1,4 +1,5 @@
-// algorithms/propagation/tile_writer.cpp - opens images of tiles, and names them once they are written.
+// algorithms/propagation/tile_writer.cpp - opens images of tiles, and names them once they are
+// written.
 #include "algorithms/propagation/tile_writer.h"
 
 #include <chrono>

@@ -17,10 +17,12 @@
 
 namespace unweave {
 
-/// Writes the tiles of a sweep, level after level of each, and names them as soon as they are written. From any thread.
+/// Writes the tiles of a sweep, level after level of each, and names them as soon as they are
+/// written. From any thread.
 class TileWriter {
  public:
-  /// `norms` gives the sums of features of a tile's columns, kTileNormBytes each. References must outlive this object.
+  /// `norms` gives the sums of features of a tile's columns, kTileNormBytes each. References must
+  /// outlive this object.
   TileWriter(const TileFolder& folder, const TileForm& form, WriteBehind& queue,
              std::function<std::vector<std::byte>(TileColumns)> norms)
       : folder_(folder), form_(form), queue_(queue), norms_(std::move(norms)) {}

@@ -1,5 +1,5 @@
-// algorithms/random/counter_random.h - random numbers that are a function of a key and a counter: any of them can be made on any
-// thread, in any order, without storing a state.
+// algorithms/random/counter_random.h - random numbers that are a function of a key and a counter:
+// any of them can be made on any thread, in any order, without storing a state.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace unweave {
 
 inline constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;  ///< 2^64 divided by the golden ratio, odd
 
-/// A bijection of 64-bit numbers whose outputs for consecutive inputs look random (the finaliser of SplitMix64:
-/// Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+/// A bijection of 64-bit numbers whose outputs for consecutive inputs look random (the finaliser of
+/// SplitMix64: Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
 [[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
   x = (x ^ x >> 30) * 0xBF58'476D'1CE4'E5B9;
   x = (x ^ x >> 27) * 0x94D0'49BB'1331'11EB;
@@ -33,8 +33,9 @@ inline constexpr std::uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;  ///< 2^64 
   return static_cast<std::uint64_t>(static_cast<UInt128>(bits) * bound >> 64);
 }
 
-/// Random bits to a number of mean 0 and variance 1 that is nearly normal: the sum of four uniform numbers (Irwin-Hall),
-/// at most 3.5 in absolute value. Integers up to one product, so every machine gives the same bits.
+/// Random bits to a number of mean 0 and variance 1 that is nearly normal: the sum of four uniform
+/// numbers (Irwin-Hall), at most 3.5 in absolute value. Integers up to one product, so every
+/// machine gives the same bits.
 [[nodiscard]] constexpr double bits_to_deviate(std::uint64_t bits) noexcept {
   constexpr double kMean = 4 * 65535 / 2.0;
   constexpr double kDeviation = 37837.22723720648;  // sqrt(4 (65536^2 - 1) / 12)

@@ -1,5 +1,6 @@
-// algorithms/random/lazy_uniform.h - a uniform real in [0, 1), of which as many bits are drawn as comparisons ask for: answers are
-// exact, and the first 32 bits decide nearly all of them: random bits are half the cost of noise.
+// algorithms/random/lazy_uniform.h - a uniform real in [0, 1), of which as many bits are drawn as
+// comparisons ask for: answers are exact, and the first 32 bits decide nearly all of them: random
+// bits are half the cost of noise.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@
 
 namespace unweave {
 
-/// `Source::bits32()` gives independent uniform words of 32 bits. Members throw ResourceError where 256 bits do not decide.
+/// `Source::bits32()` gives independent uniform words of 32 bits. Members throw ResourceError where
+/// 256 bits do not decide.
 template <class Source>
 class LazyUniform {
  public:
@@ -26,7 +28,8 @@ class LazyUniform {
       if (mine != its) return mine < its;
     }
   }
-  /// Whether it is below numerator / denominator. numerator <= denominator, 1 <= denominator < 2^126.
+  /// Whether it is below numerator / denominator. numerator <= denominator, 1 <= denominator <
+  /// 2^126.
   [[nodiscard]] bool below(Wide numerator, Wide denominator) {
     // Cut to 62 bits, n / (d + cut) <= numerator / denominator <= (n + cut) / d, and products fit.
     const auto high = static_cast<std::uint64_t>(denominator >> 64);
@@ -51,7 +54,8 @@ class LazyUniform {
     for (; drawn_ <= i; ++drawn_) words_[drawn_] = source_->bits32();
     return words_[i];
   }
-  /// Whether the words from i on, as a number in [0, 1), are below numerator / denominator: by long division.
+  /// Whether the words from i on, as a number in [0, 1), are below numerator / denominator: by long
+  /// division.
   [[nodiscard]] bool below_from(std::size_t i, Wide numerator, Wide denominator) {
     for (;; ++i) {
       if (numerator == denominator) return true;

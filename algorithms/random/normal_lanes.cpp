@@ -1,4 +1,5 @@
-// algorithms/random/normal_lanes.cpp - normal numbers by vectors. Highway includes this file once for every extension.
+// algorithms/random/normal_lanes.cpp - normal numbers by vectors. Highway includes this file once
+// for every extension.
 #include "algorithms/random/normal_lanes.h"
 
 #include <numbers>

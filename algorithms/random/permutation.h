@@ -1,6 +1,7 @@
 // algorithms/random/permutation.h - a random order of 0 .. n - 1 that is computed, not stored.
 //
-// source   Black, Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002: a Feistel network over a x b >= n numbers
+// source   Black, Rogaway, Ciphers with arbitrary finite domains, CT-RSA 2002: a Feistel network
+// over a x b >= n numbers
 //          whose halves are added modulo a and b, repeated while the result lies outside.
 #pragma once
 

@@ -1,4 +1,5 @@
-// algorithms/random/random_source.h - random bits of cryptographic quality: ChaCha20 keyed by the system, or by a seed.
+// algorithms/random/random_source.h - random bits of cryptographic quality: ChaCha20 keyed by the
+// system, or by a seed.
 #pragma once
 
 #include <array>
@@ -11,13 +12,15 @@ namespace unweave {
 
 __extension__ typedef unsigned __int128 Wide;  ///< 128 bits, for exact rational coins
 
-/// A stream of independent uniform bits. Key and buffer are wiped on destruction. Not thread-safe, not copyable.
+/// A stream of independent uniform bits. Key and buffer are wiped on destruction. Not thread-safe,
+/// not copyable.
 class RandomSource {
  public:
   /// Fresh key from the operating system. Throws ResourceError when the library cannot start.
   static RandomSource from_system();
-  /// Reproducible: equal (seed, stream) give equal bits, other streams independent ones. For tests, and for estimates
-  /// whose theorem wants a random start; noise that anybody could make again would hide nothing.
+  /// Reproducible: equal (seed, stream) give equal bits, other streams independent ones. For tests,
+  /// and for estimates whose theorem wants a random start; noise that anybody could make again
+  /// would hide nothing.
   static RandomSource from_seed(std::uint64_t seed, std::uint64_t stream);
 
   RandomSource(const RandomSource&) = delete;
@@ -29,7 +32,8 @@ class RandomSource {
   [[nodiscard]] bool coin();
   /// Uniform in [0, bound), exact by rejection. bound >= 1.
   [[nodiscard]] Wide below(Wide bound);
-  /// Standard normal in float64 (Box and Muller): for noise in an objective, not for certified output noise.
+  /// Standard normal in float64 (Box and Muller): for noise in an objective, not for certified
+  /// output noise.
   [[nodiscard]] double gaussian();
   /// Fills `out` with independent ones, many at a time.
   void gaussians(std::span<double> out);

@@ -1,4 +1,5 @@
-// algorithms/registry/registry.cpp - the list of solvers, and the checks of options that all of them share.
+// algorithms/registry/registry.cpp - the list of solvers, and the checks of options that all of
+// them share.
 #include "algorithms/registry/registry.h"
 
 #include <algorithm>

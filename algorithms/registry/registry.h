@@ -26,17 +26,20 @@ namespace unweave {
 /// Names of the solvers for which `holds`, joined by commas.
 [[nodiscard]] std::string solvers_with(bool (*holds)(const SolverEntry&));
 
-/// Throws UsageError for a name that no solver has, for options out of range or that the solver does not take, and for
-/// parameters that it does not have.
+/// Throws UsageError for a name that no solver has, for options out of range or that the solver
+/// does not take, and for parameters that it does not have.
 [[nodiscard]] std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& options,
                                                   const SolverResources& resources = {});
 /// Throws what make_solver() would.
 void require_options(std::string_view name, const SolverOptions& options);
-/// Throws UsageError where one of the options that were given, by their keys, says nothing to this solver with these options.
+/// Throws UsageError where one of the options that were given, by their keys, says nothing to this
+/// solver with these options.
 void require_read(std::string_view name, const SolverOptions& options, std::span<const std::string_view> given);
-/// Throws UsageError that names those which can where a solver cannot train such models on rows that ranks share.
+/// Throws UsageError that names those which can where a solver cannot train such models on rows
+/// that ranks share.
 void require_over_ranks(std::string_view name, const SolverOptions& options);
-/// What of these options a solver takes, as its models and certificates hold them: one that draws no noise has epsilon = delta = 0.
+/// What of these options a solver takes, as its models and certificates hold them: one that draws
+/// no noise has epsilon = delta = 0.
 [[nodiscard]] SolverOptions taken_options(std::string_view name, SolverOptions options);
 
 /// Below this a default lambda does not go: 1e-3 for first-order solvers, else 0.

@@ -1,5 +1,5 @@
-// algorithms/sgd/descent.h - the one loop of SGD: whoever learns by SGD says which rows a step reads, how their gradients are summed, and
-// what follows a step.
+// algorithms/sgd/descent.h - the one loop of SGD: whoever learns by SGD says which rows a step
+// reads, how their gradients are summed, and what follows a step.
 #pragma once
 
 #include <cstdint>

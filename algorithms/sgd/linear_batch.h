@@ -1,7 +1,9 @@
-// algorithms/sgd/linear_batch.h - the rows of one step of SGD on a linear head, and its Hessian on many directions at once.
+// algorithms/sgd/linear_batch.h - the rows of one step of SGD on a linear head, and its Hessian on
+// many directions at once.
 //
-// Directions stand side by side: column k * classes + c of a features x (count classes) matrix is class c of direction k.
-// A product with all rows of the batch is then one matrix product. One-vs-rest heads may also take a single class.
+// Directions stand side by side: column k * classes + c of a features x (count classes) matrix is
+// class c of direction k. A product with all rows of the batch is then one matrix product.
+// One-vs-rest heads may also take a single class.
 #pragma once
 
 #include <vector>
@@ -26,15 +28,15 @@ class LinearBatch {
   }
   [[nodiscard]] double row_norm(std::size_t i) const noexcept { return norms_[i]; }
 
-  /// Images of directions, size x (count classes) numbers, become the Hessian of each row's loss by its margins times
-  /// them.
+  /// Images of directions, size x (count classes) numbers, become the Hessian of each row's loss by
+  /// its margins times them.
   void bend(std::size_t i, double* image) const;                                ///< all classes of one direction
   [[nodiscard]] double curvature(std::size_t i, std::size_t c) const noexcept;  ///< for one-vs-rest heads
   /// slopes(m + image) - slopes(m) - bend(image), of one row and direction; `bent` is bend(image).
   void remainder(std::size_t i, const double* image, const double* bent, double* out) const;
 
-  /// Adds |rows()^T remainders|_F^2 of each direction, and what its rounding may hide, to `out`; remainders are
-  /// size x (count classes).
+  /// Adds |rows()^T remainders|_F^2 of each direction, and what its rounding may hide, to `out`;
+  /// remainders are size x (count classes).
   void squared_norms(const double* remainders, std::size_t count, double* out) const;
 
  private:

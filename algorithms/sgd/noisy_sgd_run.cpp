@@ -1,4 +1,5 @@
-// algorithms/sgd/noisy_sgd_run.cpp - sums the gradients of batches, and steps, projects and adds noise.
+// algorithms/sgd/noisy_sgd_run.cpp - sums the gradients of batches, and steps, projects and adds
+// noise.
 #include "algorithms/sgd/noisy_sgd_run.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@
 namespace unweave {
 namespace {
 
-/// `sum` becomes the sum of the loss gradients of these rows, F x C. Steps pass the same matrix: fresh memory for each
-/// would cost the kernel as long as the products.
+/// `sum` becomes the sum of the loss gradients of these rows, F x C. Steps pass the same matrix:
+/// fresh memory for each would cost the kernel as long as the products.
 void loss_gradient(const TrainingSet& rows, Head head, std::span<const std::uint32_t> members, const Matrix& weights,
                    Matrix& sum) {
   const std::size_t features = rows.features(), classes = rows.classes();
@@ -51,7 +52,8 @@ void project(double radius, Matrix& weights) {
   if (norm > radius) weights *= radius / norm;
 }
 
-/// Whole epochs over the rows that members(step) names, with `noise` times a Gaussian after each step.
+/// Whole epochs over the rows that members(step) names, with `noise` times a Gaussian after each
+/// step.
 template <class Members>
 void project_and_descend(const NoisySgd& sgd, const TrainingSet& rows, Head head, std::uint64_t epochs, double noise,
                          RandomSource& random, Matrix& weights, const Members& members) {

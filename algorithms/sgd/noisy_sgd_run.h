@@ -1,9 +1,10 @@
-// algorithms/sgd/noisy_sgd_run.h - epochs of projected noisy SGD over slots: learning and unlearning run this same code.
+// algorithms/sgd/noisy_sgd_run.h - epochs of projected noisy SGD over slots: learning and
+// unlearning run this same code.
 //
 //   W <- P_R(W - eta (G_j / b + lambda W) + sqrt(2 eta) sigma xi),   G_j the sum of batch j's loss gradients
 //
-// Batch by batch, in the order of the batches; gradients in float64, in parallel inside a large batch, equal to the bit
-// for any number of threads.
+// Batch by batch, in the order of the batches; gradients in float64, in parallel inside a large
+// batch, equal to the bit for any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,9 @@ struct NoisySgdRun {
   double sigma = 0;  ///< 0: without noise, for checks; `random` is not used then
 };
 
-/// Steps as above without noise, each over `batch_rows` slots drawn uniformly and afresh, with replacement; an epoch
-/// has as many steps as there are batches. `row_of_slot` holds positions in `rows`, kNoRow for an empty slot.
+/// Steps as above without noise, each over `batch_rows` slots drawn uniformly and afresh, with
+/// replacement; an epoch has as many steps as there are batches. `row_of_slot` holds positions in
+/// `rows`, kNoRow for an empty slot.
 struct DrawnRun {
   const NoisySgd& sgd;
   const TrainingSet& rows;

@@ -2,7 +2,8 @@
 //
 //   w_{t+1} = w_t - (eta_t / |B_t|) sum over the filled slots i of B_t of grad l_i(w_t),   l_i = loss + lambda |w|^2 / 2
 //
-// from Network::initial. The divisor stays |B_t| when a slot is emptied, and the row takes its share of lambda with it.
+// from Network::initial. The divisor stays |B_t| when a slot is emptied, and the row takes its
+// share of lambda with it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct SgdRun {
   std::vector<std::uint32_t> row_of_place;  ///< position in the training set, or kNoRow
   double lambda = 0;
 
-  /// `slots` holds the ascending node of each slot, kNoNode where it is empty. Throws UsageError for a row without slot.
+  /// `slots` holds the ascending node of each slot, kNoNode where it is empty. Throws UsageError
+  /// for a row without slot.
   SgdRun(const Network& of, const TrainingSet& set, const SgdSchedule& steps, std::span<const NodeId> slots,
          double regularisation);
 
@@ -47,19 +49,23 @@ struct SgdEnd {
   Vector weights;
   double largest_norm = 0;  ///< largest norm of the weights at any step
 };
-/// All steps. Throws UsageError when the weights leave the range in which statistics add up exactly.
+/// All steps. Throws UsageError when the weights leave the range in which statistics add up
+/// exactly.
 [[nodiscard]] SgdEnd end_of_run(const SgdRun& run);
 
-/// Weights of every step, from some that are kept and the steps between, made again. Wiped on destruction.
+/// Weights of every step, from some that are kept and the steps between, made again. Wiped on
+/// destruction.
 class Trajectory {
  public:
-  /// Runs all steps. Keeps all weights where `bytes` hold them, else about the square root of their number.
+  /// Runs all steps. Keeps all weights where `bytes` hold them, else about the square root of their
+  /// number.
   Trajectory(const SgdRun& run, std::size_t bytes);
   Trajectory(const Trajectory&) = delete;
   Trajectory& operator=(const Trajectory&) = delete;
   ~Trajectory();
 
-  /// w_t, 0 <= step <= steps(); descending steps cost one further run in all. Valid until the next call.
+  /// w_t, 0 <= step <= steps(); descending steps cost one further run in all. Valid until the next
+  /// call.
   [[nodiscard]] const Vector& at(std::uint64_t step);
 
  private:

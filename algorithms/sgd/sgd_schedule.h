@@ -1,8 +1,10 @@
-// algorithms/sgd/sgd_schedule.h - which rows a step of plain SGD reads, and how far it goes: public numbers alone.
+// algorithms/sgd/sgd_schedule.h - which rows a step of plain SGD reads, and how far it goes: public
+// numbers alone.
 //
-// Training fixes n slots, one a training row. A permutation gives each slot a place; consecutive places form partitions,
-// and an epoch goes through the partitions in an order of its own, through each in batches of a random order of its own.
-// A row that leaves empties its slot: schedule and batch sizes stay. All orders are functions of one public key.
+// Training fixes n slots, one a training row. A permutation gives each slot a place; consecutive
+// places form partitions, and an epoch goes through the partitions in an order of its own, through
+// each in batches of a random order of its own. A row that leaves empties its slot: schedule and
+// batch sizes stay. All orders are functions of one public key.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +30,8 @@ struct SgdConstants {
 /// Steps 0 .. steps() - 1. Immutable; any number of threads at once. 12 bytes a step.
 class SgdSchedule {
  public:
-  /// Throws UsageError for no batches, partitions of no rows, a step or decay that is not positive and finite.
+  /// Throws UsageError for no batches, partitions of no rows, a step or decay that is not positive
+  /// and finite.
   explicit SgdSchedule(const SgdConstants& constants);
 
   [[nodiscard]] const SgdConstants& constants() const noexcept { return constants_; }

@@ -10,7 +10,8 @@
 namespace unweave {
 namespace {
 
-/// Covers the roundings of sums over slots and batches, and of the account that adds such shifts up.
+/// Covers the roundings of sums over slots and batches, and of the account that adds such shifts
+/// up.
 constexpr double kRoundedUp = 1 + 1e-9;
 
 double distance_between(std::span<const float> a, std::span<const float> b) {

@@ -31,7 +31,8 @@ bool have_slots(std::span<const NodeId> slots, std::span<const NodeId> nodes) {
 }
 
 std::uint64_t slot_bytes(std::size_t slots) noexcept {
-  // Nodes, places in the batches and first places are kept; places of rows and batches of rows come and go.
+  // Nodes, places in the batches and first places are kept; places of rows and batches of rows come
+  // and go.
   return slots * (sizeof(NodeId) + sizeof(std::uint32_t) + 2 * sizeof(std::size_t) + sizeof(std::uint32_t));
 }
 

@@ -1,4 +1,5 @@
-// algorithms/sgd/slots.h - the places of training rows in a run: fixed at training, emptied when a row leaves, never refilled.
+// algorithms/sgd/slots.h - the places of training rows in a run: fixed at training, emptied when a
+// row leaves, never refilled.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,8 @@ class Batches {
 
 /// The row of an empty slot.
 inline constexpr std::uint32_t kNoRow = 0xffffffff;
-/// One entry for each of the run's padded slots. Throws UsageError for a row whose node has no slot.
+/// One entry for each of the run's padded slots. Throws UsageError for a row whose node has no
+/// slot.
 [[nodiscard]] std::vector<std::uint32_t> rows_of_slots(const SlotRun& run, std::span<const NodeId> slots,
                                                        const TrainingSet& rows);
 

@@ -1,4 +1,5 @@
-// algorithms/synthetic/citation.cpp - draws the references of a paper by topic, subject, age and fame.
+// algorithms/synthetic/citation.cpp - draws the references of a paper by topic, subject, age and
+// fame.
 #include "algorithms/synthetic/citation.h"
 
 #include <algorithm>
@@ -27,8 +28,8 @@ constexpr std::uint64_t kRecent = 80;     // references in the topic that go by 
 constexpr int kTopicPower = 4;
 constexpr int kWidePower = 3;
 
-/// How many of kSlots draws among kBlock papers fall on the most famous one, the next one, and so on: a log-normal law,
-/// whose logarithm has deviation 1.3, by its quantiles.
+/// How many of kSlots draws among kBlock papers fall on the most famous one, the next one, and so
+/// on: a log-normal law, whose logarithm has deviation 1.3, by its quantiles.
 constexpr std::uint64_t kBlock = 32;
 constexpr std::uint64_t kSlots = 1024;
 constexpr std::array<std::uint16_t, kBlock> kBlockSlots = {243, 130, 94, 73, 60, 50, 44, 38, 33, 30, 26,
@@ -50,8 +51,8 @@ constexpr std::uint64_t kAttempts = 8;   // at a reference that is not on the li
 constexpr std::size_t kCompared = 1024;  // references that a new one is compared with
 constexpr std::size_t kGrain = std::size_t{1} << 14;
 
-/// References of a paper by quantile: the mean of cit-HepPh's and cit-HepTh's up to 99.9 %, then on like a log-normal
-/// law. Linear in between.
+/// References of a paper by quantile: the mean of cit-HepPh's and cit-HepTh's up to 99.9 %, then on
+/// like a log-normal law. Linear in between.
 struct Quantile {
   double part;
   double references;
@@ -92,14 +93,16 @@ double mean_references() noexcept {
   return sum;
 }
 
-/// A number coprime to `papers` near its golden section: the ranks r -> r * stride modulo papers lie far apart.
+/// A number coprime to `papers` near its golden section: the ranks r -> r * stride modulo papers
+/// lie far apart.
 std::uint64_t fame_stride(std::uint64_t papers) noexcept {
   std::uint64_t stride = std::max<std::uint64_t>(1, papers * 618 / 1000);
   while (papers > 0 && std::gcd(stride, papers) != 1) ++stride;
   return stride;
 }
 
-/// A number in [0, papers) from random bits, small ones more often: its part of `papers` is a uniform number to a power.
+/// A number in [0, papers) from random bits, small ones more often: its part of `papers` is a
+/// uniform number to a power.
 std::uint64_t power_rank(std::uint64_t bits, int power, std::uint64_t papers) noexcept {
   std::uint64_t part = bits;
   for (int i = 1; i < power; ++i) part = bits_below(part, bits);
@@ -125,7 +128,8 @@ CitationModel::CitationModel(NodeId papers, std::uint64_t citations, std::uint32
   if (citing == 0)
     throw UsageError(std::to_string(papers) + " papers in " + std::to_string(subjects) +
                      " subjects: no paper has an earlier one to cite; take more nodes or fewer classes");
-  // The sum of the degrees as drawn nears the number asked for from below; degree() hands out what is missing.
+  // The sum of the degrees as drawn nears the number asked for from below; degree() hands out what
+  // is missing.
   scale_ = static_cast<double>(citations) / (static_cast<double>(citing) * mean_references());
   std::uint64_t sum = degree_sum(scale_);
   if (sum > 0) scale_ *= static_cast<double>(citations) / static_cast<double>(sum) * 0.9998;
@@ -169,7 +173,8 @@ std::uint64_t CitationModel::ranked(const Paper& paper, std::uint64_t member, st
   return start + ((rank * (order | 1) + (order >> 32)) & (kBlock - 1));
 }
 
-/// A paper of the paper's topic near `member` < `older`, by fame among its block, before member `older`.
+/// A paper of the paper's topic near `member` < `older`, by fame among its block, before member
+/// `older`.
 std::uint64_t CitationModel::settle(const Paper& paper, std::uint64_t member, std::uint64_t older,
                                     std::uint64_t bits) const noexcept {
   const std::uint64_t near = ranked(paper, member, kSlotRanks[bits >> 54]);
@@ -213,7 +218,8 @@ std::uint64_t CitationModel::draw(const Paper& paper, std::uint64_t bits) const 
   return draw_between(paper, 0, layout_.papers(), strides_.back(), other);
 }
 
-/// One of the references that the paper at `place`, which `paper` cites already, draws first if it has so many.
+/// One of the references that the paper at `place`, which `paper` cites already, draws first if it
+/// has so many.
 std::uint64_t CitationModel::copy(const Paper& paper, std::uint64_t place, std::uint64_t bits) const noexcept {
   const std::uint64_t local = place - paper.first();  // wraps around for an earlier place
   const Paper source = local < paper.size ? paper.sibling(local) : layout_.at(place);

@@ -1,4 +1,5 @@
-// algorithms/synthetic/citation_layout.cpp - finds the subject, topic and age of a place by formulas.
+// algorithms/synthetic/citation_layout.cpp - finds the subject, topic and age of a place by
+// formulas.
 #include "algorithms/synthetic/citation_layout.h"
 
 #include <algorithm>
@@ -49,7 +50,8 @@ Paper CitationLayout::at(std::uint64_t place) const noexcept {
   const Subject& subject = subjects_[index];
   const std::uint64_t topics = subjects_[index + 1].first_topic - subject.first_topic;
   const std::uint64_t local = place - subject.first;
-  // The root of before_topic without its rounding is a guess, a topic off at most; the sizes decide.
+  // The root of before_topic without its rounding is a guess, a topic off at most; the sizes
+  // decide.
   const auto papers = static_cast<double>(local);
   const auto least = static_cast<double>(subject.least);
   const double guess = 2 * papers / (least + std::sqrt(least * least + 4 * subject.growth * papers));

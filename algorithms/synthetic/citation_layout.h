@@ -1,8 +1,10 @@
-// algorithms/synthetic/citation_layout.h - which papers a synthetic citation graph has: subjects, topics within them, ages.
+// algorithms/synthetic/citation_layout.h - which papers a synthetic citation graph has: subjects,
+// topics within them, ages.
 //
-// Papers stand at places 0 .. n - 1: subject after subject, topic after topic, each topic from its oldest paper to its
-// newest. All topics span the same time: paper k of a topic of m papers appeared at (k + 1/2) / m. Sizes follow from a
-// formula, so a place is found without a table of papers or topics.
+// Papers stand at places 0 .. n - 1: subject after subject, topic after topic, each topic from its
+// oldest paper to its newest. All topics span the same time: paper k of a topic of m papers
+// appeared at (k + 1/2) / m. Sizes follow from a formula, so a place is found without a table of
+// papers or topics.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +39,8 @@ class CitationLayout {
  public:
   static constexpr std::uint64_t kTopicPapers = 600;  ///< papers of a topic, on average; the largest has twice as many
 
-  /// `papers` >= 1 in `subjects` >= 1 subjects, whose sizes fall like 1 / (s + 8): the first has some 20 times the
-  /// papers of the last of 172.
+  /// `papers` >= 1 in `subjects` >= 1 subjects, whose sizes fall like 1 / (s + 8): the first has
+  /// some 20 times the papers of the last of 172.
   CitationLayout(NodeId papers, std::uint32_t subjects);
 
   [[nodiscard]] std::uint64_t papers() const noexcept { return subjects_.back().first; }
@@ -57,7 +59,8 @@ class CitationLayout {
   [[nodiscard]] Paper oldest(std::uint32_t subject, std::uint64_t topic) const noexcept;
 
  private:
-  /// What stands before it, and the law of its topics' sizes, which grow evenly up to twice the average.
+  /// What stands before it, and the law of its topics' sizes, which grow evenly up to twice the
+  /// average.
   struct Subject {
     std::uint64_t first = 0;
     std::uint64_t first_topic = 0;

@@ -32,13 +32,15 @@ struct GenerateOptions {
   std::string order = "none";  ///< how nodes lie in the store: none, degree, bfs or community (graph_order.h)
 };
 
-/// The options of a graph like ogbn-papers100M: its nodes and edges, or as many edges a node; its classes.
+/// The options of a graph like ogbn-papers100M: its nodes and edges, or as many edges a node; its
+/// classes.
 [[nodiscard]] GenerateOptions citation_options(std::optional<std::uint64_t> nodes = std::nullopt);
 
-/// Builds a store in the folder `store`, missing or empty: edges, features, a label for every node, and splits of about
-/// 60, 20 and 20 %. (kCitation: labels as CitationModel::labelled() says, and splits of 78, 8 and 14 % by age.) Equal
-/// options give equal files, whatever the budget and the threads; an order changes the files and not the contents. On any
-/// error nothing is left. Throws UsageError for options that do not fit together, ResourceError.
+/// Builds a store in the folder `store`, missing or empty: edges, features, a label for every node,
+/// and splits of about 60, 20 and 20 %. (kCitation: labels as CitationModel::labelled() says, and
+/// splits of 78, 8 and 14 % by age.) Equal options give equal files, whatever the budget and the
+/// threads; an order changes the files and not the contents. On any error nothing is left. Throws
+/// UsageError for options that do not fit together, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, MemoryBudget& budget,
                            WorkMeter& meter);
 

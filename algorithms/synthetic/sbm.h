@@ -1,8 +1,10 @@
-// algorithms/synthetic/sbm.h - a stochastic block model: nodes in equal blocks, most edges inside one, each edge computed from its
-// index alone.
+// algorithms/synthetic/sbm.h - a stochastic block model: nodes in equal blocks, most edges inside
+// one, each edge computed from its index alone.
 //
-// source   Holland, Laskey, Leinhardt, Stochastic blockmodels: first steps, Social Networks 5 (1983), in the form with a
-//          given number of edges: both ends of an edge lie in one block with probability kHomophily.
+// source   Holland, Laskey, Leinhardt, Stochastic blockmodels: first steps, Social Networks 5
+// (1983), in the form with a
+//          given number of edges: both ends of an edge lie in one block with probability
+//          kHomophily.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,8 @@ class BlockModel {
  public:
   static constexpr double kHomophily = 0.8;
 
-  /// `nodes` >= 1 in `blocks` >= 1 blocks whose sizes differ by one at most. Ids are permuted: an id says nothing.
+  /// `nodes` >= 1 in `blocks` >= 1 blocks whose sizes differ by one at most. Ids are permuted: an
+  /// id says nothing.
   BlockModel(NodeId nodes, std::uint32_t blocks, std::uint64_t seed) noexcept;
 
   /// Edge `index`. Duplicates and self loops are as they fall; with one block every edge is inside.

@@ -19,12 +19,14 @@ struct UnlearningPlan {
   std::vector<std::pair<std::string, double>> constants;
   std::vector<std::string> rules;  ///< names of the noise levels that noise() returns
 
-  /// Fewest after one batch that removes `rows` from a freshly trained model, at the constants above and this epsilon;
-  /// none: train again.
+  /// Fewest after one batch that removes `rows` from a freshly trained model, at the constants
+  /// above and this epsilon; none: train again.
   std::function<std::optional<std::uint64_t>(std::uint64_t rows, double epsilon)> fewest;
-  /// Least sigma with which `count` suffice for such a batch, rule by rule; infinity where none does.
+  /// Least sigma with which `count` suffice for such a batch, rule by rule; infinity where none
+  /// does.
   std::function<std::vector<double>(std::uint64_t rows, std::uint64_t count)> noise;
-  /// Counts of a sequence of batches that remove so many rows each, where training again costs `learning`.
+  /// Counts of a sequence of batches that remove so many rows each, where training again costs
+  /// `learning`.
   std::function<std::vector<std::uint64_t>(std::span<const std::uint64_t> batches)> sequence;
 };
 

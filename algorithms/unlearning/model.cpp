@@ -1,4 +1,5 @@
-// algorithms/unlearning/model.cpp - shapes and margins of models, and what solvers read from their state.
+// algorithms/unlearning/model.cpp - shapes and margins of models, and what solvers read from their
+// state.
 #include "algorithms/unlearning/model.h"
 
 #include <cmath>

@@ -15,8 +15,8 @@
 
 namespace unweave {
 
-/// What a solver keeps beside the weights for its next request: named by the solver, and read by nobody else. It is
-/// private, since it may depend on removed data.
+/// What a solver keeps beside the weights for its next request: named by the solver, and read by
+/// nobody else. It is private, since it may depend on removed data.
 struct SolverState {
   std::map<std::string, double, std::less<>> numbers;
   std::map<std::string, std::vector<double>, std::less<>> arrays;
@@ -28,7 +28,8 @@ struct SolverState {
   [[nodiscard]] bool flag(std::string_view name) const { return number(name) != 0; }
   /// Throws UsageError that says to train again.
   [[nodiscard]] const std::vector<double>& array(std::string_view name) const;
-  /// An array that holds the ascending node of each slot, kNoNode where the row has left. Throws UsageError.
+  /// An array that holds the ascending node of each slot, kNoNode where the row has left. Throws
+  /// UsageError.
   [[nodiscard]] std::vector<NodeId> slots(std::string_view name) const;
 };
 
@@ -49,7 +50,8 @@ struct Model {
 
 /// The shape of a trained model.
 [[nodiscard]] NetworkShape shape_of(const Model& model);
-/// Margins of `count` clipped rows under the published weights, count x classes into `out`. Who predicts does so by these.
+/// Margins of `count` clipped rows under the published weights, count x classes into `out`. Who
+/// predicts does so by these.
 void margins_of(const Model& model, const float* rows, std::size_t count, double* out);
 
 /// Weights as a model publishes them: F x C for linear shapes, else size() x 1.
@@ -58,7 +60,8 @@ void margins_of(const Model& model, const float* rows, std::size_t count, double
 
 /// Throws UsageError unless `model` was trained by `name` on rows of this shape.
 void check_shape(const Model& model, std::string_view name, const TrainingSet& rows);
-/// Throws UsageError also unless the change leads from as many rows as the model stands on to `after`.
+/// Throws UsageError also unless the change leads from as many rows as the model stands on to
+/// `after`.
 void check_model(const Model& model, std::string_view name, const TrainingSet& after, const BatchChange& change);
 
 }  // namespace unweave

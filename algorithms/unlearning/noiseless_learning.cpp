@@ -1,4 +1,5 @@
-// algorithms/unlearning/noiseless_learning.cpp - runs epochs of SGD, and finishes the learning of each shape.
+// algorithms/unlearning/noiseless_learning.cpp - runs epochs of SGD, and finishes the learning of
+// each shape.
 #include "algorithms/unlearning/noiseless_learning.h"
 
 #include <algorithm>

@@ -1,9 +1,10 @@
-// algorithms/unlearning/noiseless_learning.h - learning without noise: SGD, and whatever finishes the learning of a shape.
+// algorithms/unlearning/noiseless_learning.h - learning without noise: SGD, and whatever finishes
+// the learning of a shape.
 //
 //   w <- w - eta_e (G_B / |B| + lambda w + b / n),   G_B the sum of batch B's loss gradients, eta_e = step_size decay^e
 //
-// on (1/n) (sum_i l_i(w) + <b, w>) + (lambda / 2) |w|^2, b = 0 where none is given. An epoch takes all rows once, in an
-// order that a public key and the epoch give.
+// on (1/n) (sum_i l_i(w) + <b, w>) + (lambda / 2) |w|^2, b = 0 where none is given. An epoch takes
+// all rows once, in an order that a public key and the epoch give.
 // Deterministic, and equal to the bit for any number of threads.
 #pragma once
 
@@ -36,8 +37,8 @@ ParametersOf<P>& add_sgd(ParametersOf<P>& table) {
                                "factor of the step from epoch to epoch (" + option("head", "mlp") + ")");
 }
 
-/// Runs whole epochs on `weights`, network.size() numbers as `linear`, b, is. Throws UsageError where they leave the
-/// finite numbers.
+/// Runs whole epochs on `weights`, network.size() numbers as `linear`, b, is. Throws UsageError
+/// where they leave the finite numbers.
 void run_sgd(const Network& network, const TrainingSet& rows, const SgdPlan& plan, double lambda, std::uint64_t key,
              Vector& weights, const Vector* linear = nullptr);
 
@@ -50,8 +51,9 @@ struct Learnt {
   int steps = 0;  ///< Newton steps
 };
 
-/// Weights of a model that knows nothing but these rows: linear shapes minimised to tau (newton.h) with `memory` bytes to
-/// spare, networks by SGD from where their key lets them start, which alone may have `linear`.
+/// Weights of a model that knows nothing but these rows: linear shapes minimised to tau (newton.h)
+/// with `memory` bytes to spare, networks by SGD from where their key lets them start, which alone
+/// may have `linear`.
 [[nodiscard]] Learnt learn_weights(const SolverOptions& options, const SgdPlan& plan, const TrainingSet& rows,
                                    std::size_t memory, const Vector* linear = nullptr);
 

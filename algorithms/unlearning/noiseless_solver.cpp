@@ -1,4 +1,5 @@
-// algorithms/unlearning/noiseless_solver.cpp - learns without noise, and says of every release that nothing is claimed.
+// algorithms/unlearning/noiseless_solver.cpp - learns without noise, and says of every release that
+// nothing is claimed.
 #include "algorithms/unlearning/noiseless_solver.h"
 
 namespace unweave {

@@ -1,7 +1,8 @@
-// algorithms/unlearning/noiseless_solver.h - what solvers share that learn by noiseless_learning.h and publish the weights as they are.
+// algorithms/unlearning/noiseless_solver.h - what solvers share that learn by noiseless_learning.h
+// and publish the weights as they are.
 //
-// Nothing is claimed of their releases. A model that has missed a batch is learnt again; what a batch does is left to the
-// solver, and without more it learns again too.
+// Nothing is claimed of their releases. A model that has missed a batch is learnt again; what a
+// batch does is left to the solver, and without more it learns again too.
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ class NoiselessSolver : public Solver {
  protected:
   /// What a batch does to the model.
   virtual StepReport unlearn(Model& model, const TrainingSet& after, const BatchChange& change) const;
-  /// What learning a release adds to the objective, `linear` of noiseless_learning.h; empty: nothing.
+  /// What learning a release adds to the objective, `linear` of noiseless_learning.h; empty:
+  /// nothing.
   virtual Vector linear_term(std::uint64_t release, const TrainingSet& rows) const;
   /// What governs a batch is told when the model is learnt, too.
   virtual void add_settings(StepReport&) const {}

@@ -1,4 +1,5 @@
-// algorithms/unlearning/options.h - what a user may choose of a solver, and what all solvers derive from it.
+// algorithms/unlearning/options.h - what a user may choose of a solver, and what all solvers derive
+// from it.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +44,11 @@ struct SolverOptions {
   double epsilon = 1;
   double delta = 1e-4;
   double lambda = 1e-3;  ///< per training row: the objective holds (lambda n / 2) |W|^2
-  /// "given", "default" (of declared sizes), or "validation at version K", the request until which data chose it.
+  /// "given", "default" (of declared sizes), or "validation at version K", the request until which
+  /// data chose it.
   std::string lambda_chosen = "given";
-  /// Where the weights of the levels come from: "propagation", "given", or "validation at version K" likewise.
+  /// Where the weights of the levels come from: "propagation", "given", or "validation at version
+  /// K" likewise.
   std::string weights_chosen = kPropagatedWeights;
   double tau = 1e-6;   ///< gradient norm to which a minimisation is finished
   double alpha = 0.1;  ///< noise level in the objective, for the solvers that have one
@@ -63,7 +66,8 @@ struct SolverOptions {
 /// What these options train on such rows.
 [[nodiscard]] NetworkShape shape_of(const SolverOptions& options, const TrainingSet& rows);
 
-/// Noise for release number `release` of a model: from the system, or from the options' seed and this number.
+/// Noise for release number `release` of a model: from the system, or from the options' seed and
+/// this number.
 [[nodiscard]] RandomSource noise_source(const SolverOptions& options, std::uint64_t release);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// algorithms/unlearning/parameters.cpp - which values a parameter may take, and what is said of others.
+// algorithms/unlearning/parameters.cpp - which values a parameter may take, and what is said of
+// others.
 #include "algorithms/unlearning/parameters.h"
 
 #include <algorithm>

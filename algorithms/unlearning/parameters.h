@@ -1,17 +1,20 @@
-// algorithms/unlearning/parameters.h - parameters of a solver's own: declared once, read into a struct of the solver.
+// algorithms/unlearning/parameters.h - parameters of a solver's own: declared once, read into a
+// struct of the solver.
 //
-// A solver declares a plain struct whose members hold its parameters, with their defaults, and a table that gives each
-// member a name, the values it may take and a line of help:
+// A solver declares a plain struct whose members hold its parameters, with their defaults, and a
+// table that gives each member a name, the values it may take and a line of help:
 //
 //   struct TuningParameters { std::uint64_t epochs = 5; std::optional<double> sigma; };
 //   const ParametersOf<TuningParameters>& tuning_parameters() {
 //     static const auto kTable = ParametersOf<TuningParameters>()
-//                                    .add<&TuningParameters::epochs>("epochs", Values::whole(1), "epochs for a batch")
-//                                    .add<&TuningParameters::sigma>("sigma", Values::positive(), "noise of a step");
+//                                    .add<&TuningParameters::epochs>("epochs", Values::whole(1),
+//                                    "epochs for a batch") .add<&TuningParameters::sigma>("sigma",
+//                                    Values::positive(), "noise of a step");
 //     return kTable;
 //   }
 //
-// A member of type std::optional has no default: the solver chooses it from public constants, and prints it.
+// A member of type std::optional has no default: the solver chooses it from public constants, and
+// prints it.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +90,8 @@ class ParametersOf final : public ParameterTable {
     return *this;
   }
 
-  /// The given parameters of this table, and the defaults of the others. Throws UsageError for a value out of range.
+  /// The given parameters of this table, and the defaults of the others. Throws UsageError for a
+  /// value out of range.
   [[nodiscard]] P read(const GivenParameters& given) const {
     P out;
     for (std::size_t i = 0; i < setters_.size(); ++i) {
@@ -126,8 +130,8 @@ class ParametersOf final : public ParameterTable {
   bool networks_only_ = false;
 };
 
-/// Throws UsageError where a given parameter is none of a solver's, is out of range, or is for networks and the model is
-/// linear.
+/// Throws UsageError where a given parameter is none of a solver's, is out of range, or is for
+/// networks and the model is linear.
 void require_parameters(std::string_view solver, const ParameterTable& table, const GivenParameters& given,
                         bool network);
 

@@ -1,4 +1,5 @@
-// algorithms/unlearning/release.h - the one way in which solvers publish, and the texts that speak of a release.
+// algorithms/unlearning/release.h - the one way in which solvers publish, and the texts that speak
+// of a release.
 #pragma once
 
 #include <string>
@@ -20,22 +21,26 @@ namespace unweave {
 
 /// Makes `weights` the next release of a model that stands on `rows`.
 void release(Model& model, Matrix weights, const TrainingSet& rows);
-/// Rounds `weights` to the grid, adds fresh noise, releases the result and wipes `weights`. Where ranks share the rows
-/// all of them call it, and release what rank 0 has made. Throws UsageError when a weight is too large for the grid.
+/// Rounds `weights` to the grid, adds fresh noise, releases the result and wipes `weights`. Where
+/// ranks share the rows all of them call it, and release what rank 0 has made. Throws UsageError
+/// when a weight is too large for the grid.
 void release_with_noise(Model& model, Matrix& weights, const OutputNoise& noise, RandomSource& random,
                         const TrainingSet& rows);
 
 /// How far a theorem goes.
 enum class Curve {
   point,  ///< (epsilon, delta) alone
-  gaussian,  ///< release and reference are no easier to tell apart than two Gaussians whose curve passes through that point
+  /// release and reference are no easier to tell apart than two Gaussians whose curve passes
+  /// through that point
+  gaussian,
 };
 /// Says that a theorem certifies the release with this least delta.
 void certify(StepReport& report, std::string_view theorem, double delta_reached, Curve curve = Curve::gaussian);
-/// Says what several certified releases with this noise come to, each compared with its own reference given all before it.
+/// Says what several certified releases with this noise come to, each compared with its own
+/// reference given all before it.
 void compose(StepReport& report, const OutputNoise& noise);
-/// Noise that was drawn from a seed is known to whoever knows the seed: such a release claims nothing and is certified by
-/// no theorem, whatever its solver has found.
+/// Noise that was drawn from a seed is known to whoever knows the seed: such a release claims
+/// nothing and is certified by no theorem, whatever its solver has found.
 void withdraw_claims_of_seed(StepReport& report);
 
 /// The public terms of output noise: distance, sensitivity, sigma and grid follow mu.

@@ -1,6 +1,7 @@
 // algorithms/unlearning/report.h - what one fit or one batch did, and what may be said about it.
 //
-// A certificate prints a report and infers nothing: whatever it signs stands here as a value that the solver has set.
+// A certificate prints a report and infers nothing: whatever it signs stands here as a value that
+// the solver has set.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,12 @@ inline constexpr Mechanism kOutputNoise{"discrete Gaussian noise on finished wei
 /// Which releases a claim speaks of.
 enum class Scope {
   this_release,
-  /// Later releases are covered too, where rows are exact and their positions do not follow removed data: the next release
-  /// reads published weights and present data, and nothing else that depends on what was removed.
+  /// Later releases are covered too, where rows are exact and their positions do not follow removed
+  /// data: the next release reads published weights and present data, and nothing else that depends
+  /// on what was removed.
   all_later,
-  /// Later releases are covered whatever happens between: each is a function of the data present at its time.
+  /// Later releases are covered whatever happens between: each is a function of the data present at
+  /// its time.
   every_release,
 };
 
@@ -49,8 +52,8 @@ enum class Requests {
   independent,  ///< they depend on no release: noise that outlives a release is secret
 };
 
-/// Parts of a bound and constants of the noise, by name. A public term is a function of public constants alone; every
-/// other one goes into the private part of a certificate.
+/// Parts of a bound and constants of the noise, by name. A public term is a function of public
+/// constants alone; every other one goes into the private part of a certificate.
 class Terms {
  public:
   using Values = std::map<std::string, double, std::less<>>;
@@ -84,10 +87,12 @@ struct StepReport {
 
   bool certified = false;
   std::optional<std::string> claim;  ///< the theorem it rests on, or the paper's own claim; absent: no claim
-  /// The theorem gives the whole curve of two Gaussians through (epsilon, delta), not that one point alone.
+  /// The theorem gives the whole curve of two Gaussians through (epsilon, delta), not that one
+  /// point alone.
   bool gaussian_curve = false;
   std::optional<double> delta_reached;  ///< in a certified release, the least delta at epsilon that the theorem gives
-  /// Numbers of releases, and the epsilon at `delta` of so many seen together, where the theorem says it (release.h); else empty.
+  /// Numbers of releases, and the epsilon at `delta` of so many seen together, where the theorem
+  /// says it (release.h); else empty.
   std::vector<std::pair<std::uint64_t, double>> composed;
   bool private_claim = false;  ///< certified and claim depend on removed data without noise
   bool for_tests = false;      ///< noise came from a seed; see withdraw_claims_of_seed()

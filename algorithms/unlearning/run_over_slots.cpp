@@ -1,4 +1,5 @@
-// algorithms/unlearning/run_over_slots.cpp - constants of a run from its parameters, or from public numbers.
+// algorithms/unlearning/run_over_slots.cpp - constants of a run from its parameters, or from public
+// numbers.
 #include "algorithms/unlearning/run_over_slots.h"
 
 #include <algorithm>

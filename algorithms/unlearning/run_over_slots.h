@@ -1,4 +1,5 @@
-// algorithms/unlearning/run_over_slots.h - how solvers that start from the end of a run of SGD over slots choose that run.
+// algorithms/unlearning/run_over_slots.h - how solvers that start from the end of a run of SGD over
+// slots choose that run.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ struct RunParameters {
   std::optional<double> decay;
 };
 
-/// Order, batches and steps of the run of a shape over so many slots. Throws UsageError for constants without a schedule.
+/// Order, batches and steps of the run of a shape over so many slots. Throws UsageError for
+/// constants without a schedule.
 [[nodiscard]] SgdConstants choose_run(const NetworkShape& shape, std::uint64_t slots, const RunParameters& parameters,
                                       const SolverOptions& options);
 

@@ -1,4 +1,5 @@
-// algorithms/unlearning/slot_constants.cpp - bounds of the heads, and the constants of runs from them.
+// algorithms/unlearning/slot_constants.cpp - bounds of the heads, and the constants of runs from
+// them.
 #include "algorithms/unlearning/slot_constants.h"
 
 #include <algorithm>

@@ -1,7 +1,9 @@
-// algorithms/unlearning/slot_constants.h - public constants of projected SGD over slots, from n, C and the options alone.
+// algorithms/unlearning/slot_constants.h - public constants of projected SGD over slots, from n, C
+// and the options alone.
 //
-// The objective is the mean over n slots, f(W) = (1/n) sum_i sum_c l(z_i.w_c, y_ic) + (lambda/2) |W|_F^2, rows of norm
-// at most X: 1, or sqrt 2 with an intercept. An empty slot has loss 0. Per row, joint over the C classes:
+// The objective is the mean over n slots, f(W) = (1/n) sum_i sum_c l(z_i.w_c, y_ic) + (lambda/2)
+// |W|_F^2, rows of norm at most X: 1, or sqrt 2 with an intercept. An empty slot has loss 0. Per
+// row, joint over the C classes:
 //   logistic       |slopes|_2 <= sqrt C on every W, l'' <= 1/4
 //   least squares  |slopes|_2 <= X R + sqrt C inside the ball, l'' = 1
 // so L = X^2 max l'' + lambda, m = lambda, and M = X times the bound of the slopes.
@@ -26,7 +28,8 @@ namespace unweave {
 
 /// Standard deviation of a margin that the defaults aim at, for a row of norm 1.
 inline constexpr double kMarginNoise = 0.1;
-/// Passes over the rows that nobody waits for: defaults that come out larger are refused, with what to change.
+/// Passes over the rows that nobody waits for: defaults that come out larger are refused, with what
+/// to change.
 inline constexpr std::uint64_t kMostPasses = 10'000'000;
 /// Throws UsageError for more than kMostPasses.
 void require_patience(std::uint64_t passes, std::string_view unit, std::string_view remedy);

@@ -1,4 +1,5 @@
-// algorithms/updates/batch_changes.h - what a batch of requests changes: counts, statuses, and the net difference that propagation sees.
+// algorithms/updates/batch_changes.h - what a batch of requests changes: counts, statuses, and the
+// net difference that propagation sees.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct NodeChange {
   std::vector<ChangedNeighbour> removed, inserted;  ///< sorted by node, one in one of both alone
   bool cleared = false;                             ///< features to zero, label to none, out of the splits
   bool loses_name = false;                          ///< it is removed, and had a name
-  /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a split.
+  /// What it has then, after it was cleared where it is: words of its row (run_file.h), a label, a
+  /// split.
   std::shared_ptr<const std::vector<std::uint32_t>> row{};
   std::optional<std::int32_t> label{};
   std::optional<SplitName> split{};

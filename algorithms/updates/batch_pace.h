@@ -1,9 +1,10 @@
-// algorithms/updates/batch_pace.h - what batches of a session take beside what the planner predicts, learnt from those before.
+// algorithms/updates/batch_pace.h - what batches of a session take beside what the planner
+// predicts, learnt from those before.
 //
-// The planner's constants come from other machines and quiet ones, and know nothing of what a batch takes whatever it
-// does. A prediction is therefore scaled by the ratio that earlier batches of the session had, the last ones counting
-// most; the journal takes what it took lately. Batches that were pushed and those that were computed anew have a ratio
-// each.
+// The planner's constants come from other machines and quiet ones, and know nothing of what a batch
+// takes whatever it does. A prediction is therefore scaled by the ratio that earlier batches of the
+// session had, the last ones counting most; the journal takes what it took lately. Batches that
+// were pushed and those that were computed anew have a ratio each.
 #pragma once
 
 #include <algorithm>

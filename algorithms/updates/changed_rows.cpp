@@ -1,5 +1,5 @@
-// algorithms/updates/changed_rows.cpp - charges changed rows as they grow, and moves them to files when memory is
-// short.
+// algorithms/updates/changed_rows.cpp - charges changed rows as they grow, and moves them to files
+// when memory is short.
 #include "algorithms/updates/changed_rows.h"
 
 #include <malloc.h>

@@ -1,4 +1,5 @@
-// algorithms/updates/cold_files.h - what of a store's files the page cache has, as the planner charges it.
+// algorithms/updates/cold_files.h - what of a store's files the page cache has, as the planner
+// charges it.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,14 @@ namespace unweave {
 
 struct Manifest;
 
-/// Rates of a disk, and shares of files that have to come from it. Results of a stream never depend on them.
+/// Rates of a disk, and shares of files that have to come from it. Results of a stream never depend
+/// on them.
 class ColdFiles {
  public:
   explicit ColdFiles(MachineProfile machine) : machine_(std::move(machine)) {}
 
-  /// Looks which parts of the files of this generation lie in memory: at a sample of each, and not again before a
-  /// hundred times as long has passed as that takes.
+  /// Looks which parts of the files of this generation lie in memory: at a sample of each, and not
+  /// again before a hundred times as long has passed as that takes.
   void look(const std::filesystem::path& store, const Manifest& manifest);
   /// What a push to `level`, 1 .. L, or a recomputation of it has to read. Nothing before look().
   [[nodiscard]] ColdReads reads(std::uint32_t level) const;

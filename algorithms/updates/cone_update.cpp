@@ -1,4 +1,5 @@
-// algorithms/updates/cone_update.cpp - walks the levels from the last to the first and counts readers that come and go.
+// algorithms/updates/cone_update.cpp - walks the levels from the last to the first and counts
+// readers that come and go.
 #include "algorithms/updates/cone_update.h"
 
 #include <algorithm>
@@ -47,7 +48,8 @@ ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges&
   const NodeChange none;
   std::vector<NodeId> now;
   for (std::uint32_t level = levels; level > 1; --level) {
-    // Readers of level - 1 are the rows of this level; only rows that changed or whose lists changed move a count.
+    // Readers of level - 1 are the rows of this level; only rows that changed or whose lists
+    // changed move a count.
     std::map<NodeId, std::int64_t> steps;
     const std::vector<NodeId> moved = merged(result.left[level], result.entered[level]);
     LookAhead ahead(0, moved.size(), [&](std::size_t i) { contents.graph().read_ahead(moved[i]); });

@@ -1,5 +1,5 @@
-// algorithms/updates/cone_update.h - how the receptive field follows a batch: rows that leave and rows that enter each
-// level.
+// algorithms/updates/cone_update.h - how the receptive field follows a batch: rows that leave and
+// rows that enter each level.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ struct ConeChange {
   std::vector<std::vector<NodeId>> entered;  ///< [level 0..L], sorted
 };
 
-/// Nodes that stop being targets when the changes are applied, and nodes that become targets, both sorted: their labels go
-/// and come.
+/// Nodes that stop being targets when the changes are applied, and nodes that become targets, both
+/// sorted: their labels go and come.
 struct MovedTargets {
   std::vector<NodeId> lost, gained;
 };

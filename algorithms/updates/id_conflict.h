@@ -1,5 +1,6 @@
-// algorithms/updates/id_conflict.h - an id that stands for another request already: whoever sends such a request is told, and nothing
-// is done. Were it taken for the earlier one sent again, what it asks for would never happen.
+// algorithms/updates/id_conflict.h - an id that stands for another request already: whoever sends
+// such a request is told, and nothing is done. Were it taken for the earlier one sent again, what
+// it asks for would never happen.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,9 @@ struct IdConflict {
   bool kept = true;            ///< whether it is known that it asked for something else; where not, nobody can tell
 };
 
-/// "the id T7 stands for another request already: request 5 (node), acknowledged at 2026-03-01T12:00:00.123Z"; without what the request
-/// asked for. `place`: of the earlier request of the batch, where there is one, as its sender counts.
+/// "the id T7 stands for another request already: request 5 (node), acknowledged at
+/// 2026-03-01T12:00:00.123Z"; without what the request asked for. `place`: of the earlier request
+/// of the batch, where there is one, as its sender counts.
 [[nodiscard]] std::string text_of(const IdConflict& conflict, const std::string& place = {});
 
 /// Nothing of the batch was done.

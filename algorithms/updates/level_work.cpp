@@ -1,4 +1,5 @@
-// algorithms/updates/level_work.cpp - counts rows, arcs and receivers of one level, some of them from samples.
+// algorithms/updates/level_work.cpp - counts rows, arcs and receivers of one level, some of them
+// from samples.
 #include "algorithms/updates/level_work.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/updates/planner.cpp - the cost of a push, of a sweep and of counting receivers, by measured constants.
+// algorithms/updates/planner.cpp - the cost of a push, of a sweep and of counting receivers, by
+// measured constants.
 #include "algorithms/updates/planner.h"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 namespace unweave {
 namespace {
 
-// Seconds on one thread, for an item and for each of its columns. They were fitted to graphs of 10^5 to 10^6 nodes with
-// 16 to 128 columns, whose files lay in the page cache.
+// Seconds on one thread, for an item and for each of its columns. They were fitted to graphs of
+// 10^5 to 10^6 nodes with 16 to 128 columns, whose files lay in the page cache.
 struct Cost {
   double item, column;
   [[nodiscard]] double of(double items, std::uint32_t columns) const { return items * (item + columns * column); }
@@ -29,7 +30,8 @@ constexpr double kScanArc = 2.5e-9;  // decoded, and looked up among the sources
 constexpr double kFindArc = 1e-8;    // decoded, and sorted by receiver
 constexpr double kFindList = 2e-6;   // found, and its block decoded
 
-// Seconds of reading lists only to count receivers, which may take a small share of the time of a sweep.
+// Seconds of reading lists only to count receivers, which may take a small share of the time of a
+// sweep.
 constexpr double kCountList = 4e-6;  // where blocks are compressed by zstd too
 constexpr double kCountArc = 5e-9;
 constexpr double kCountShare = 0.04;
@@ -53,8 +55,9 @@ double new_values(const LevelWork& work, double values) {
   return values * std::max(parallel(kNewValue, work), work.cold.room_seconds * sizeof(std::int32_t));
 }
 
-/// Seconds that the memory of a push takes longer than the costs of rows and arcs say, which know of memory as it mostly
-/// is: for rows that lie in files now, arcs that are sorted, and rows that a delivery forms before it pushes them.
+/// Seconds that the memory of a push takes longer than the costs of rows and arcs say, which know
+/// of memory as it mostly is: for rows that lie in files now, arcs that are sorted, and rows that a
+/// delivery forms before it pushes them.
 double push_room(const LevelWork& work, double in_files) {
   const double rows = in_files + (work.changed == 0 ? static_cast<double>(work.sources) : 0);
   const double arcs = work.scan_arcs > 0 ? 0 : static_cast<double>(work.arcs) / static_cast<double>(work.slices);
@@ -62,13 +65,14 @@ double push_room(const LevelWork& work, double in_files) {
   return new_values(work, values) - values * parallel(kNewValue, work);
 }
 
-/// The part of the seconds of new memory that a level is charged with: half of it for a batch, as later ones find it made;
-/// a delivery or a flush may be the last to use it.
+/// The part of the seconds of new memory that a level is charged with: half of it for a batch, as
+/// later ones find it made; a delivery or a flush may be the last to use it.
 double charged_room(const LevelWork& work) {
   return work.changed > 0 ? 0.5 : 1;
 }
 
-/// Pages of the level's file that hold some of `rows` rows, which lie anywhere, and none of those in memory.
+/// Pages of the level's file that hold some of `rows` rows, which lie anywhere, and none of those
+/// in memory.
 double new_pages(const LevelWork& work, double rows) {
   constexpr double kPageBytes = 4096;
   if (work.rows == 0 || work.columns == 0 || work.is_resident) return 0;
@@ -76,8 +80,9 @@ double new_pages(const LevelWork& work, double rows) {
   return -pages * std::exp(-static_cast<double>(work.rows_in_memory) / pages) * std::expm1(-rows / pages);
 }
 
-/// Seconds of reading what a push touches from a disk: lists of the sources and of changed nodes, rows of the level and
-/// the features of changed nodes, each on a page of its own, but for lists that are read from end to end.
+/// Seconds of reading what a push touches from a disk: lists of the sources and of changed nodes,
+/// rows of the level and the features of changed nodes, each on a page of its own, but for lists
+/// that are read from end to end.
 double cold_push(const LevelWork& work, double in_files) {
   constexpr double kPageBytes = 4096;
   const ColdReads& cold = work.cold;
@@ -139,7 +144,8 @@ Receivers any_receivers(const LevelWork& work, double count) {
 
 Receivers scattered_receivers(const LevelWork& work) {
   const auto rows = static_cast<double>(work.rows);
-  // Rows that are kept have more arcs than others: the share of the arcs that end there lies between that of the nodes and 1.
+  // Rows that are kept have more arcs than others: the share of the arcs that end there lies
+  // between that of the nodes and 1.
   const double share = work.nodes == 0 ? 1 : std::sqrt(std::min(1.0, rows / static_cast<double>(work.nodes)));
   return any_receivers(work, -rows * std::expm1(-share * static_cast<double>(work.arcs) / rows));
 }
@@ -153,7 +159,8 @@ std::size_t count_stride(const LevelWork& work, std::size_t sources) {
 
 double extrapolate_receivers(const LevelWork& work, double found, double some) {
   if (some >= static_cast<double>(work.arcs)) return found;
-  // The fewer nodes there are to an arc, the smaller the share of arcs that find a node of their own.
+  // The fewer nodes there are to an arc, the smaller the share of arcs that find a node of their
+  // own.
   double low = some / static_cast<double>(work.nodes), high = std::max(low, some / found);  // arcs a node
   for (int step = 0; step < 60; ++step) {
     const double density = (low + high) / 2;

@@ -1,8 +1,9 @@
 // algorithms/updates/planner.h - push or recompute: the predicted cost of one level of an update.
 //
-// Pure functions: the choice depends on the contents, on what earlier batches have left in memory and on what the page
-// cache has of the files, as LevelWork says, not on the load of the machine. The constants were measured; only their
-// ratios count, but where files have to be read from a disk.
+// Pure functions: the choice depends on the contents, on what earlier batches have left in memory
+// and on what the page cache has of the files, as LevelWork says, not on the load of the machine.
+// The constants were measured; only their ratios count, but where files have to be read from a
+// disk.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ struct ColdReads {
   double byte_seconds = 0;  ///< a byte of a file that is read in order
   double page_seconds = 0;  ///< a page of 4 KiB anywhere, many asked for at a time
   double room_seconds = 0;  ///< a byte of memory that was never touched, where that costs more than mostly
-  /// Shares of the bytes that are not in memory: of the shards, of the lists of the targets, of the level's sums, and
-  /// of the features or sums of the level below.
+  /// Shares of the bytes that are not in memory: of the shards, of the lists of the targets, of the
+  /// level's sums, and of the features or sums of the level below.
   double graph = 0, lists = 0, level = 0, below = 0;
   double graph_bytes = 0, list_bytes = 0, below_bytes = 0;  ///< sizes of these files
 };
@@ -54,14 +55,16 @@ struct Receivers {
 /// `count` receivers, of which as large a part lies in memory as of all rows.
 [[nodiscard]] Receivers any_receivers(const LevelWork& work, double count);
 
-/// As many receivers as if arcs ended anywhere, among the rows that are kept as often as these are thought to.
+/// As many receivers as if arcs ended anywhere, among the rows that are kept as often as these are
+/// thought to.
 [[nodiscard]] Receivers scattered_receivers(const LevelWork& work);
 
-/// The stride at which `sources` lists may be read to count receivers, so that it costs little beside either way.
+/// The stride at which `sources` lists may be read to count receivers, so that it costs little
+/// beside either way.
 [[nodiscard]] std::size_t count_stride(const LevelWork& work, std::size_t sources);
 
-/// Distinct nodes at the ends of all arcs to push when `some` arcs, more than none, have `found`: if all end in the same set of
-/// nodes, in each as likely as in any other.
+/// Distinct nodes at the ends of all arcs to push when `some` arcs, more than none, have `found`:
+/// if all end in the same set of nodes, in each as likely as in any other.
 [[nodiscard]] double extrapolate_receivers(const LevelWork& work, double found, double some);
 
 /// Seconds for pushing to these receivers.
@@ -70,8 +73,9 @@ struct Receivers {
 /// Seconds for a sweep over the whole graph that keeps the rows of the level.
 [[nodiscard]] double predict_recompute(const LevelWork& work);
 
-/// Whether the receivers of a push are found sooner in the lists of all rows that may receive, which have `list_arcs` in
-/// sum and lie side by side, than in those of the sources, which lie anywhere.
+/// Whether the receivers of a push are found sooner in the lists of all rows that may receive,
+/// which have `list_arcs` in sum and lie side by side, than in those of the sources, which lie
+/// anywhere.
 [[nodiscard]] bool list_scan_pays(std::uint64_t list_arcs, std::uint64_t sources, std::uint64_t pushed_arcs);
 
 struct LevelChoice {
@@ -79,8 +83,8 @@ struct LevelChoice {
   double seconds = 0;  ///< predicted
 };
 
-/// The cheaper way. Calls count_receivers(), which takes time, only where its result decides; else a push is predicted for
-/// scattered_receivers().
+/// The cheaper way. Calls count_receivers(), which takes time, only where its result decides; else
+/// a push is predicted for scattered_receivers().
 [[nodiscard]] LevelChoice choose(const LevelWork& work, const std::function<Receivers()>& count_receivers);
 
 }  // namespace unweave

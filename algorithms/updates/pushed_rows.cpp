@@ -1,4 +1,5 @@
-// algorithms/updates/pushed_rows.cpp - keeps rows to push in memory, and moves them to a spool when it is short.
+// algorithms/updates/pushed_rows.cpp - keeps rows to push in memory, and moves them to a spool when
+// it is short.
 #include "algorithms/updates/pushed_rows.h"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ PushSpool::PushSpool(std::filesystem::path folder, std::uint32_t columns, NodeId
       deltas_at_(fingerprints_at_ + (nodes * sizeof(std::uint64_t) + kAlignment - 1) / kAlignment * kAlignment) {}
 
 bool PushSpool::is_better_for(std::uint64_t bytes) const noexcept {
-  // Few rows are not worth a file; of many, something must be left for the level that they are pushed to.
+  // Few rows are not worth a file; of many, something must be left for the level that they are
+  // pushed to.
   return is_used_ || budget_.available() < bytes + std::min(memory_shares::kPushRoom.of(budget_), 16 * bytes);
 }
 
@@ -133,7 +135,8 @@ PushSources PushedRows::joined(std::vector<PushedRows> parts, std::uint32_t colu
   }
   std::vector<NodeId> nodes(rows);
   std::vector<std::uint64_t> fingerprints(rows);
-  // Pages of the new rows are touched as the chunks go: until all are gone, the chunks' charge is good for both.
+  // Pages of the new rows are touched as the chunks go: until all are gone, the chunks' charge is
+  // good for both.
   auto deltas = std::make_unique_for_overwrite<std::int32_t[]>(rows * columns + kTilePadding);
   std::fill_n(deltas.get() + rows * columns, kTilePadding, 0);
   run_items(chunks.size(), rows * columns < kMostValues ? 1 : active_threads(), [&](std::size_t item, std::size_t) {

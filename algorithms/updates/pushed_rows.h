@@ -1,5 +1,5 @@
-// algorithms/updates/pushed_rows.h - rows that an update has to push: changes that their neighbours have not received
-// yet.
+// algorithms/updates/pushed_rows.h - rows that an update has to push: changes that their neighbours
+// have not received yet.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,8 @@ class PushSources {
         fingerprints_(std::move(fingerprints)),
         deltas_(std::move(deltas)),
         memory_(std::move(memory)) {}
-  /// The file begins with `rows` nodes; their fingerprints, and their deltas with the zeros, begin at these bytes.
+  /// The file begins with `rows` nodes; their fingerprints, and their deltas with the zeros, begin
+  /// at these bytes.
   PushSources(MappedSpool file, std::size_t rows, std::uint64_t fingerprints_at, std::uint64_t deltas_at)
       : file_(std::move(file)), file_rows_(rows), fingerprints_at_(fingerprints_at), deltas_at_(deltas_at) {}
 
@@ -57,11 +58,13 @@ class PushSources {
   std::uint64_t deltas_at_ = 0;
 };
 
-/// A file without a name for the rows to push from one level, made when the first of them comes. It takes no memory: it is
-/// there for when none is left. All members may be called from any thread, but take().
+/// A file without a name for the rows to push from one level, made when the first of them comes. It
+/// takes no memory: it is there for when none is left. All members may be called from any thread,
+/// but take().
 class PushSpool {
  public:
-  /// In `folder`, of rows of `columns` values for distinct nodes of `nodes`. `budget` must outlive this object.
+  /// In `folder`, of rows of `columns` values for distinct nodes of `nodes`. `budget` must outlive
+  /// this object.
   PushSpool(std::filesystem::path folder, std::uint32_t columns, NodeId nodes, MemoryBudget& budget);
   /// Whether the budget is so short that a chunk of `bytes` should rather make room here.
   [[nodiscard]] bool is_better_for(std::uint64_t bytes) const noexcept;
@@ -85,22 +88,25 @@ class PushSpool {
   std::optional<MappedSpool> file_;
 };
 
-/// Rows to push as they are found, in chunks charged to the budget: nothing is copied as they grow in number.
+/// Rows to push as they are found, in chunks charged to the budget: nothing is copied as they grow
+/// in number.
 class PushedRows {
  public:
   /// `spool` takes the rows when the budget gets short. `budget` must outlive this object.
   PushedRows(std::uint32_t columns, MemoryBudget& budget, std::shared_ptr<PushSpool> spool)
       : columns_(columns), budget_(&budget), spool_(std::move(spool)) {}
 
-  /// Adds a row, delta[columns], whose fingerprint is what it should be. Throws ResourceError, DataError.
+  /// Adds a row, delta[columns], whose fingerprint is what it should be. Throws ResourceError,
+  /// DataError.
   void add(NodeId node, const std::int32_t* delta, std::uint64_t fingerprint);
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] const std::shared_ptr<PushSpool>& spool() const noexcept { return spool_; }
   /// Hands the rows over to the spool, if that has others. Throws ResourceError, DataError.
   void follow();
 
-  /// The rows of all parts, which have one spool; in their order unless that has any. Their memory goes over to the result
-  /// piece by piece, so that little more than one copy exists at a time. Throws ResourceError, DataError.
+  /// The rows of all parts, which have one spool; in their order unless that has any. Their memory
+  /// goes over to the result piece by piece, so that little more than one copy exists at a time.
+  /// Throws ResourceError, DataError.
   [[nodiscard]] static PushSources joined(std::vector<PushedRows> parts, std::uint32_t columns, MemoryBudget& budget);
 
  private:
@@ -110,8 +116,8 @@ class PushedRows {
     std::vector<std::uint64_t> fingerprints;
     std::vector<std::int32_t> deltas;
   };
-  /// Whether the last chunk has room for a row: a chunk begins, or the last one's rows go to the spool; no, where there is
-  /// no memory for a chunk.
+  /// Whether the last chunk has room for a row: a chunk begins, or the last one's rows go to the
+  /// spool; no, where there is no memory for a chunk.
   bool has_room();
   void spill();
   std::uint32_t columns_;

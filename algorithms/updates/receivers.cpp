@@ -1,4 +1,5 @@
-// algorithms/updates/receivers.cpp - gathers the receivers of a push, sorts them by row, and finds sources of a row.
+// algorithms/updates/receivers.cpp - gathers the receivers of a push, sorts them by row, and finds
+// sources of a row.
 #include "algorithms/updates/receivers.h"
 
 #include <hwy/contrib/sort/vqsort.h>

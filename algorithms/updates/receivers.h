@@ -1,4 +1,5 @@
-// algorithms/updates/receivers.h - which rows of a level a push writes, and what each of them receives.
+// algorithms/updates/receivers.h - which rows of a level a push writes, and what each of them
+// receives.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +23,19 @@ struct TouchedRows {
   std::vector<std::uint32_t> sources;  ///< indices of the pushed rows
 };
 
-/// Memory that an arc of a push takes on the way to its receiver: a key, room to grow, what it grew out of, and the key
-/// in its part.
+/// Memory that an arc of a push takes on the way to its receiver: a key, room to grow, what it grew
+/// out of, and the key in its part.
 inline constexpr std::uint64_t kReceiverBytes = 3 * 8 + 8;
 
-/// Into how many slices of the nodes a push of so many arcs is cut, so that those of one slice have room. Each of them
-/// goes through the lists of all sources.
+/// Into how many slices of the nodes a push of so many arcs is cut, so that those of one slice have
+/// room. Each of them goes through the lists of all sources.
 [[nodiscard]] std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget);
 
 /// Receivers of a push, by part of the nodes: keys of a receiver and a source, in no order.
 using SentKeys = std::vector<std::vector<std::uint64_t>>;
 
-/// The neighbours of each source and itself, as far as they lie in the slice, which is cut into parts of `part_nodes`.
-/// Each of some tasks gives one SentKeys.
+/// The neighbours of each source and itself, as far as they lie in the slice, which is cut into
+/// parts of `part_nodes`. Each of some tasks gives one SentKeys.
 [[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                                  NodeId part_nodes);
 
@@ -44,11 +45,12 @@ struct ReceiverSample {
   std::uint64_t each = 1;     ///< how many of them one stands for
 };
 
-/// The receivers of the sources, which have `arcs` arcs in sum: all of them where arcs are few, else those in a fixed
-/// sixteenth of the nodes.
+/// The receivers of the sources, which have `arcs` arcs in sum: all of them where arcs are few,
+/// else those in a fixed sixteenth of the nodes.
 [[nodiscard]] ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
 
-/// The rows among `nodes`, a part of the slice, that receive something or are in `repaired` (sorted), as far as they `stay`.
+/// The rows among `nodes`, a part of the slice, that receive something or are in `repaired`
+/// (sorted), as far as they `stay`.
 [[nodiscard]] TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
                                        std::span<const NodeId> repaired, const std::function<bool(NodeId)>& stays);
 
@@ -70,8 +72,8 @@ class SourceIndex {
   std::vector<std::pair<NodeId, std::uint32_t>> sources_;  ///< by the word of their bit: two or so have one word
 };
 
-/// Finds what touched_rows() would give for the sources' receivers, from the lists of the rows that are to receive:
-/// those of the last level. `graph` tells what has changed in them.
+/// Finds what touched_rows() would give for the sources' receivers, from the lists of the rows that
+/// are to receive: those of the last level. `graph` tells what has changed in them.
 [[nodiscard]] TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, const SourceIndex& sources,
                                           std::span<const NodeId> repaired, NodeRange nodes,
                                           const std::function<bool(NodeId)>& stays);

@@ -1,4 +1,5 @@
-// algorithms/updates/repair.cpp - captures what changed nodes have published, and corrects their sums.
+// algorithms/updates/repair.cpp - captures what changed nodes have published, and corrects their
+// sums.
 #include "algorithms/updates/repair.h"
 
 #include <cstdlib>

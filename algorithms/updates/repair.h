@@ -1,4 +1,5 @@
-// algorithms/updates/repair.h - the changed nodes of a batch: what they had published before it, and mending their sums.
+// algorithms/updates/repair.h - the changed nodes of a batch: what they had published before it,
+// and mending their sums.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +23,12 @@ class Repair {
   explicit Repair(const BatchChanges& changes, std::uint32_t levels);
   /// What capture() charges for rows of so many columns.
   [[nodiscard]] std::uint64_t capture_bytes(std::uint32_t columns) const noexcept;
-  /// Keeps what the changed nodes have published at levels 0 .. L-1, and its fingerprints for one factor a column. Before the
-  /// changes are applied. Throws ResourceError.
+  /// Keeps what the changed nodes have published at levels 0 .. L-1, and its fingerprints for one
+  /// factor a column. Before the changes are applied. Throws ResourceError.
   void capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget);
-  /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds what new ones had told
-  /// theirs. `sums` are those of `level` (1 .. L), one a column. Returns the fingerprint of what it adds.
+  /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds
+  /// what new ones had told theirs. `sums` are those of `level` (1 .. L), one a column. Returns the
+  /// fingerprint of what it adds.
   [[nodiscard]] std::uint64_t mend(std::uint32_t level, const Embedding& embedding, std::size_t changed,
                                    const ColumnFactors& factors, std::int64_t* sums) const;
 

@@ -1,4 +1,5 @@
-// algorithms/updates/request_status.cpp - the names and sentences of all statuses, and their form in receipts.
+// algorithms/updates/request_status.cpp - the names and sentences of all statuses, and their form
+// in receipts.
 #include "algorithms/updates/request_status.h"
 
 #include <algorithm>

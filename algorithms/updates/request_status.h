@@ -1,5 +1,6 @@
-// algorithms/updates/request_status.h - what became of a request: applied, or rejected for one of a few reasons. Their names stand
-// in receipts and in what programs read, and never change their meaning.
+// algorithms/updates/request_status.h - what became of a request: applied, or rejected for one of a
+// few reasons. Their names stand in receipts and in what programs read, and never change their
+// meaning.
 #pragma once
 
 #include <array>
@@ -14,7 +15,8 @@ namespace unweave {
 
 struct Request;
 
-/// A request is rejected iff it would change nothing at its place in the stream, or asks for what the store cannot have.
+/// A request is rejected iff it would change nothing at its place in the stream, or asks for what
+/// the store cannot have.
 enum class RequestStatus : std::uint8_t {
   applied,
   id_outside,
@@ -59,13 +61,14 @@ extern const std::array<StatusText, kStatuses> kStatusTexts;
   return status == RequestStatus::id_outside || status == RequestStatus::known_id;
 }
 
-/// What a receipt commits to: the line of the request with the moment when it became durable ("edge 3 14 id=T7
-/// at=2026-03-01T12:00:00.123Z"), where that is known, and behind a tab "applied", or "rejected" and behind another tab the
-/// reason.
+/// What a receipt commits to: the line of the request with the moment when it became durable ("edge
+/// 3 14 id=T7 at=2026-03-01T12:00:00.123Z"), where that is known, and behind a tab "applied", or
+/// "rejected" and behind another tab the reason.
 [[nodiscard]] std::string outcome_of(const Request& request, RequestStatus status, Millis time);
 [[nodiscard]] std::string outcome_of(std::string request, RequestStatus status, Millis time);
 
-/// The parts of such a text. The text that an older model holds is the line of the request alone, without a status.
+/// The parts of such a text. The text that an older model holds is the line of the request alone,
+/// without a status.
 struct Outcome {
   std::string_view request;
   std::string_view status;  ///< empty where nobody noted it

@@ -1,4 +1,5 @@
-// algorithms/updates/requests.cpp - decides requests one by one over a preview of the contents, and applies changes.
+// algorithms/updates/requests.cpp - decides requests one by one over a preview of the contents, and
+// applies changes.
 #include "algorithms/updates/requests.h"
 
 #include <algorithm>
@@ -259,7 +260,8 @@ RequestStatus move_split(Preview& preview, NodeId node, std::string_view value, 
   return RequestStatus::applied;
 }
 
-/// Why there is nothing that a request could remove, or set a note for; none: there is something. `v`: the other end of an edge.
+/// Why there is nothing that a request could remove, or set a note for; none: there is something.
+/// `v`: the other end of an edge.
 std::optional<RequestStatus> absence(Preview& preview, Edge item, NodeId u, NodeId v) {
   const auto unless = [](bool before, RequestStatus status) { return before ? RequestStatus::repeated : status; };
   if (is_feature_item(item)) {
@@ -287,7 +289,8 @@ RequestStatus set_expiry(Preview& preview, Edge item, NodeId u, NodeId v, const 
   return RequestStatus::applied;
 }
 
-/// A note is acted on once. One that was set anew or taken away since the removal was sent keeps what it is about.
+/// A note is acted on once. One that was set anew or taken away since the removal was sent keeps
+/// what it is about.
 std::optional<RequestStatus> act_on_note(Preview& preview, Edge item, NodeId u, NodeId v, const Request& request) {
   const ExpiryNote* const note = preview.note(item);
   if (note != nullptr && note->time == read_time(request.value)) {
@@ -298,8 +301,8 @@ std::optional<RequestStatus> act_on_note(Preview& preview, Edge item, NodeId u, 
   return RequestStatus::other_expiry;
 }
 
-/// The number in the value of a request that sets a weight; 1 where there is none. What no reader of requests has written is taken
-/// for a weight that no store has.
+/// The number in the value of a request that sets a weight; 1 where there is none. What no reader
+/// of requests has written is taken for a weight that no store has.
 std::uint64_t given_weight(std::string_view value) {
   constexpr std::uint64_t kNone = std::uint64_t{kMostWeight} + 1;
   if (value.empty()) return 1;
@@ -331,7 +334,8 @@ RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value,
   return status;
 }
 
-/// Applies one request to the preview, unless it would change nothing; but for notes that go with what it removes.
+/// Applies one request to the preview, unless it would change nothing; but for notes that go with
+/// what it removes.
 RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges& changes) {
   const std::optional<NodeId> first = preview.meant(request.u, request.u_by_name);
   if (!first) return RequestStatus::id_outside;
@@ -422,7 +426,8 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   const auto ask_for_position = [&](std::uint64_t user) {
     if (user < contents.num_nodes()) contents.order().read_ahead(static_cast<NodeId>(user));
   };
-  // Positions are wanted when lists are asked for, so they have to be asked for as long before that.
+  // Positions are wanted when lists are asked for, so they have to be asked for as long before
+  // that.
   LookAhead positions(0, requests.size(), [&](std::size_t i) {
     ask_for_position(requests[i].u);
     if (names_edge(requests[i].kind)) ask_for_position(requests[i].v);

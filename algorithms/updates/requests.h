@@ -1,4 +1,5 @@
-// algorithms/updates/requests.h - finds what a batch of requests changes: validation against the present contents, in order.
+// algorithms/updates/requests.h - finds what a batch of requests changes: validation against the
+// present contents, in order.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,15 @@ namespace unweave {
 
 class Contents;
 
-/// Turns the ids of requests into positions and decides each request as if those before it had been applied, changing
-/// nothing. `known` says of each whether an earlier one had its id; empty: that no one has. The statuses depend on contents,
-/// requests and this alone. Throws FormatError.
+/// Turns the ids of requests into positions and decides each request as if those before it had been
+/// applied, changing nothing. `known` says of each whether an earlier one had its id; empty: that
+/// no one has. The statuses depend on contents, requests and this alone. Throws FormatError.
 [[nodiscard]] BatchChanges resolve_batch(const Contents& contents, std::span<const Request> requests,
                                          const std::vector<bool>& known = {});
 
-/// Memory that an edge of a node takes in what the node's removal is resolved to, and while it is, whatever room the request has: in
-/// trees of what differs, in a NodeChange, and while one is made of the other.
+/// Memory that an edge of a node takes in what the node's removal is resolved to, and while it is,
+/// whatever room the request has: in trees of what differs, in a NodeChange, and while one is made
+/// of the other.
 inline constexpr std::uint64_t kRemovedEdgeBytes = 640;
 /// Edges that a node has at present; none where there is no such node. `user`: its id.
 [[nodiscard]] std::uint64_t edges_of(const Contents& contents, std::uint64_t user);

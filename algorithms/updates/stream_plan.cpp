@@ -1,4 +1,5 @@
-// algorithms/updates/stream_plan.cpp - follows one batch from level to level, and multiplies by the number of batches.
+// algorithms/updates/stream_plan.cpp - follows one batch from level to level, and multiplies by the
+// number of batches.
 #include "algorithms/updates/stream_plan.h"
 
 #include <algorithm>
@@ -72,8 +73,8 @@ Frontier estimate(const Graph& graph, const Frontier& frontier, std::uint64_t ro
     sources.emplace(nodes);
     for (const NodeId node : *frontier.nodes) sources->insert(node);
   }
-  // Else as if the rows to push lay anywhere, and so did the ends of their arcs: all but the self loop and the arc by which
-  // each was reached.
+  // Else as if the rows to push lay anywhere, and so did the ends of their arcs: all but the self
+  // loop and the arc by which each was reached.
   const auto rows_pushed = static_cast<double>(frontier.rows), arcs_pushed = static_cast<double>(frontier.arcs);
   const double is_none = 1 - std::min(1.0, rows_pushed / nodes);
   const double is_no_end =
@@ -178,8 +179,8 @@ class Walk {
     return forecast;
   }
 
-  /// Bytes that pushes keep beside the rows that they write: of the changed rows, which are captured, and of the rows of two
-  /// levels to push.
+  /// Bytes that pushes keep beside the rows that they write: of the changed rows, which are
+  /// captured, and of the rows of two levels to push.
   [[nodiscard]] std::uint64_t pushed_bytes() const {
     const std::uint64_t row = embedding_.columns() * sizeof(std::int32_t);
     const std::uint64_t captured = first_.recompute ? 0 : changed_.size() * (embedding_.levels() + 1) * row;
@@ -192,8 +193,8 @@ class Walk {
     return {std::move(nodes), rows, arcs};
   }
 
-  /// What the planner says of a push of `frontier_`, asked as Update asks it; `written` stands for the receivers of a
-  /// frontier that is no set.
+  /// What the planner says of a push of `frontier_`, asked as Update asks it; `written` stands for
+  /// the receivers of a frontier that is no set.
   [[nodiscard]] LevelForecast choice(std::uint32_t level, const Frontier& written) const {
     const LevelWork work =
         frontier_.nodes
@@ -266,7 +267,8 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
   }
   plan.written_bytes = plan.disk_bytes;
   if (const std::uint64_t most = ChangedRows::most_bytes(budget); dirty_bytes > most) {
-    // Each time that changed rows are too many for the memory, all partitions that hold one are written anew.
+    // Each time that changed rows are too many for the memory, all partitions that hold one are
+    // written anew.
     plan.disk_bytes += pushed_state;
     plan.written_bytes += (dirty_bytes + most - 1) / std::max<std::uint64_t>(1, most) * pushed_state;
   }

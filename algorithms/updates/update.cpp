@@ -1,4 +1,5 @@
-// algorithms/updates/update.cpp - runs the levels of an update by pushes or sweeps, and delivers a deferred last level.
+// algorithms/updates/update.cpp - runs the levels of an update by pushes or sweeps, and delivers a
+// deferred last level.
 #include "algorithms/updates/update.h"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   if (!anew) {
     const std::uint64_t captured = repair.capture_bytes(embedding_.columns());
     memory_.make_room(embedding_, 2 * captured);
-    // The batch is acknowledged by now: what it captures may lack the room, but the sums must follow.
+    // The batch is acknowledged by now: what it captures may lack the room, but the sums must
+    // follow.
     anew = limits.exact && levels > 0 && !options_.store.empty() && budget_.available() < captured;
     if (anew) {
       report = {};
@@ -251,7 +253,8 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
   const std::uint32_t columns = embedding_.columns();
   for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) {
     if (repair.nodes().empty()) {
-      // A flush: the candidates of the level below are its stale rows, besides those that the level before made hot.
+      // A flush: the candidates of the level below are its stale rows, besides those that the level
+      // before made hot.
       StaleRows& stale = embedding_.stale(level - 1);
       PushedRows& rows = pushed.emplace_back(columns, budget_, pushed.empty() ? make_spool() : pushed.front().spool());
       std::vector<std::int32_t> delta(columns), published(columns);

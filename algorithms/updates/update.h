@@ -1,18 +1,20 @@
-// algorithms/updates/update.h - keeping the embedding right while its graph and features change: capture, repair, push.
+// algorithms/updates/update.h - keeping the embedding right while its graph and features change:
+// capture, repair, push.
 //
-// The scheme is lazy local propagation over normalised sums t, in exact integers (Yi and Wei, ScaleGUN,
-// arXiv:2408.09212, section 3). Published sums never change by themselves. When adjacency or features of a row change,
-// what it had published is captured first; S of its level l loses the published sums of former neighbours and gains
-// those of new ones; its present normalised sums then differ from the published ones. Level by level, rows whose
-// residue d * (t - published) exceeds the threshold in some column are pushed: S^{l+1} of their neighbours += t -
-// published.
+// The scheme is lazy local propagation over normalised sums t, in exact integers (Yi and Wei,
+// ScaleGUN, arXiv:2408.09212, section 3). Published sums never change by themselves. When adjacency
+// or features of a row change, what it had published is captured first; S of its level l loses the
+// published sums of former neighbours and gains those of new ones; its present normalised sums then
+// differ from the published ones. Level by level, rows whose residue d * (t - published) exceeds
+// the threshold in some column are pushed: S^{l+1} of their neighbours += t - published.
 //
-// With threshold 0 the state afterwards is a pure function of the contents. Where pushing would cost more than a sweep,
-// the remaining levels are recomputed.
+// With threshold 0 the state afterwards is a pure function of the contents. Where pushing would
+// cost more than a sweep, the remaining levels are recomputed.
 //
-// The last level is most of the work, and nothing of the next batch depends on it. While nobody reads it, it can be put
-// off: where rows of the level before it change, what it has received of them is noted once, and the differences are
-// formed and delivered once for many batches. The state after the delivery is the same, bit for bit, whenever it comes.
+// The last level is most of the work, and nothing of the next batch depends on it. While nobody
+// reads it, it can be put off: where rows of the level before it change, what it has received of
+// them is noted once, and the differences are formed and delivered once for many batches. The state
+// after the delivery is the same, bit for bit, whenever it comes.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +42,13 @@ struct TouchedRows;
 using Threshold = std::vector<std::int64_t>;
 
 struct UpdateOptions {
-  /// Where a recomputation that does not fit in memory writes partitions. Empty for readers, which must not write: they
-  /// push.
+  /// Where a recomputation that does not fit in memory writes partitions. Empty for readers, which
+  /// must not write: they push.
   std::filesystem::path store;
   Plan plan = Plan::automatic;
   bool defer = false;  ///< put the last level off until deliver()
-  /// What of the store's files has to be read from the disk, for the choice of a plan; null: nothing has.
+  /// What of the store's files has to be read from the disk, for the choice of a plan; null:
+  /// nothing has.
   const ColdFiles* cold = nullptr;
 };
 
@@ -53,10 +56,10 @@ class Update {
  public:
   Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
-  /// Applies the changes to contents and embedding. Without `defer` the last level must not be behind; with it no node
-  /// may become a target, as its sums would have what is put off. Where the threshold is zero and what a push captures
-  /// first does not fit the budget, levels are computed anew in its place, whatever the plan. Throws ResourceError,
-  /// DataError.
+  /// Applies the changes to contents and embedding. Without `defer` the last level must not be
+  /// behind; with it no node may become a target, as its sums would have what is put off. Where the
+  /// threshold is zero and what a push captures first does not fit the budget, levels are computed
+  /// anew in its place, whatever the plan. Throws ResourceError, DataError.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);
@@ -76,14 +79,16 @@ class Update {
   [[nodiscard]] bool defers(std::uint32_t level) const noexcept;
   [[nodiscard]] bool recompute_pays(Plan plan, std::uint32_t level, std::span<const NodeId> sources,
                                     std::uint64_t changed, UpdateReport& report) const;
-  /// Whether the budget has room for what recompute(level) sweeps, after rows that differ have gone to files where that
-  /// helps.
+  /// Whether the budget has room for what recompute(level) sweeps, after rows that differ have gone
+  /// to files where that helps.
   [[nodiscard]] bool recompute_fits(std::uint32_t level) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
-  /// The differences between the present rows of these nodes and what the last level has received of them.
+  /// The differences between the present rows of these nodes and what the last level has received
+  /// of them.
   [[nodiscard]] std::vector<PushedRows> differences_from_received(std::span<const NodeId> nodes);
-  /// What the nodes of a batch push to level 1: their features and degrees as they are now, less what was captured.
+  /// What the nodes of a batch push to level 1: their features and degrees as they are now, less
+  /// what was captured.
   [[nodiscard]] std::vector<PushedRows> settle_level0(const Repair& repair, const Limits& limits);
   void run_levels(Repair& repair, const Limits& limits, std::vector<PushedRows> pushed, UpdateReport& report);
   [[nodiscard]] std::shared_ptr<PushSpool> make_spool() const;
@@ -93,12 +98,12 @@ class Update {
                                     const Limits& limits, UpdateReport& report);
   void update_row(std::uint32_t level, const PushSources& sources, const Repair& repair, const TouchedRows& touched,
                   std::size_t index, const Limits& limits, Part& part);
-  /// The node had published `published`, and its sums differ from that by `delta`; `difference` has the fingerprint that
-  /// `delta` should have, and its largest value.
+  /// The node had published `published`, and its sums differ from that by `delta`; `difference` has
+  /// the fingerprint that `delta` should have, and its largest value.
   void settle(std::uint32_t level, NodeId node, const std::int32_t* published, const std::int32_t* delta,
               const RowDifference& difference, const Repair& repair, const Limits& limits, PushedRows& next);
-  /// Notes what the last level has received of a row of the level before it, before the row changes. The row is `before`;
-  /// `space` has room for one value a column.
+  /// Notes what the last level has received of a row of the level before it, before the row
+  /// changes. The row is `before`; `space` has room for one value a column.
   void note_received(std::uint32_t level, NodeId node, const StateRow& before, std::int32_t* space);
   void note_received(NodeId node, const std::int32_t* published);
   void enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report);

@@ -1,4 +1,5 @@
-// algorithms/updates/update_level.cpp - one level of an update: rows that receive something, in parts for tasks.
+// algorithms/updates/update_level.cpp - one level of an update: rows that receive something, in
+// parts for tasks.
 #include <malloc.h>
 
 #include <algorithm>
@@ -46,7 +47,8 @@ std::uint64_t whole_pages(std::uint64_t nodes) {
   return (nodes + kPage - 1) / kPage * kPage;
 }
 
-/// Bounds of about `slices` ranges of nodes with as many arcs each, whatever the order of the nodes.
+/// Bounds of about `slices` ranges of nodes with as many arcs each, whatever the order of the
+/// nodes.
 std::vector<NodeId> cut_by_degree(const Graph& graph, std::uint64_t slices) {
   std::vector<NodeId> bounds{0};
   const std::uint64_t most = graph.num_terms() / slices + 1;
@@ -99,7 +101,8 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   const NodeId node = touched.rows[index];
   const std::size_t changed = repair.index(node);
   const bool last_level = level == embedding_.levels();
-  // While the last level is put off, nobody reads the normalised sums of the level before it: they are formed on delivery.
+  // While the last level is put off, nobody reads the normalised sums of the level before it: they
+  // are formed on delivery.
   const bool put_off = defers(level + 1) && limits.exact && !embedding_.stale(level).contains(node);
   const bool settles = !last_level && !put_off;
   const std::uint32_t degree = settles ? contents_.graph().degree(node) : 0;
@@ -151,7 +154,8 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   if (settles) settle(level, node, part.published.data(), part.delta.data(), difference, repair, limits, part.next);
 }
 
-/// Memory that a row of the level may keep when it is written: its sums, and what it does not push at once.
+/// Memory that a row of the level may keep when it is written: its sums, and what it does not push
+/// at once.
 std::uint64_t Update::kept_row_bytes(std::uint32_t level, const Limits& limits) const noexcept {
   const std::uint32_t columns = embedding_.columns();
   std::uint64_t bytes = embedding_.level(level).is_resident() ? 0 : StateLevel::overlay_bytes(1, columns);
@@ -169,7 +173,8 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   report.pushes += sources.nodes().size();
   report.arcs_visited += arcs;
 
-  // Receivers are cut into slices where they would take too much memory, slices into one part a task.
+  // Receivers are cut into slices where they would take too much memory, slices into one part a
+  // task.
   memory_.make_room(embedding_, std::clamp(2 * arcs * kReceiverBytes, memory_shares::kLeastUpdateRoom.of(budget_),
                                            memory_shares::kMostUpdateRoom.of(budget_)));
   const std::uint64_t nodes = contents_.num_nodes();
@@ -290,7 +295,8 @@ void Update::note_received(NodeId node, const std::int32_t* published) {
   if (!deferred.is_void && !deferred.rows.contains(node)) deferred.rows.note(node, published);
 }
 
-/// Sums rows that enter the receptive field. There are none at the last level, whose targets only become fewer.
+/// Sums rows that enter the receptive field. There are none at the last level, whose targets only
+/// become fewer.
 void Update::enter_rows(std::uint32_t level, const std::vector<NodeId>& rows, UpdateReport& report) {
   const std::uint64_t arcs = recompute_rows(contents_, embedding_, level, rows);
   report.arcs_visited += arcs;

@@ -1,4 +1,5 @@
-// algorithms/updates/update_report.h - what bringing the embedding up to date has taken, or is going to, and in which way.
+// algorithms/updates/update_report.h - what bringing the embedding up to date has taken, or is
+// going to, and in which way.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ struct UpdateReport {
   std::vector<std::string> plan;   ///< push, recompute or (the last one) defer, one a level 1..L
   double seconds_predicted = 0;    ///< time of the plan that was chosen
   bool all_rows = false;           ///< every embedding row may have changed
-  /// Otherwise the nodes whose embedding may have changed, sorted; left empty where the last level is put off.
+  /// Otherwise the nodes whose embedding may have changed, sorted; left empty where the last level
+  /// is put off.
   std::vector<NodeId> changed;
 
   /// Adds what was done besides; the plan stays.
@@ -46,13 +48,13 @@ struct LevelForecast {
   bool recompute = false;        ///< what Update is going to choose; else it pushes
 };
 
-/// The plan of a stream that is exact and brings all levels up to date with every batch. It leaves out the stale rows
-/// of an earlier lazy stream, which the first batch publishes.
+/// The plan of a stream that is exact and brings all levels up to date with every batch. It leaves
+/// out the stale rows of an earlier lazy stream, which the first batch publishes.
 struct StreamPlan {
   std::vector<LevelForecast> levels;  ///< levels 1 .. L of one batch; empty before `propagate`
   double seconds = 0;                 ///< time predicted for them
-  /// Memory beside the open store: rows changed by this batch and those before it, rows captured, rows to push, and
-  /// what a recomputation takes of what these leave.
+  /// Memory beside the open store: rows changed by this batch and those before it, rows captured,
+  /// rows to push, and what a recomputation takes of what these leave.
   std::uint64_t memory_bytes = 0;
   std::uint64_t disk_bytes = 0;     ///< journal and new files of the checkpoint, without headers and checksums
   std::uint64_t written_bytes = 0;  ///< these files, and what batches write that the next ones replace

@@ -1,4 +1,5 @@
-// algorithms/verification/verify.cpp - is a store what it says it is? The order of the checks, and who survives which failure.
+// algorithms/verification/verify.cpp - is a store what it says it is? The order of the checks, and
+// who survives which failure.
 #include "algorithms/verification/verify.h"
 
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace {
 
 using Check = void (*)(const VerifyContext& context);
 
-/// Statements about contents and embedding. Those about models and certificates (check_models) stand on these: they
-/// come last, once, and only when these hold.
+/// Statements about contents and embedding. Those about models and certificates (check_models)
+/// stand on these: they come last, once, and only when these hold.
 constexpr Check kChecks[] = {check_graph, check_splits, check_cone, check_target_lists, check_stale, check_propagation};
 
 void run_checks(const VerifyContext& context) {
@@ -41,8 +42,8 @@ void require_rebuildable(const std::filesystem::path& store, const Embedding* em
                      option("r-max") + " first");
 }
 
-/// The generation of the manifest alone, then, if it is sound, the present moment with the journal replayed: replaying
-/// relies on what the first round has shown.
+/// The generation of the manifest alone, then, if it is sound, the present moment with the journal
+/// replayed: replaying relies on what the first round has shown.
 void check_contents(const std::filesystem::path& store, const Manifest& manifest,
                     const std::vector<ModelRecord>& models, FileShare checked, const VerifyOptions& options,
                     MemoryBudget& budget, VerifyReport& report) {
@@ -82,7 +83,8 @@ void verify_generation(const std::filesystem::path& store, const Manifest& manif
   check_files(store, manifest, checked, report);
   const bool readable = report.ok();
   const auto files_end = static_cast<std::ptrdiff_t>(report.findings.size());
-  // Before the present moment is opened: a writer at work may only have added to what a model has absorbed.
+  // Before the present moment is opened: a writer at work may only have added to what a model has
+  // absorbed.
   const ReadModels models = read_models(store, manifest, options, budget, report);
   const VerifyReport before = report;
   std::exception_ptr failure;

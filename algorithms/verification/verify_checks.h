@@ -1,4 +1,5 @@
-// algorithms/verification/verify_checks.h - the groups of checks behind verify_store(), each with its own file.
+// algorithms/verification/verify_checks.h - the groups of checks behind verify_store(), each with
+// its own file.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct VerifyContext {
   VerifyReport& report;
 };
 
-/// False statements of one check: the first few in the order of their keys, whatever thread found them, and how many
-/// more there are. add() may run on any number of threads.
+/// False statements of one check: the first few in the order of their keys, whatever thread found
+/// them, and how many more there are. add() may run on any number of threads.
 class FalseStatements {
  public:
   void add(std::uint64_t key, std::string text);
@@ -56,11 +57,13 @@ void report_rebuild(VerifyReport& report, std::uint64_t rows, const TilePlan& pl
 template <class Keep>
 [[nodiscard]] std::vector<NodeId> sample_nodes(const VerifyContext& context, std::uint64_t kept, const Keep& keep);
 
-/// Whether check_propagation() reads every byte of features and sums, so that these need not be read before.
+/// Whether check_propagation() reads every byte of features and sums, so that these need not be
+/// read before.
 [[nodiscard]] bool is_read_by_proof(const Manifest& manifest);
 enum class FileShare { all, others, read_by_proof };
 void check_files(const std::filesystem::path& store, const Manifest& manifest, FileShare share, VerifyReport& report);
-/// What is still to be said of the files that check_propagation() has read, by the objects that it has read them with.
+/// What is still to be said of the files that check_propagation() has read, by the objects that it
+/// has read them with.
 void check_read_files(const std::filesystem::path& store, const Manifest& manifest, const Embedding& embedding,
                       VerifyReport& report);
 void check_graph(const VerifyContext& context);
@@ -68,8 +71,8 @@ void check_target_lists(const VerifyContext& context);
 void check_splits(const VerifyContext& context);
 void check_cone(const VerifyContext& context);
 void check_stale(const VerifyContext& context);
-/// All sums of all levels by one identity each, in one pass; blame_sums() where one fails, and check_some_sums() where the
-/// budget has no room for that.
+/// All sums of all levels by one identity each, in one pass; blame_sums() where one fails, and
+/// check_some_sums() where the budget has no room for that.
 void check_propagation(const VerifyContext& context);
 /// The sums of a sample of rows, one by one.
 void check_some_sums(const VerifyContext& context);
@@ -80,28 +83,30 @@ void check_rebuild(const VerifyContext& context);
 // What these checks do where rows are kept in place of sums (verify_rows.cpp).
 
 void check_kept_members(const VerifyContext& context);
-/// All kept rows at once: a random combination of their columns against the propagation of that combination of the
-/// features, in float64, within what rounding explains (PROPAGATION.md).
+/// All kept rows at once: a random combination of their columns against the propagation of that
+/// combination of the features, in float64, within what rounding explains (PROPAGATION.md).
 void check_kept_rows(const VerifyContext& context);
-/// All kept rows, bit for bit, against a fresh propagation with these options, which lack the check of the sums.
+/// All kept rows, bit for bit, against a fresh propagation with these options, which lack the check
+/// of the sums.
 void rebuild_kept_rows(const VerifyContext& context, const SweepSpec& sweep);
 
 struct ReadModels {
   std::vector<ModelRecord> records;
   std::vector<Reservation> memory;  ///< what each of them takes
 };
-/// Reads every model file and every log of certificates in full, and reports what is damaged and where the two
-/// contradict each other. Returns the models that can be read. Throws ResourceError.
+/// Reads every model file and every log of certificates in full, and reports what is damaged and
+/// where the two contradict each other. Returns the models that can be read. Throws ResourceError.
 [[nodiscard]] ReadModels read_models(const std::filesystem::path& store, const Manifest& manifest,
                                      const VerifyOptions& options, MemoryBudget& budget, VerifyReport& report);
 /// Certificates and releases of these models against the store's present moment.
 void check_models(const std::vector<ModelRecord>& models, const LiveStore& store, const VerifyOptions& options,
                   MemoryBudget& budget, VerifyReport& report);
 
-/// What the certificate of a model's last release says of itself and of the model, from public numbers alone.
+/// What the certificate of a model's last release says of itself and of the model, from public
+/// numbers alone.
 void check_certificate(const ModelRecord& record, const LiveStore& store, VerifyReport& report);
-/// The published weights against the rows that the model stands on: the present ones, exact. The certificate must have
-/// passed check_certificate().
+/// The published weights against the rows that the model stands on: the present ones, exact. The
+/// certificate must have passed check_certificate().
 void check_release(const ModelRecord& record, const LiveStore& store, const TrainingSet& rows,
                    const EarlierRelease* before, MemoryBudget& budget, VerifyReport& report);
 

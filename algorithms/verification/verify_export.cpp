@@ -1,4 +1,5 @@
-// algorithms/verification/verify_export.cpp - weights that were given away, against the public line that came with them.
+// algorithms/verification/verify_export.cpp - weights that were given away, against the public line
+// that came with them.
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -38,7 +39,8 @@ Beside read_beside(const fs::path& file) {
   return beside;
 }
 
-/// Feature by feature, the intercepts last, as certificates bind them, out of a file whose arrays have names.
+/// Feature by feature, the intercepts last, as certificates bind them, out of a file whose arrays
+/// have names.
 std::vector<double> read_named_weights(const fs::path& file, std::uint64_t features, std::uint64_t classes,
                                        bool intercept) {
   const std::uint64_t width = features - (intercept ? 1 : 0);

@@ -26,7 +26,8 @@
 namespace unweave {
 namespace {
 
-/// Runs checks of files; the failure of one is a finding and does not keep the others from being read.
+/// Runs checks of files; the failure of one is a finding and does not keep the others from being
+/// read.
 class Files {
  public:
   Files(const std::filesystem::path& store, std::uint64_t bytes, VerifyReport& report)

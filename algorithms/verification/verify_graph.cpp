@@ -1,8 +1,10 @@
-// algorithms/verification/verify_graph.cpp - the graph is undirected without loops; splits are disjoint and labelled.
+// algorithms/verification/verify_graph.cpp - the graph is undirected without loops; splits are
+// disjoint and labelled.
 //
-// Symmetry of all arcs takes one pass and no memory: each arc u -> v adds two 64-bit hashes of its edge when u < v and
-// subtracts them when u > v, with keys drawn anew for each run. A graph that is symmetric gives 0 and 0; one that is not
-// does so with probability 2^-128, 2^-96 where weights up to 2^16 differ. Only then a slower pass looks for the arcs to blame.
+// Symmetry of all arcs takes one pass and no memory: each arc u -> v adds two 64-bit hashes of its
+// edge when u < v and subtracts them when u > v, with keys drawn anew for each run. A graph that is
+// symmetric gives 0 and 0; one that is not does so with probability 2^-128, 2^-96 where weights up
+// to 2^16 differ. Only then a slower pass looks for the arcs to blame.
 #include <sodium.h>
 
 #include <algorithm>
@@ -77,7 +79,8 @@ void require_reverse(const Contents& contents, NodeId u, NodeId v, std::uint64_t
     wrong.add(std::uint64_t{u} << 32 | v, arc_text(contents.order(), u, v) + " has another weight than its reverse");
 }
 
-/// Notes too where the manifest tells another number of edges than there are, which weights alone could hide.
+/// Notes too where the manifest tells another number of edges than there are, which weights alone
+/// could hide.
 bool is_symmetric(const Graph& graph, VerifyReport& report, FalseStatements& wrong) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   std::array<std::uint64_t, 2> keys{};

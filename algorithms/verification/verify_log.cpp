@@ -1,5 +1,5 @@
-// algorithms/verification/verify_log.cpp - checks each line of a log, each private part and each receipt, and reports
-// what is wrong.
+// algorithms/verification/verify_log.cpp - checks each line of a log, each private part and each
+// receipt, and reports what is wrong.
 #include "algorithms/verification/verify_log.h"
 
 #include <algorithm>
@@ -43,7 +43,8 @@ void require_no_private_member(const Json& json) {
 void check_statements(const Json& json) {
   require_no_private_member(json);
   if (!json.contains("certified")) {
-    // Where it depends on removed data whether a release is certified, all that follows from it is private, too.
+    // Where it depends on removed data whether a release is certified, all that follows from it is
+    // private, too.
     const auto hidden = json.at("private").get<std::set<std::string>>();
     for (const char* const name : {"certified", "claim", "theorem", "delta", "reference", "adjacency", "releases"})
       if (!hidden.contains(name))
@@ -165,7 +166,8 @@ class LineChecks {
  public:
   LineChecks(const fs::path& file, VerifyReport& report) : file_(file), report_(report) {}
 
-  /// Calls body() for one line; false or malformed lines are findings. Behind the kMost-th of a report no line is looked at.
+  /// Calls body() for one line; false or malformed lines are findings. Behind the kMost-th of a
+  /// report no line is looked at.
   template <class Body>
   void check(std::uint64_t number, const Body& body) {
     if (report_.findings.size() > kMost) return;

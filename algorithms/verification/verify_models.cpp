@@ -1,5 +1,5 @@
-// algorithms/verification/verify_models.cpp - model files and logs of certificates: readable, in agreement, and which models can be
-// checked against the rows that they stand on.
+// algorithms/verification/verify_models.cpp - model files and logs of certificates: readable, in
+// agreement, and which models can be checked against the rows that they stand on.
 #include <optional>
 #include <set>
 
@@ -27,7 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-/// Calls body() as the reading of one file that exists; its failure is a finding with `remedy` after it.
+/// Calls body() as the reading of one file that exists; its failure is a finding with `remedy`
+/// after it.
 template <class Body>
 bool read_file(const fs::path& path, const std::string& remedy, VerifyReport& report, const Body& body) {
   ++report.files;
@@ -73,10 +74,11 @@ std::optional<LogChecker> read_log(const fs::path& store, const Manifest& manife
   return log;
 }
 
-/// The model is written before its certificate is logged, so a log may lack the last one after a crash. It never ends
-/// with another one than the model's, nor goes on after it. `log` was read before the model: a writer may have released
-/// more than once in between. It logs each release before the next one replaces the model, so that a log that is read
-/// after the model lacks the last one at most, whoever writes.
+/// The model is written before its certificate is logged, so a log may lack the last one after a
+/// crash. It never ends with another one than the model's, nor goes on after it. `log` was read
+/// before the model: a writer may have released more than once in between. It logs each release
+/// before the next one replaces the model, so that a log that is read after the model lacks the
+/// last one at most, whoever writes.
 void compare(const ModelRecord& record, const LogChecker& log, const fs::path& path, const VerifyOptions& options,
              VerifyReport& report) {
   if (record.certificate.empty()) {
@@ -158,7 +160,8 @@ bool is_present(const ModelRecord& record, const LiveStore& store, VerifyReport&
   return false;
 }
 
-/// The training rows that a model stands on; those of the model before serve again where they are the same.
+/// The training rows that a model stands on; those of the model before serve again where they are
+/// the same.
 class RowsOfModels {
  public:
   RowsOfModels(const LiveStore& store, MemoryBudget& budget) : store_(store), budget_(budget) {}

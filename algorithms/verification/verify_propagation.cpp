@@ -1,5 +1,6 @@
-// algorithms/verification/verify_propagation.cpp - all sums of all levels at once, from the files, in one pass in the order
-// of the nodes: the identity of engine/sweep/fingerprint.h instead of a propagation of its own.
+// algorithms/verification/verify_propagation.cpp - all sums of all levels at once, from the files,
+// in one pass in the order of the nodes: the identity of engine/sweep/fingerprint.h instead of a
+// propagation of its own.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -67,7 +68,8 @@ class Identities {
     for (std::uint32_t level = 1; level <= embedding_.levels(); ++level) embedding_.level(level).read_ahead(range);
   }
 
-  /// Adds what the blocks [first, last) of nodes have, `blocks` of make_workers() at most. Each worker on a thread of its own.
+  /// Adds what the blocks [first, last) of nodes have, `blocks` of make_workers() at most. Each
+  /// worker on a thread of its own.
   void add(std::size_t first, std::size_t last, std::size_t worker) {
     Worker& w = workers_[worker];
     const std::uint32_t columns = embedding_.columns();
@@ -183,7 +185,8 @@ class Identities {
     for (std::size_t k = 0; k < kKeys && !w.kept.empty(); ++k) w.sums[place(k, level)].add(w.kept, w.weights[k].data());
   }
 
-  /// What the rows of a level have published, zeros where there is no row or its quotients do not fit.
+  /// What the rows of a level have published, zeros where there is no row or its quotients do not
+  /// fit.
   void publish(std::uint32_t level, NodeRange range, Worker& w) const {
     const std::uint32_t columns = embedding_.columns();
     for (NodeId i = 0; i < range.size(); ++i) {
@@ -198,8 +201,8 @@ class Identities {
     }
   }
 
-  /// Whether the quotients of a row are within the scale, as those of all rows of a propagation are. Where they are not, the
-  /// row's terms are left out, and the identity fails.
+  /// Whether the quotients of a row are within the scale, as those of all rows of a propagation
+  /// are. Where they are not, the row's terms are left out, and the identity fails.
   [[nodiscard]] bool fits(const StateRow& kept, std::uint32_t degree) const {
     const std::int64_t most = (std::int64_t{1} << embedding_.spec().scale_bits) * degree;
     const auto are_within = [&](const auto* sums, auto limit) {

@@ -1,4 +1,5 @@
-// algorithms/verification/verify_public_terms.cpp - the theorem of a line, and its public numbers by the solver's own check.
+// algorithms/verification/verify_public_terms.cpp - the theorem of a line, and its public numbers
+// by the solver's own check.
 #include "algorithms/verification/verify_public_terms.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
-// algorithms/verification/verify_public_words.cpp - the words of each theorem. They are those of version 0.1, the first; a version
-// that says something else adds its own beside them, so that lines of both are read.
+// algorithms/verification/verify_public_words.cpp - the words of each theorem. They are those of
+// version 0.1, the first; a version that says something else adds its own beside them, so that
+// lines of both are read.
 #include "algorithms/verification/verify_public_words.h"
 
 #include <algorithm>

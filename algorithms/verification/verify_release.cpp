@@ -1,5 +1,5 @@
-// algorithms/verification/verify_release.cpp - the last release of a model against its certificate: what holds for every solver, and
-// then what its own entry checks.
+// algorithms/verification/verify_release.cpp - the last release of a model against its certificate:
+// what holds for every solver, and then what its own entry checks.
 #include "algorithms/learning/network.h"
 #include "algorithms/models/certificate.h"
 #include "algorithms/models/certificate_log.h"
@@ -81,7 +81,8 @@ void tell(const Statements& say, const char* check, const ModelRecord& record, V
   for (const std::string& text : say.remarks()) report.remarks.push_back(name_of(record) + ": " + text);
 }
 
-/// Everything that a certificate says, whoever made it. False where nothing more can be asked of the model.
+/// Everything that a certificate says, whoever made it. False where nothing more can be asked of
+/// the model.
 bool check_statements_of(const ModelRecord& record, const LiveStore& store, const Json& certificate, Statements& say) {
   const Model& model = record.model;
   if (model.published.size() > 0 && !(model.published.cwiseAbs().maxCoeff<Eigen::PropagateNaN>() < 1e100)) {

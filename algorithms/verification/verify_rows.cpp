@@ -1,5 +1,6 @@
-// algorithms/verification/verify_rows.cpp - rows that are kept in place of sums: who has one, and one random
-// combination of their columns against float64 (algorithms/propagation/PROPAGATION.md, "How kept rows are verified").
+// algorithms/verification/verify_rows.cpp - rows that are kept in place of sums: who has one, and
+// one random combination of their columns against float64 (algorithms/propagation/PROPAGATION.md,
+// "How kept rows are verified").
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -32,7 +33,8 @@ constexpr std::size_t kRangesAhead = 4;
 constexpr std::size_t kRebuildBatch = 64;
 constexpr std::ptrdiff_t kFetchedAhead = 32;  // neighbours whose numbers are on their way from memory
 
-/// Secret factors of the columns, with magnitudes from 1/2 to 1: no single value can hide behind a small one.
+/// Secret factors of the columns, with magnitudes from 1/2 to 1: no single value can hide behind a
+/// small one.
 std::vector<double> draw_factors(std::size_t columns) {
   std::random_device system;
   std::vector<double> factors(columns);
@@ -44,8 +46,8 @@ std::vector<double> draw_factors(std::size_t columns) {
   return factors;
 }
 
-/// A sum that keeps what each addition loses (Neumaier 1974): wrong by two units in the last place of the sum of
-/// magnitudes.
+/// A sum that keeps what each addition loses (Neumaier 1974): wrong by two units in the last place
+/// of the sum of magnitudes.
 class CarefulSum {
  public:
   void add(double term) {
@@ -193,7 +195,8 @@ class Projection {
   }
 
  private:
-  /// Calls body(nodes, buffer) for whole blocks, on all threads, and ask(nodes) some ranges before their turn.
+  /// Calls body(nodes, buffer) for whole blocks, on all threads, and ask(nodes) some ranges before
+  /// their turn.
   template <class Ask, class Body>
   void for_blocks(const Ask& ask, const Body& body) const {
     const std::size_t blocks = contents_.graph().num_blocks(), nodes = contents_.num_nodes();
@@ -224,7 +227,8 @@ class Projection {
         expected_[b][i] += weight * present_.as<double>()[i];
     }
   }
-  /// The most by which a row that is right differs; see the proof in PROPAGATION.md, whose names these are.
+  /// The most by which a row that is right differs; see the proof in PROPAGATION.md, whose names
+  /// these are.
   [[nodiscard]] double bound(std::span<const float> values, std::span<const double> weights, double inverse) const {
     const double columns = columns_, levels = spec_.levels;
     double plain = 0, grown = 0, carried = 0;

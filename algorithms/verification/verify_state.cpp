@@ -1,5 +1,5 @@
-// algorithms/verification/verify_state.cpp - receptive field, sums and stale rows against plain computations from the
-// contents.
+// algorithms/verification/verify_state.cpp - receptive field, sums and stale rows against plain
+// computations from the contents.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -26,7 +26,8 @@ std::string row_text(const VerifyContext& context, std::uint32_t level, NodeId n
   return "level " + std::to_string(level) + ", " + context.contents.order().text(node);
 }
 
-/// What the neighbours of a node were told, computed with none of the kernels that propagation uses.
+/// What the neighbours of a node were told, computed with none of the kernels that propagation
+/// uses.
 class PlainPublished {
  public:
   PlainPublished(const Contents& contents, const Embedding& embedding)
@@ -37,7 +38,8 @@ class PlainPublished {
         t_(embedding.columns()),
         sums_(embedding.columns()) {}
 
-  /// Adds the published t of a node to `total`; false when the node has no row, or one above the scale.
+  /// Adds the published t of a node to `total`; false when the node has no row, or one above the
+  /// scale.
   bool add_to(std::uint32_t level, NodeId node, std::vector<std::int64_t>& total) {
     const std::uint32_t degree = contents_.graph().degree(node);
     if (level == 0) {

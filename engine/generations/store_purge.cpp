@@ -1,4 +1,5 @@
-// engine/generations/store_purge.cpp - marks a purge, swaps the manifest, and removes what the new one does not name.
+// engine/generations/store_purge.cpp - marks a purge, swaps the manifest, and removes what the new
+// one does not name.
 #include "engine/generations/store_purge.h"
 
 #include <set>
@@ -42,8 +43,8 @@ std::uint64_t bytes_below(const fs::path& path) {
   return bytes;
 }
 
-/// Whether a file of certificates/ stays: the key, and logs that hold nothing but public lines. A line that a crash left
-/// incomplete is the beginning of one.
+/// Whether a file of certificates/ stays: the key, and logs that hold nothing but public lines. A
+/// line that a crash left incomplete is the beginning of one.
 bool is_public(const fs::path& file) {
   for (const char* const name : {kSigningKeyName, kRequestLogName, kFeedListName})  // these name no node
     if (file.filename() == name) return true;
@@ -65,7 +66,8 @@ std::vector<fs::path> logs_of_certificates(const fs::path& store) {
   return logs;
 }
 
-/// How long the logs of certificates are that a purge leaves: what comes later covers all that it forgot.
+/// How long the logs of certificates are that a purge leaves: what comes later covers all that it
+/// forgot.
 PurgedLogs lines_of_logs(const fs::path& store) {
   PurgedLogs logs;
   for (const fs::path& log : logs_of_certificates(store)) {
@@ -75,7 +77,8 @@ PurgedLogs lines_of_logs(const fs::path& store) {
   return logs;
 }
 
-/// The files and folders of a purged store, its own folder among them, whether or not they are there.
+/// The files and folders of a purged store, its own folder among them, whether or not they are
+/// there.
 std::set<fs::path> places_of(const fs::path& store) {
   const Manifest manifest = read_manifest(store);
   std::set<fs::path> places{store, store / kManifestName, store / kLockName};

@@ -1,4 +1,5 @@
-// engine/generations/store_watch.h - a reader that finds files missing asks whether a writer has replaced the generation meanwhile.
+// engine/generations/store_watch.h - a reader that finds files missing asks whether a writer has
+// replaced the generation meanwhile.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,8 @@ class StoreWatch {
   static constexpr int kAttempts = 8;  ///< how often a reader begins, each time with what is there then
 
   explicit StoreWatch(std::filesystem::path store);
-  /// Whether another manifest is there now. What seemed damaged or missing may then be files that its writer removed.
+  /// Whether another manifest is there now. What seemed damaged or missing may then be files that
+  /// its writer removed.
   [[nodiscard]] bool was_written() const;
   /// What to say after kAttempts. Throws ResourceError.
   [[noreturn]] void refuse() const;
@@ -24,8 +26,9 @@ class StoreWatch {
   std::string manifest_;
 };
 
-/// What `work` returns. Where it finds damage, and the store was written meanwhile, it begins again, up to StoreWatch::kAttempts
-/// times, and as long as `may_repeat` is true, which it is not once something was told; then throws ResourceError.
+/// What `work` returns. Where it finds damage, and the store was written meanwhile, it begins
+/// again, up to StoreWatch::kAttempts times, and as long as `may_repeat` is true, which it is not
+/// once something was told; then throws ResourceError.
 template <class Work>
 auto read_unwritten(const std::filesystem::path& store, const Work& work, const bool& may_repeat = true) {
   for (int attempt = 1;; ++attempt) {

@@ -1,5 +1,5 @@
-// engine/graph/arc_chunks.cpp - fills chunks of arcs, packs them into memory or a file, and widens the buckets as larger ids
-// come.
+// engine/graph/arc_chunks.cpp - fills chunks of arcs, packs them into memory or a file, and widens
+// the buckets as larger ids come.
 #include "engine/graph/arc_chunks.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace unweave {
 
 namespace {
 constexpr std::size_t kKeyBytes = sizeof(std::uint64_t);
-// Chunks lie a cache line more than their length apart: open chunks fill at about the same pace, and their ends would
-// otherwise compete for the same sets of the caches.
+// Chunks lie a cache line more than their length apart: open chunks fill at about the same pace,
+// and their ends would otherwise compete for the same sets of the caches.
 constexpr std::size_t kStaggerKeys = 64 / kKeyBytes;
 
 constexpr std::uint64_t low_mask(unsigned bits) {
@@ -31,7 +31,8 @@ class Packing {
         low_bits_(chunk.low_bits),
         low_(low_mask(chunk.low_bits)) {}
 
-  /// `out` may be the room of the keys itself. Nothing is written behind the packed keys: other chunks may lie there.
+  /// `out` may be the room of the keys itself. Nothing is written behind the packed keys: other
+  /// chunks may lie there.
   template <std::size_t Bytes>
   void pack(const std::uint64_t* keys, std::size_t count, std::byte* out) const {
     const Packing the = *this;  // a copy that no byte written can lie on: it stays in registers
@@ -44,8 +45,8 @@ class Packing {
     for (std::size_t i = 0; i < whole; ++i) store(out + i * Bytes, packed(i), kKeyBytes);
     for (std::size_t i = whole; i < count; ++i) store(out + i * Bytes, packed(i), Bytes);
   }
-  /// `in` may be the end of the room of `out`: a key is never written before those that it lies on are read. kKeyBytes - Bytes
-  /// bytes behind the packed keys are read, too.
+  /// `in` may be the end of the room of `out`: a key is never written before those that it lies on
+  /// are read. kKeyBytes - Bytes bytes behind the packed keys are read, too.
   template <std::size_t Bytes>
   void unpack(const std::byte* in, std::size_t count, std::uint64_t* out) const {
     const Packing the = *this;
@@ -67,7 +68,8 @@ class Packing {
   std::uint64_t low_;
 };
 
-/// Calls `use` with the number of bytes as a constant, for which the compiler makes a loop of its own.
+/// Calls `use` with the number of bytes as a constant, for which the compiler makes a loop of its
+/// own.
 template <class Use>
 void with_key_bytes(std::size_t bytes, const Use& use) {
   switch (bytes) {

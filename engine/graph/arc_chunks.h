@@ -1,9 +1,11 @@
-// engine/graph/arc_chunks.h - arcs distributed by source: chunks of arcs whose sources lie in one aligned range of ids.
-// They are kept in memory as far as a budget goes, then in a temporary file, in as few bytes as tell the sources of one
-// range apart, and the targets. It is the inner half of arc_sort.h.
+// engine/graph/arc_chunks.h - arcs distributed by source: chunks of arcs whose sources lie in one
+// aligned range of ids. They are kept in memory as far as a budget goes, then in a temporary file,
+// in as few bytes as tell the sources of one range apart, and the targets. It is the inner half of
+// arc_sort.h.
 //
-// An arc u -> v is a 64-bit key whose parts ArcKeys places: source, target, weight. Bucket b of width 2^w holds the sources
-// [b * 2^w, (b + 1) * 2^w), so the buckets of a smaller width nest in those of a larger one.
+// An arc u -> v is a 64-bit key whose parts ArcKeys places: source, target, weight. Bucket b of
+// width 2^w holds the sources [b * 2^w, (b + 1) * 2^w), so the buckets of a smaller width nest in
+// those of a larger one.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +26,12 @@
 
 namespace unweave {
 
-/// Logarithm of the fewest nodes a bucket has: an open chunk for less would cost a small graph more memory than its
-/// arcs.
+/// Logarithm of the fewest nodes a bucket has: an open chunk for less would cost a small graph more
+/// memory than its arcs.
 inline constexpr std::uint8_t kMinBucketLog2 = 13;
 
-/// Where an arc's parts lie in its key: the source highest, then the target, both as wide, then the weight less 1.
+/// Where an arc's parts lie in its key: the source highest, then the target, both as wide, then the
+/// weight less 1.
 class ArcKeys {
  public:
   /// Without weights ids have 32 bits each; weights up to 2^b take b from both together.
@@ -36,7 +39,8 @@ class ArcKeys {
       : weight_bits_(static_cast<unsigned>(std::bit_width(max_weight - 1))), id_bits_((64 - weight_bits_) / 2) {}
 
   [[nodiscard]] constexpr bool weighted() const noexcept { return weight_bits_ > 0; }
-  /// Ids must be below it, and so many nodes there may be: the end of their arcs, first(nodes), is a key too.
+  /// Ids must be below it, and so many nodes there may be: the end of their arcs, first(nodes), is
+  /// a key too.
   [[nodiscard]] constexpr std::uint64_t id_limit() const noexcept { return (std::uint64_t{1} << id_bits_) - 1; }
   /// The first key that an arc from u may have, u at most id_limit().
   [[nodiscard]] constexpr std::uint64_t first(std::uint64_t u) const noexcept { return u << (id_bits_ + weight_bits_); }
@@ -57,7 +61,8 @@ class ArcKeys {
   [[nodiscard]] constexpr unsigned bits_of_targets(NodeId largest) const noexcept {
     return static_cast<unsigned>(std::bit_width(largest)) + weight_bits_;
   }
-  /// Bytes that tell the arcs of a bucket of 2^log2_width nodes apart, whose targets go up to `largest`.
+  /// Bytes that tell the arcs of a bucket of 2^log2_width nodes apart, whose targets go up to
+  /// `largest`.
   [[nodiscard]] constexpr unsigned packed_bytes(unsigned log2_width, NodeId largest) const noexcept {
     return std::max(1U, (log2_width + bits_of_targets(largest) + 7) / 8);
   }
@@ -70,15 +75,16 @@ class ArcKeys {
 /// Throws UsageError for more nodes than a graph of such weights can have.
 void require_room_for_weights(std::uint64_t nodes, std::uint32_t max_weight);
 
-/// Logarithm of the width of `buckets` buckets, a power of two, that nodes up to `largest` lie in; at least `log2_width`.
+/// Logarithm of the width of `buckets` buckets, a power of two, that nodes up to `largest` lie in;
+/// at least `log2_width`.
 [[nodiscard]] constexpr std::uint8_t log2_bucket_width(NodeId largest, std::size_t buckets,
                                                        std::uint8_t log2_width = kMinBucketLog2) noexcept {
   while (largest >> log2_width >= buckets) ++log2_width;
   return log2_width;
 }
 
-/// Arcs of one bucket in no order. A packed arc has `key_bytes` bytes: what the source lies above the first one of the
-/// bucket, then the `low_bits` lowest bits of the key.
+/// Arcs of one bucket in no order. A packed arc has `key_bytes` bytes: what the source lies above
+/// the first one of the bucket, then the `low_bits` lowest bits of the key.
 struct ArcChunk {
   std::uint64_t at = 0;      ///< offset in the file or in memory
   std::uint64_t weight = 0;  ///< what all its arcs weigh
@@ -95,7 +101,8 @@ struct ArcChunk {
 /// Memory and file that hold chunks. All members may be called from any thread.
 class ChunkStore {
  public:
-  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and must fit.
+  /// `bytes` bounds the memory. `open_chunks` chunks of `chunk_arcs` arcs may be out at a time, and
+  /// must fit.
   ChunkStore(std::filesystem::path temp_dir, ArcKeys keys, std::size_t bytes, std::size_t chunk_arcs,
              std::size_t open_chunks);
 
@@ -104,8 +111,9 @@ class ChunkStore {
   [[nodiscard]] std::size_t chunk_arcs() const noexcept { return chunk_arcs_; }
   /// Room for a chunk, to be filled and given to close().
   [[nodiscard]] std::uint64_t* open();
-  /// Stores the keys at the beginning of an open chunk's room, in memory while some remains, else in the file; then the room is
-  /// free again. Sets `at` and `in_file` of `chunk`, the rest of which is the caller's. Throws ResourceError, DataError.
+  /// Stores the keys at the beginning of an open chunk's room, in memory while some remains, else
+  /// in the file; then the room is free again. Sets `at` and `in_file` of `chunk`, the rest of
+  /// which is the caller's. Throws ResourceError, DataError.
   void close(std::uint64_t* room, ArcChunk& chunk);
 
   /// Bytes behind the keys of a chunk that read() may look at, and leaves as they are.
@@ -139,13 +147,14 @@ class ChunkStore {
 /// Distributes arcs to chunks. One thread at a time.
 class ArcDistributor {
  public:
-  /// Opens at most `most_buckets` (a power of two) chunks of `store` at a time, which outlives this object.
-  /// `nodes` > 0: sources will be below it. `sources`: arcs of others are left out, but their edges are counted.
+  /// Opens at most `most_buckets` (a power of two) chunks of `store` at a time, which outlives this
+  /// object. `nodes` > 0: sources will be below it. `sources`: arcs of others are left out, but
+  /// their edges are counted.
   ArcDistributor(ChunkStore& store, ArcKeys keys, std::size_t most_buckets, std::uint64_t nodes,
                  std::optional<NodeRange> sources = std::nullopt);
 
-  /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops. `weights`: one an edge, or empty where all
-  /// are 1. Throws DataError for an id that the keys have no room for.
+  /// Takes each edge u-v as the arcs u -> v and v -> u; counts and drops self loops. `weights`: one
+  /// an edge, or empty where all are 1. Throws DataError for an id that the keys have no room for.
   void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights = {});
   /// Closes all chunks; they are then complete.
   void finish();

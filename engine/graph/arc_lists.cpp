@@ -1,4 +1,5 @@
-// engine/graph/arc_lists.cpp - plans ranges of nodes, gathers their arcs, and sorts them into distinct neighbour lists.
+// engine/graph/arc_lists.cpp - plans ranges of nodes, gathers their arcs, and sorts them into
+// distinct neighbour lists.
 #include "engine/graph/arc_lists.h"
 
 #include <hwy/contrib/sort/vqsort.h>
@@ -27,8 +28,8 @@ constexpr std::uint64_t kMostRangeNodes = std::uint64_t{1} << 20;  // nodes of a
 constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
 constexpr std::uint64_t kMostRangeArcs = std::uint64_t{1} << 23;  // buckets of graphs of 8 G edges
 
-/// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and its encoding in each
-/// range that is under way.
+/// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and
+/// its encoding in each range that is under way.
 std::size_t bytes_per_arc() {
   return active_threads() * kArcBytes + pipeline_items() * 2 * sizeof(NodeId);
 }
@@ -174,7 +175,8 @@ void SortedArcs::split_bucket(const Range& bucket) {
   }
 }
 
-/// Joins the range to the one before where both stay within `most_arcs`, a span and the limit of nodes.
+/// Joins the range to the one before where both stay within `most_arcs`, a span and the limit of
+/// nodes.
 void SortedArcs::push(const Range& range, std::uint64_t most_arcs) {
   planned_arcs_ += range.arcs;
   if (!planned_.empty()) {
@@ -202,8 +204,9 @@ void SortedArcs::load(ArcLists& lists) {
   give_back(std::move(keys));
 }
 
-/// Appends the arcs with keys in [first_key, last_key) to the lists. More than a buffer of them, which only a block with
-/// hubs has, come in parts by their keys; one key that fills a buffer alone needs no sorting.
+/// Appends the arcs with keys in [first_key, last_key) to the lists. More than a buffer of them,
+/// which only a block with hubs has, come in parts by their keys; one key that fills a buffer alone
+/// needs no sorting.
 void SortedArcs::append(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t arcs, HugeBuffer& keys,
                         ArcLists& lists) {
   auto* const room = keys.as<std::uint64_t>();

@@ -1,5 +1,5 @@
-// engine/graph/arc_lists.h - from chunks of arcs to sorted adjacency lists, range of nodes after range of nodes; the
-// outer half of arc_sort.h.
+// engine/graph/arc_lists.h - from chunks of arcs to sorted adjacency lists, range of nodes after
+// range of nodes; the outer half of arc_sort.h.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@
 
 namespace unweave {
 
-/// Counts of edges as they came. duplicates = edges_read - self_loops - arcs / 2: a repeated edge, in either direction.
+/// Counts of edges as they came. duplicates = edges_read - self_loops - arcs / 2: a repeated edge,
+/// in either direction.
 struct ArcCounts {
   std::uint64_t edges_read = 0;
   std::uint64_t self_loops = 0;     ///< edges u-u, dropped
@@ -49,31 +50,35 @@ using RefuseWeights = std::function<void(Edge edge, std::uint32_t one, std::uint
 /// The arcs of a graph, or those of some sources, ready to be sorted.
 class SortedArcs {
  public:
-  /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store` holds `chunks`.
+  /// `sort_bytes` bounds buffers for sorting and for the lists of pipeline_items() ranges. `store`
+  /// holds `chunks`.
   SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> chunks, ArcKeys keys, const ArcCounts& counts,
              std::size_t sort_bytes);
 
   /// What is known before sorting.
   [[nodiscard]] const ArcCounts& counts() const noexcept { return counts_; }
 
-  /// Bytes that suffice for sorting: with more, ranges are large enough already, unless one block of nodes has very many arcs.
+  /// Bytes that suffice for sorting: with more, ranges are large enough already, unless one block
+  /// of nodes has very many arcs.
   [[nodiscard]] static std::size_t most_sort_bytes();
 
-  /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within one span
-  /// (storage/formats/store_layout.h). Before the first next().
+  /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within
+  /// one span (storage/formats/store_layout.h). Before the first next().
   void begin(NodeId nodes) { begin(nodes, {0, nodes}); }
   /// Likewise, but only the nodes of `part`, which are those of whole spans.
   void begin(NodeId nodes, NodeRange part);
-  /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a node whose edges weigh much has a long
-  /// list. To be charged by whoever loads them.
+  /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a
+  /// node whose edges weigh much has a long list. To be charged by whoever loads them.
   [[nodiscard]] std::uint64_t excess_bytes(const ArcLists& lists) const noexcept {
     return keys_.weighted() && lists.raw_arcs > capacity_ ? (lists.raw_arcs - capacity_) * 3 * sizeof(NodeId) : 0;
   }
   /// An edge of two weights is a DataError, unless this is called before load().
   void refuse_weights_by(RefuseWeights refuse) { refuse_weights_ = std::move(refuse); }
-  /// Sets `lists.nodes` to the next range; false after the last. One thread at a time. Throws DataError.
+  /// Sets `lists.nodes` to the next range; false after the last. One thread at a time. Throws
+  /// DataError.
   bool next(ArcLists& lists);
-  /// Fills in the lists of a range that next() gave. Any number of threads. Throws DataError, ResourceError.
+  /// Fills in the lists of a range that next() gave. Any number of threads. Throws DataError,
+  /// ResourceError.
   void load(ArcLists& lists);
 
  private:

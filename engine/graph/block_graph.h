@@ -1,4 +1,5 @@
-// engine/graph/block_graph.h - what a sweep needs of a graph: blocks of whole adjacency lists that can be decoded alone.
+// engine/graph/block_graph.h - what a sweep needs of a graph: blocks of whole adjacency lists that
+// can be decoded alone.
 #pragma once
 
 #include <concepts>
@@ -11,8 +12,9 @@
 
 namespace unweave {
 
-/// The adjacency lists of consecutive nodes, one after the other, without self loops, sorted; a neighbour stands there as often as
-/// its edge weighs. Every target is below the graph's num_nodes(): the gather kernels rely on it.
+/// The adjacency lists of consecutive nodes, one after the other, without self loops, sorted; a
+/// neighbour stands there as often as its edge weighs. Every target is below the graph's
+/// num_nodes(): the gather kernels rely on it.
 struct DecodedBlock {
   NodeId first = 0;
   std::uint32_t nodes = 0;
@@ -42,10 +44,11 @@ void for_edges(const DecodedBlock& block, const Use& use) {
   }
 }
 
-/// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and reuses. decode() may
-/// run on several threads at once with different buffers; `out` stays valid until the buffer is used again. A graph
-/// may also have max_decoded_bytes(), the most a buffer comes to hold, which is then charged to the memory budget, and
-/// read_ahead(first, last), which is told of blocks that will be decoded soon.
+/// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and
+/// reuses. decode() may run on several threads at once with different buffers; `out` stays valid
+/// until the buffer is used again. A graph may also have max_decoded_bytes(), the most a buffer
+/// comes to hold, which is then charged to the memory budget, and read_ahead(first, last), which is
+/// told of blocks that will be decoded soon.
 template <class G>
 concept BlockGraph = requires(const G& graph, std::size_t block, typename G::BlockBuffer& buffer, DecodedBlock& out) {
   requires std::default_initializable<typename G::BlockBuffer>;

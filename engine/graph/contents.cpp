@@ -1,4 +1,5 @@
-// engine/graph/contents.cpp - opens what a store holds, lists its changes, and clears and sets the data of nodes.
+// engine/graph/contents.cpp - opens what a store holds, lists its changes, and clears and sets the
+// data of nodes.
 #include "engine/graph/contents.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// engine/graph/contents.h - what a store holds at this moment: graph, features, labels, splits, after all requests so far.
+// engine/graph/contents.h - what a store holds at this moment: graph, features, labels, splits,
+// after all requests so far.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ class Contents {
   Contents(const std::filesystem::path& store, const Manifest& manifest);
   /// Memory that it takes when it is opened: values and bits of the nodes, splits.
   [[nodiscard]] static std::uint64_t bytes(const Manifest& manifest) noexcept;
-  /// Memory that the manifest's changes take beside that. More changes take more. Throws DataError, FormatError.
+  /// Memory that the manifest's changes take beside that. More changes take more. Throws DataError,
+  /// FormatError.
   [[nodiscard]] static std::uint64_t change_bytes(const std::filesystem::path& store, const Manifest& manifest);
   /// Memory of the changes that there are now.
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
@@ -77,7 +79,8 @@ class Contents {
 
   /// The name of a node, empty where it has none, or has lost it.
   [[nodiscard]] std::string_view name(NodeId node) const { return order_.names().name(order_.user(node)); }
-  /// Takes the names, where they have some, from nodes that are removed. No other change does so, and nothing gives them back.
+  /// Takes the names, where they have some, from nodes that are removed. No other change does so,
+  /// and nothing gives them back.
   void lose_names(const std::vector<NodeId>& nodes) {
     for (const NodeId node : nodes) order_.lose_name(node);
   }
@@ -86,8 +89,8 @@ class Contents {
   /// Sets features to zero and label to none, and takes the nodes, sorted, out of the splits.
   void clear(const std::vector<NodeId>& nodes);
   [[nodiscard]] const NodeSet& cleared() const noexcept { return cleared_; }
-  /// Replaces labels, then splits, then rows of features, each list sorted by node. There are such labels and splits, and
-  /// whoever is in a split has a label.
+  /// Replaces labels, then splits, then rows of features, each list sorted by node. There are such
+  /// labels and splits, and whoever is in a split has a label.
   void set(const std::vector<SetLabel>& labels, const std::vector<SetSplit>& splits, std::vector<SetRow> rows);
   /// Nodes whose label, or whose split, was set since the files were written.
   [[nodiscard]] bool has_set_values() const noexcept { return !set_labels_.empty() || !set_splits_.empty(); }
@@ -111,7 +114,8 @@ class Contents {
   std::unordered_map<NodeId, SplitName> set_splits_;
 };
 
-/// Room for the contents of a manifest that is about to be opened. Throws ResourceError, DataError, FormatError.
+/// Room for the contents of a manifest that is about to be opened. Throws ResourceError, DataError,
+/// FormatError.
 [[nodiscard]] Reservation reserve_contents(const std::filesystem::path& store, const Manifest& manifest,
                                            MemoryBudget& budget);
 

@@ -1,4 +1,5 @@
-// engine/graph/edge_pieces.h - all edges of a graph in pieces: decoded on all threads, used in order.
+// engine/graph/edge_pieces.h - all edges of a graph in pieces: decoded on all threads, used in
+// order.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,9 @@ struct EdgePiece {
   std::vector<std::uint32_t> weights;  ///< empty where edges have none
 };
 
-/// Calls work(piece) on any thread, then use(piece) in the order of the edges, one at a time. A piece has some ten thousand
-/// arcs, or those of one block. Throws FormatError, and what these throw.
+/// Calls work(piece) on any thread, then use(piece) in the order of the edges, one at a time. A
+/// piece has some ten thousand arcs, or those of one block. Throws FormatError, and what these
+/// throw.
 template <class Work, class Use>
 void for_edge_pieces(const Graph& graph, const Work& work, const Use& use) {
   constexpr std::uint64_t kArcsAPiece = std::uint64_t{1} << 16;  // where hubs come first, blocks would be too many

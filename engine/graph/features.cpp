@@ -1,4 +1,5 @@
-// engine/graph/features.cpp - reads feature files across spans, with zeros for cleared nodes and rows that were set.
+// engine/graph/features.cpp - reads feature files across spans, with zeros for cleared nodes and
+// rows that were set.
 #include "engine/graph/features.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// engine/graph/features.h - the current features: immutable files, the set of cleared nodes, whose rows are zero, and the
-// rows that were set since.
+// engine/graph/features.h - the current features: immutable files, the set of cleared nodes, whose
+// rows are zero, and the rows that were set since.
 //
 // Const members may run on any number of threads at once.
 #pragma once
@@ -57,7 +57,8 @@ class Features {
   }
 
  private:
-  /// Calls use(file, range) for the part of a range of rows that each file has; rows past the last one are left out.
+  /// Calls use(file, range) for the part of a range of rows that each file has; rows past the last
+  /// one are left out.
   template <class Use>
   void for_files(NodeRange range, const Use& use) const;
   static constexpr std::uint64_t kSetRowBytes = 160;  // entry, owner and array of a row

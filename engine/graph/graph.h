@@ -1,9 +1,10 @@
-// engine/graph/graph.h - the current graph: immutable shards and the edges removed and inserted since they were
-// written.
+// engine/graph/graph.h - the current graph: immutable shards and the edges removed and inserted
+// since they were written.
 //
-// An edge of weight w counts as w arcs each way, and its lists name each end w times: whatever sums over lists weighs so.
-// Nodes have one self loop each, of weight 1, which is counted in degree() and stored nowhere. Const members may run on any number
-// of threads at once; changes need the graph for themselves.
+// An edge of weight w counts as w arcs each way, and its lists name each end w times: whatever sums
+// over lists weighs so. Nodes have one self loop each, of weight 1, which is counted in degree()
+// and stored nowhere. Const members may run on any number of threads at once; changes need the
+// graph for themselves.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,8 @@ class Graph {
   /// True when a list of this span of nodes differs from its shard's.
   [[nodiscard]] bool has_changes(NodeRange span) const noexcept;
 
-  /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and itself.
+  /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and
+  /// itself.
   [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
     const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
     const Delta* const delta = delta_of(node);
@@ -56,11 +58,14 @@ class Graph {
     return base + static_cast<std::uint32_t>(delta->inserted.size()) -
            static_cast<std::uint32_t>(delta->removed.size());
   }
-  /// Puts the sorted neighbours of `node`, without itself and as often as their edges weigh, into `out` (which keeps its capacity). Throws FormatError.
+  /// Puts the sorted neighbours of `node`, without itself and as often as their edges weigh, into
+  /// `out` (which keeps its capacity). Throws FormatError.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
-  /// Puts the neighbours that the shard has into `out`, without the changes since. Throws FormatError.
+  /// Puts the neighbours that the shard has into `out`, without the changes since. Throws
+  /// FormatError.
   void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
-  /// Such a list with the changes applied: `base` itself, or a copy in `buffer` where the node has changes.
+  /// Such a list with the changes applied: `base` itself, or a copy in `buffer` where the node has
+  /// changes.
   [[nodiscard]] std::span<const NodeId> with_changes(NodeId node, std::span<const NodeId> base,
                                                      std::vector<NodeId>& buffer) const;
   [[nodiscard]] bool has_edge(NodeId u, NodeId v) const { return weight(u, v) > 0; }
@@ -95,8 +100,8 @@ class Graph {
   /// Notes how many edges these calls have made or ended.
   void count_edges(std::int64_t more) noexcept { edges_ += static_cast<std::uint64_t>(more); }
 
-  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most, each unit of weight one, and for
-  /// those that there are.
+  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most, each
+  /// unit of weight one, and for those that there are.
   [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges, std::uint64_t nodes) noexcept {
     return std::min(2 * edges, nodes) * kDeltaBytes + 2 * edges * 2 * sizeof(NodeId);
   }
@@ -114,7 +119,8 @@ class Graph {
   };
   /// What differs from the shard's list; null: nothing.
   [[nodiscard]] const Delta* delta_of(NodeId node) const noexcept { return deltas_ ? deltas_->find(node) : nullptr; }
-  /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from its own first one.
+  /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from
+  /// its own first one.
   template <class Use>
   void for_shards(std::size_t first, std::size_t last, const Use& use) const;
   void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);

@@ -1,5 +1,5 @@
-// engine/graph/node_count.cpp - finds the number of nodes, and words the errors where files of an import disagree on
-// it.
+// engine/graph/node_count.cpp - finds the number of nodes, and words the errors where files of an
+// import disagree on it.
 #include "engine/graph/node_count.h"
 
 #include <system_error>

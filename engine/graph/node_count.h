@@ -19,7 +19,8 @@ class NodeCount {
   /// Throws UsageError where --nodes declares a number that no graph has.
   explicit NodeCount(std::optional<std::uint64_t> declared);
 
-  /// Throws InputError unless `count`, which `what` in the file says, is possible and that of the sources before.
+  /// Throws InputError unless `count`, which `what` in the file says, is possible and that of the
+  /// sources before.
   void agree(std::uint64_t count, const InputFile& file, const std::string& what);
 
   [[nodiscard]] std::optional<std::uint64_t> known() const noexcept { return count_; }
@@ -30,11 +31,13 @@ class NodeCount {
   std::string source_;
 };
 
-/// Throws InputError: nothing but the largest id tells the number of nodes, and this file has no edge.
+/// Throws InputError: nothing but the largest id tells the number of nodes, and this file has no
+/// edge.
 [[noreturn]] void throw_no_edge(const InputFile& edges);
 
-/// Throws InputError, naming the place, where the largest id of a file of edges is above 2^24 + 64 x edges: no id that
-/// alone tells the number of nodes. A store takes time and room for every node, and one absurd id would ask for gigabytes.
+/// Throws InputError, naming the place, where the largest id of a file of edges is above 2^24 + 64
+/// x edges: no id that alone tells the number of nodes. A store takes time and room for every node,
+/// and one absurd id would ask for gigabytes.
 void require_plain_id(NodeId largest, std::uint64_t edges, const InputFile& file, const EdgeOptions& options);
 
 }  // namespace unweave

@@ -1,5 +1,6 @@
-// engine/graph/node_map.h - a sparse map from node to value: 64 nodes a page, each with its members as bits and their values
-// packed. It costs 16 bytes for 64 nodes and a value where there is one, and is walked in node order.
+// engine/graph/node_map.h - a sparse map from node to value: 64 nodes a page, each with its members
+// as bits and their values packed. It costs 16 bytes for 64 nodes and a value where there is one,
+// and is walked in node order.
 //
 // Tasks may change it at once as long as each keeps to pages of its own.
 #pragma once
@@ -60,7 +61,8 @@ class NodeMap {
     for (Page& page : pages_) page = Page();
     size_ = 0;
   }
-  /// Which nodes of the page that `node` is in have a value: bit i stands for the i-th node of the page.
+  /// Which nodes of the page that `node` is in have a value: bit i stands for the i-th node of the
+  /// page.
   [[nodiscard]] std::uint64_t page_members(NodeId node) const noexcept { return pages_[node / kPageNodes].members; }
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
 

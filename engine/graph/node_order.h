@@ -1,9 +1,11 @@
-// engine/graph/node_order.h - the border between users and a store: users speak of ids, everything inside a store of positions.
+// engine/graph/node_order.h - the border between users and a store: users speak of ids, everything
+// inside a store of positions.
 //
-// A position is a place in the order of the store: shards, features, labels, splits and state lie in it, and NodeId means
-// a position wherever nothing else is said. Ids become positions where something comes in (import, requests) and
-// positions become ids where something goes out (export, messages, digest). Under the order "none" they are the same.
-// Where the store has a dictionary, users write names for ids; node_names.h is that part of the border.
+// A position is a place in the order of the store: shards, features, labels, splits and state lie
+// in it, and NodeId means a position wherever nothing else is said. Ids become positions where
+// something comes in (import, requests) and positions become ids where something goes out (export,
+// messages, digest). Under the order "none" they are the same. Where the store has a dictionary,
+// users write names for ids; node_names.h is that part of the border.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// engine/graph/resident_rows.cpp - keeps narrow rows of sums in one large buffer and wide ones in a map.
+// engine/graph/resident_rows.cpp - keeps narrow rows of sums in one large buffer and wide ones in a
+// map.
 #include "engine/graph/resident_rows.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// engine/graph/resident_rows.h - all sums of one level in memory: what a recomputation writes, where the budget allows,
-// in place of new files.
+// engine/graph/resident_rows.h - all sums of one level in memory: what a recomputation writes,
+// where the budget allows, in place of new files.
 //
-// Rows are indexed by node; pages of rows outside the receptive field are never touched. put() and store() may run on
-// any number of threads at once for distinct blocks of 64 nodes; the other members that change need the rows for
-// themselves.
+// Rows are indexed by node; pages of rows outside the receptive field are never touched. put() and
+// store() may run on any number of threads at once for distinct blocks of 64 nodes; the other
+// members that change need the rows for themselves.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// engine/graph/row_mask.h - a set of rows as a bitmap, read a block at a time, and the positions of its rows.
+// engine/graph/row_mask.h - a set of rows as a bitmap, read a block at a time, and the positions of
+// its rows.
 #pragma once
 
 #include <bit>
@@ -32,14 +33,16 @@ class RowMask {
   [[nodiscard]] std::uint32_t block_bits(std::size_t block) const noexcept { return blocks_[block]; }
   /// Number of rows in the set.
   [[nodiscard]] NodeId size() const noexcept { return size({0, rows_}); }
-  /// Number of rows of the set among those of a range that begins with a block and ends with one, or with the last row.
+  /// Number of rows of the set among those of a range that begins with a block and ends with one,
+  /// or with the last row.
   [[nodiscard]] NodeId size(NodeRange range) const noexcept {
     NodeId rows = 0;
     for (std::size_t block = range.first / kBlockNodes; block * kBlockNodes < range.last; ++block)
       rows += static_cast<NodeId>(std::popcount(blocks_[block]));
     return rows;
   }
-  /// One bit for each row of such a range, lowest bit first, in words: what files call their members.
+  /// One bit for each row of such a range, lowest bit first, in words: what files call their
+  /// members.
   [[nodiscard]] std::vector<std::uint64_t> members(NodeRange range) const {
     std::vector<std::uint64_t> words((std::size_t{range.size()} + 63) / 64);
     for (std::size_t local = 0; local < range.size(); local += kBlockNodes)
@@ -53,8 +56,8 @@ class RowMask {
   std::vector<std::uint32_t> blocks_;
 };
 
-/// Positions of the rows of a set among themselves. A block's bits and rank lie side by side: a look-up touches one cache
-/// line. Reading is safe on any number of threads.
+/// Positions of the rows of a set among themselves. A block's bits and rank lie side by side: a
+/// look-up touches one cache line. Reading is safe on any number of threads.
 class RowRanks {
  public:
   explicit RowRanks(const RowMask& rows) : blocks_(std::size_t{rows.rows()} / kBlockNodes + 1) {

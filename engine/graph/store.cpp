@@ -1,4 +1,5 @@
-// engine/graph/store.cpp - locks a store, marks unfinished ones, and swaps the manifest of one generation for the next.
+// engine/graph/store.cpp - locks a store, marks unfinished ones, and swaps the manifest of one
+// generation for the next.
 #include "engine/graph/store.h"
 
 #include <fcntl.h>
@@ -46,7 +47,8 @@ std::string new_manifest_name() {
   return std::string(kManifestName) + ".new";
 }
 
-/// Whether a store in the making has an entry of this name in its folder, besides its mark and its lock.
+/// Whether a store in the making has an entry of this name in its folder, besides its mark and its
+/// lock.
 bool is_of_building(const std::string& name) {
   return name == new_manifest_name() || name.starts_with(SpoolFile::kPrefix) ||
          std::find(std::begin(kStoreFolders), std::end(kStoreFolders), name) != std::end(kStoreFolders);
@@ -67,7 +69,8 @@ bool holds_nothing(const std::filesystem::path& store) {
   for (const Entry& entry : list_folder(store)) {
     const std::string name = entry.name();
     if (entry.kind != EntryKind::file) return false;
-    // Until a mark is durable there is nothing beside it, and a power cut may leave its bytes unwritten.
+    // Until a mark is durable there is nothing beside it, and a power cut may leave its bytes
+    // unwritten.
     const bool unwritten = name == kUnfinishedName && read_mark(store) == std::string(kMark.size(), '\0');
     if (name != kLockName && name != kUnfinishedName) return false;
     if (status_of(entry.path).bytes != 0 && !unwritten) return false;
@@ -75,8 +78,8 @@ bool holds_nothing(const std::filesystem::path& store) {
   return true;
 }
 
-/// Whether a process that was building a store here was killed, or is at work: its mark is there, and nothing else that
-/// a user might miss.
+/// Whether a process that was building a store here was killed, or is at work: its mark is there,
+/// and nothing else that a user might miss.
 bool is_unfinished(const std::filesystem::path& store) {
   if (read_mark(store) != kMark) return false;
   for (const Entry& entry : list_folder(store)) {
@@ -112,7 +115,8 @@ WriterLock::WriterLock(const std::filesystem::path& store)
       process_(::getpid()) {
   int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
   if (error == 0 && is_current(descriptor_, store / kLockName)) {
-    // Always empty: what somebody else has written there is no part of the store. What has another name outside stays as it is there.
+    // Always empty: what somebody else has written there is no part of the store. What has another
+    // name outside stays as it is there.
     if (has_other_names(descriptor_)) {
       replace_lock();
       return;
@@ -125,7 +129,8 @@ WriterLock::WriterLock(const std::filesystem::path& store)
   throw ResourceError(store.string() + ": another process is writing this store; wait until it ends");
 }
 
-/// By a file of its own, locked before it has the name. Whoever waits for the old one finds that it is no longer the lock.
+/// By a file of its own, locked before it has the name. Whoever waits for the old one finds that it
+/// is no longer the lock.
 void WriterLock::replace_lock() {
   std::filesystem::path fresh = path_;
   fresh += ".own";
@@ -187,7 +192,8 @@ WriterLock start_building(const std::filesystem::path& store) {
 
 void abandon_building(const std::filesystem::path& store) {
   try {
-    // Where the commit failed at its very end, the manifest may come back, and then it needs its files.
+    // Where the commit failed at its very end, the manifest may come back, and then it needs its
+    // files.
     if (drop_entry(store / kManifestName)) sync_directory(store);
     remove_building(store);
   } catch (const std::exception&) {

@@ -1,4 +1,5 @@
-// engine/ingest/arc_sort.cpp - divides the memory between chunks and sorting, and hands edges to the distributors.
+// engine/ingest/arc_sort.cpp - divides the memory between chunks and sorting, and hands edges to
+// the distributors.
 #include "engine/ingest/arc_sort.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ struct Shape {
   [[nodiscard]] std::size_t open_chunks() const noexcept { return distributors * buckets; }
 };
 
-/// Open chunks take at most `bytes`, or as little as is possible. More and larger chunks are better in the same measure.
+/// Open chunks take at most `bytes`, or as little as is possible. More and larger chunks are better
+/// in the same measure.
 Shape shape_within(std::size_t bytes) {
   constexpr std::size_t kFewestBuckets = 16;
   constexpr std::size_t kSmallestChunk = 256;

@@ -1,4 +1,5 @@
-// engine/ingest/bfs_order.cpp - searches the graph level by level on all threads and orders each level.
+// engine/ingest/bfs_order.cpp - searches the graph level by level on all threads and orders each
+// level.
 #include "engine/ingest/bfs_order.h"
 
 #include <algorithm>
@@ -66,8 +67,8 @@ class Search {
     return found;
   }
 
-  /// Nodes that some of `level`, which is sorted, are the first to see, each once; parents become the smallest position
-  /// that sees them.
+  /// Nodes that some of `level`, which is sorted, are the first to see, each once; parents become
+  /// the smallest position that sees them.
   void search(std::span<const NodeId> level, std::vector<NodeId>& found) {
     if (level.size() < 8) {
       std::vector<NodeId> list;

@@ -10,10 +10,11 @@
 
 namespace unweave {
 
-/// Every node's position in a breadth-first search from the node of largest degree, then from the one of largest degree
-/// that is left, and so on. A node comes after the one that is first to reach it; among those reached by the same one,
-/// larger degrees come first, then smaller ids. The order does not depend on the number of threads. The search decodes
-/// the blocks of a level once, side by side, and holds 20 bytes a node.
+/// Every node's position in a breadth-first search from the node of largest degree, then from the
+/// one of largest degree that is left, and so on. A node comes after the one that is first to reach
+/// it; among those reached by the same one, larger degrees come first, then smaller ids. The order
+/// does not depend on the number of threads. The search decodes the blocks of a level once, side by
+/// side, and holds 20 bytes a node.
 [[nodiscard]] std::vector<NodeId> bfs_order(const Graph& graph, MemoryBudget& budget, WorkMeter& meter);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// engine/ingest/column_survey.cpp - adds up squares by column, looks for whole numbers that are all different, and words what it finds.
+// engine/ingest/column_survey.cpp - adds up squares by column, looks for whole numbers that are all
+// different, and words what it finds.
 #include "engine/ingest/column_survey.h"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ ColumnSurvey::ColumnSurvey(std::uint64_t columns, double divisor)
     : divisor_(divisor), columns_(columns <= kMostColumns ? static_cast<std::size_t>(columns) : 0) {}
 
 std::uint64_t ColumnSurvey::bytes(std::uint64_t columns) noexcept {
-  // Sets of numbers are those of columns of ids, few in each file; a value that is no id ends that of its column.
+  // Sets of numbers are those of columns of ids, few in each file; a value that is no id ends that
+  // of its column.
   constexpr std::uint64_t kIdColumns = 16, kNumberBytes = 48;
   return columns <= kMostColumns ? columns * sizeof(Column) + std::min(columns, kIdColumns) * kRows * kNumberBytes : 0;
 }

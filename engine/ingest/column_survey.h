@@ -1,5 +1,6 @@
-// engine/ingest/column_survey.h - what the columns of features seem to be: ids or times, counts beside small numbers, next to
-// nothing. Rows come to norm at most 1 whatever is in them, so that one such column can leave the others no weight.
+// engine/ingest/column_survey.h - what the columns of features seem to be: ids or times, counts
+// beside small numbers, next to nothing. Rows come to norm at most 1 whatever is in them, so that
+// one such column can leave the others no weight.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace unweave {
 
-/// Looks at the first rows, so that what it says is the same however an import is divided. Not for concurrent use.
+/// Looks at the first rows, so that what it says is the same however an import is divided. Not for
+/// concurrent use.
 class ColumnSurvey {
  public:
   /// `divisor`: a row above this norm is divided by its norm, others by the divisor.
@@ -27,8 +29,8 @@ class ColumnSurvey {
   void add(const FeatureBatch& batch);
   /// Whether it has seen all that it looks at.
   [[nodiscard]] bool is_done() const noexcept { return columns_.empty() || rows_ >= kRows; }
-  /// A sentence for each thing that may not have been meant, with what helps. `file`: as the user named it. `without`: what leaves a
-  /// column out.
+  /// A sentence for each thing that may not have been meant, with what helps. `file`: as the user
+  /// named it. `without`: what leaves a column out.
   [[nodiscard]] std::vector<std::string> remarks(const std::string& file,
                                                  const std::function<std::string(std::size_t)>& without) const;
 
@@ -48,7 +50,8 @@ class ColumnSurvey {
   bool sparse_ = false;
 };
 
-/// A reader of the rows of another one, for a file that is read but once; `survey` sees them and outlives the reader.
+/// A reader of the rows of another one, for a file that is read but once; `survey` sees them and
+/// outlives the reader.
 [[nodiscard]] std::unique_ptr<FeatureReader> surveyed(std::unique_ptr<FeatureReader> reader, ColumnSurvey& survey);
 
 }  // namespace unweave

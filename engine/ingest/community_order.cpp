@@ -1,4 +1,5 @@
-// engine/ingest/community_order.cpp - communities by label propagation, their clusters, and nodes sorted by both.
+// engine/ingest/community_order.cpp - communities by label propagation, their clusters, and nodes
+// sorted by both.
 #include "engine/ingest/community_order.h"
 
 #include <algorithm>
@@ -45,8 +46,8 @@ struct Leaders {
 /// How often labels occur, in a table that fits the nearest cache.
 class LabelCounts {
  public:
-  /// Labels that are equally frequent come as they are met first. Whether a label is new cannot be foretold, so that no
-  /// jump depends on it.
+  /// Labels that are equally frequent come as they are met first. Whether a label is new cannot be
+  /// foretold, so that no jump depends on it.
   void count(std::span<const std::uint32_t> labels, Leaders& leaders) {
     const std::size_t slots = std::bit_ceil(std::max(kLeastSlots, 4 * labels.size()));
     if (slots > slots_.size()) {
@@ -108,7 +109,8 @@ class Communities {
     });
   }
 
-  /// Memory of one thread: the lists of two blocks, the neighbours that are taken from them, and the labels of one.
+  /// Memory of one thread: the lists of two blocks, the neighbours that are taken from them, and
+  /// the labels of one.
   [[nodiscard]] static std::uint64_t thread_bytes(const Graph& graph) noexcept {
     const std::uint64_t taken = std::uint64_t{kBlockNodes} * kMostCounted * sizeof(NodeId) * 5 / 4;
     return 2 * graph.max_decoded_bytes() + 3 * std::min(graph.max_decoded_bytes(), taken);
@@ -127,8 +129,8 @@ class Communities {
   }
 
  private:
-  /// The nodes of some blocks choose by the labels as they are, and then all of them change theirs: so the choices do
-  /// not depend on the threads.
+  /// The nodes of some blocks choose by the labels as they are, and then all of them change theirs:
+  /// so the choices do not depend on the threads.
   void advance(unsigned pass, std::size_t first_block, std::size_t last_block) {
     const auto first = static_cast<NodeId>(first_block * kBlockNodes);
     const auto last = static_cast<NodeId>(std::min<std::size_t>(graph_.num_nodes(), last_block * kBlockNodes));
@@ -164,8 +166,9 @@ class Communities {
     Graph::BlockBuffer buffer;
   };
 
-  /// Finds the neighbours and fetches their labels, which lie anywhere, while those of another block are counted. In
-  /// the first pass the nodes from `first` on have labels of their own still, which say nothing.
+  /// Finds the neighbours and fetches their labels, which lie anywhere, while those of another
+  /// block are counted. In the first pass the nodes from `first` on have labels of their own still,
+  /// which say nothing.
   void ask(unsigned pass, NodeId first, std::size_t number, Neighbours& lists) const {
     DecodedBlock block;
     read_ahead_of(graph_, number);
@@ -214,8 +217,8 @@ class Communities {
     }
   }
 
-  /// The label whose community is the smallest besides the node itself, and then the one of the largest hash; kNoNode
-  /// where no community has room.
+  /// The label whose community is the smallest besides the node itself, and then the one of the
+  /// largest hash; kNoNode where no community has room.
   [[nodiscard]] std::uint32_t best_of(std::span<const std::uint32_t> labels, std::uint32_t own, unsigned pass) const {
     std::uint32_t found = kNoNode, least = kMostMembers, hash = 0;
     for (const std::uint32_t label : labels) {
@@ -237,8 +240,8 @@ class Communities {
   std::vector<std::uint32_t> next_;  // labels of the nodes of a step
 };
 
-/// How many nodes a community has on average at least, or there are too many for all of them to be arranged. They are
-/// small where nodes have few neighbours.
+/// How many nodes a community has on average at least, or there are too many for all of them to be
+/// arranged. They are small where nodes have few neighbours.
 std::uint32_t least_average(std::uint64_t nodes, std::uint64_t arcs) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(arcs / std::max<std::uint64_t>(1, nodes) / 4, 2, 8));
 }
@@ -256,7 +259,8 @@ struct ArcSample {
     for (std::size_t block = 0; block < graph.num_blocks(); block += stride) arcs += block_arcs(graph, block);
   }
 
-  /// Calls use(a, b) on any thread for the clusters of both ends of each arc that joins two of them below `clusters`.
+  /// Calls use(a, b) on any thread for the clusters of both ends of each arc that joins two of them
+  /// below `clusters`.
   template <class Use>
   void for_arcs(const Graph& graph, const std::uint32_t* cluster_of, std::uint32_t clusters, const Use& use) const {
     const std::size_t blocks = (graph.num_blocks() + stride - 1) / stride;
@@ -279,7 +283,8 @@ struct ArcSample {
   }
 };
 
-/// Clusters of communities, clusters of these, and so on, each by the method of Blondel et al. on the sample.
+/// Clusters of communities, clusters of these, and so on, each by the method of Blondel et al. on
+/// the sample.
 class Hierarchy {
  public:
   /// `cluster_of` has the community of each node; those from `communities` on are left out.
@@ -364,7 +369,8 @@ class Hierarchy {
     return best != own;
   }
 
-  /// Groups of one label become one, in the place of the first of them. False where each label has one.
+  /// Groups of one label become one, in the place of the first of them. False where each label has
+  /// one.
   bool join() {
     std::vector<std::uint32_t>& numbers = scores_;  // one for each label
     numbers.assign(groups(), kNoNode);
@@ -403,8 +409,9 @@ class Hierarchy {
   std::vector<std::uint32_t> labels_, scores_, seen_;
 };
 
-/// Numbers the communities in the place of their labels: first those that the hierarchy arranges, which are all of them
-/// unless there are too many for its memory; then the larger ones. Returns their sizes and how many are arranged.
+/// Numbers the communities in the place of their labels: first those that the hierarchy arranges,
+/// which are all of them unless there are too many for its memory; then the larger ones. Returns
+/// their sizes and how many are arranged.
 std::pair<std::vector<std::uint32_t>, std::uint32_t> number_communities(NodeId nodes, std::uint32_t average,
                                                                         std::uint32_t* labels, std::uint32_t* sizes) {
   const auto count_of = [&](std::uint32_t least) {
@@ -454,8 +461,9 @@ std::vector<NodeId> positions_by(const Graph& graph, const std::uint32_t* cluste
 }  // namespace
 
 std::uint64_t community_order_bytes(std::uint64_t nodes, std::uint64_t arcs) noexcept {
-  // Two words a node throughout: labels, and sizes. Beside them are the ends of the sampled arcs, and 15 words for each
-  // community that is arranged. Later these are the nodes as they are sorted, which are fewer words.
+  // Two words a node throughout: labels, and sizes. Beside them are the ends of the sampled arcs,
+  // and 15 words for each community that is arranged. Later these are the nodes as they are sorted,
+  // which are fewer words.
   const std::uint64_t sampled = std::min(arcs, ArcSample::wanted(nodes));
   return sizeof(std::uint32_t) *
          (2 * nodes + std::max(2 * sampled + 15 * (nodes / least_average(nodes, arcs)), 2 * nodes));

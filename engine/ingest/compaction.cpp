@@ -1,4 +1,5 @@
-// engine/ingest/compaction.cpp - writes the present contents as new files and keeps those that would not change.
+// engine/ingest/compaction.cpp - writes the present contents as new files and keeps those that
+// would not change.
 #include "engine/ingest/compaction.h"
 
 #include <algorithm>
@@ -85,8 +86,8 @@ class Compaction {
     after_.order_file = write_order(store_, positions);
   }
 
-  /// Computes the order of the present graph, as an import does from shards by the user's ids. Where it is another one
-  /// than that of the store, moved_ leads to it.
+  /// Computes the order of the present graph, as an import does from shards by the user's ids.
+  /// Where it is another one than that of the store, moved_ leads to it.
   void reorder(std::string* reason) {
     const NodeId nodes = after_.nodes;
     const std::uint64_t bytes = std::uint64_t{nodes} * sizeof(NodeId);

@@ -1,4 +1,5 @@
-// engine/ingest/compaction.h - the immutable files of a store's present contents, as an import of them would have made them.
+// engine/ingest/compaction.h - the immutable files of a store's present contents, as an import of
+// them would have made them.
 #pragma once
 
 #include <filesystem>
@@ -11,22 +12,24 @@
 
 namespace unweave {
 
-/// Writes shards, features, labels, splits and, unless `keep_order`, the order that the present graph gives; what would
-/// come out as it is stays. `manifest` is that of the generation that `contents` came from. Returns a manifest of these
-/// files alone: no changes, no embedding, request 0. The files are not yet durable.
+/// Writes shards, features, labels, splits and, unless `keep_order`, the order that the present
+/// graph gives; what would come out as it is stays. `manifest` is that of the generation that
+/// `contents` came from. Returns a manifest of these files alone: no changes, no embedding, request
+/// 0. The files are not yet durable.
 ///
-/// Where the order is another one, or where `nodes` is above the number that there are, everything is written anew, through
-/// temporary files in `store`. Nodes that are new have nothing but the names of `added`, as far as it goes; under an order that is kept
-/// they come last.
-/// `reason`, unless it is null, becomes what compute_order() says of an order that is chosen.
-/// Holds the labels and 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError, DataError,
-/// ResourceError.
+/// Where the order is another one, or where `nodes` is above the number that there are, everything
+/// is written anew, through temporary files in `store`. Nodes that are new have nothing but the
+/// names of `added`, as far as it goes; under an order that is kept they come last. `reason`,
+/// unless it is null, becomes what compute_order() says of an order that is chosen. Holds the
+/// labels and 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError,
+/// DataError, ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
                                         const Contents& contents, NodeId nodes, const NameList* added, bool keep_order,
                                         std::string* reason, MemoryBudget& budget, WorkMeter& meter);
 
-/// The manifest of a store that is open with what was set and cleared of features, labels and splits in its files: the
-/// changes need to speak of edges alone. Shards and levels stay as they are. Throws FormatError, ResourceError.
+/// The manifest of a store that is open with what was set and cleared of features, labels and
+/// splits in its files: the changes need to speak of edges alone. Shards and levels stay as they
+/// are. Throws FormatError, ResourceError.
 [[nodiscard]] Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
                                  MemoryBudget& budget, WorkMeter& meter);
 /// Memory of the budget without which fold_data() cannot do.

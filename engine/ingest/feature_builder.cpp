@@ -1,4 +1,5 @@
-// engine/ingest/feature_builder.cpp - bounds, rounds and reorders batches of rows on their way to feature files.
+// engine/ingest/feature_builder.cpp - bounds, rounds and reorders batches of rows on their way to
+// feature files.
 #include "engine/ingest/feature_builder.h"
 
 #include <algorithm>
@@ -152,7 +153,8 @@ class DenseSink {
   std::optional<SpanFiles<DenseFeatureWriter>> files_;
 };
 
-/// Sparse rows in the reader's order, straight to the files or by way of a Replacer. Explicit zeros are left out.
+/// Sparse rows in the reader's order, straight to the files or by way of a Replacer. Explicit zeros
+/// are left out.
 class SparseSink {
  public:
   SparseSink(const std::filesystem::path& store, const FeatureShape& shape, std::span<const NodeId> positions,
@@ -279,8 +281,8 @@ void cut_batch(Batch& batch, NodeId rows) {
   batch.read.rows = batch.rows = rows;
 }
 
-/// Brings some rows of a reader to a sink: bound(batch) makes them ready on any thread. The end of the reader, where
-/// files turn out to be whole, is for whoever has the last row.
+/// Brings some rows of a reader to a sink: bound(batch) makes them ready on any thread. The end of
+/// the reader, where files turn out to be whole, is for whoever has the last row.
 template <class Sink, class Bound>
 BuiltFeatures build_rows(Sink& sink, FeatureReader& reader, std::size_t values, const Bound& bound, NodeRange rows,
                          WorkMeter& meter) {

@@ -1,8 +1,10 @@
-// engine/ingest/feature_builder.h - from rows of features to the feature files of a store, span by span.
+// engine/ingest/feature_builder.h - from rows of features to the feature files of a store, span by
+// span.
 //
-// The work is a pipeline of batches of rows; the bytes do not depend on the number of threads. Every row obeys the bound
-// of row_norm.h; then, under FeatureType::f16, each value is rounded toward zero, which cannot make a norm grow, and what
-// that leaves is the feature: all readers see it, as float32.
+// The work is a pipeline of batches of rows; the bytes do not depend on the number of threads.
+// Every row obeys the bound of row_norm.h; then, under FeatureType::f16, each value is rounded
+// toward zero, which cannot make a norm grow, and what that leaves is the feature: all readers see
+// it, as float32.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +42,11 @@ struct BuiltFeatures {
   RowNorms norms;
 };
 
-/// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a permutation of the
-/// rows, or to i where `positions` is empty; rows that change places pass through a temporary file in `store` where
-/// they do not fit the budget. `part`: writes the files of these spans alone, without positions; the result is of them,
-/// too. Throws what the reader throws, ResourceError where a few batches do not fit the budget or the disk is full.
+/// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a
+/// permutation of the rows, or to i where `positions` is empty; rows that change places pass
+/// through a temporary file in `store` where they do not fit the budget. `part`: writes the files
+/// of these spans alone, without positions; the result is of them, too. Throws what the reader
+/// throws, ResourceError where a few batches do not fit the budget or the disk is full.
 [[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
                                            const FeatureScale& scale, std::span<const NodeId> positions,
                                            MemoryBudget& budget, WorkMeter& meter,
@@ -65,19 +68,22 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
                                                              const MakeRow& make, MemoryBudget& budget,
                                                              WorkMeter& meter);
 
-/// Whether a row of this span has a zero with a sign in its file, as files of earlier programs may: rebuild_features() writes none.
-/// Throws FormatError, ResourceError where some rows do not fit the budget.
+/// Whether a row of this span has a zero with a sign in its file, as files of earlier programs may:
+/// rebuild_features() writes none. Throws FormatError, ResourceError where some rows do not fit the
+/// budget.
 [[nodiscard]] bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget);
 
-/// Writes the present rows of `features` in the layout that they have, bit for bit but for signs of zeros: those of the spans that `wanted` says
-/// (one flag a span), or, where `positions` is not empty, all of them, row i at positions[i]. Returns the files that it
-/// wrote, in order. Counts rows on the meter. Throws FormatError, ResourceError.
+/// Writes the present rows of `features` in the layout that they have, bit for bit but for signs of
+/// zeros: those of the spans that `wanted` says (one flag a span), or, where `positions` is not
+/// empty, all of them, row i at positions[i]. Returns the files that it wrote, in order. Counts
+/// rows on the meter. Throws FormatError, ResourceError.
 [[nodiscard]] std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
                                                       FeatureLayout layout, const std::vector<bool>& wanted,
                                                       std::span<const NodeId> positions, MemoryBudget& budget,
                                                       WorkMeter& meter);
 
-/// Memory of the budget without which rebuild_features() cannot do, for rows of so many columns that keep their places.
+/// Memory of the budget without which rebuild_features() cannot do, for rows of so many columns
+/// that keep their places.
 [[nodiscard]] std::uint64_t rebuild_bytes(std::uint32_t columns);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// engine/ingest/given_row.cpp - reads the values of a row from the text of a request, and stores them as an import does.
+// engine/ingest/given_row.cpp - reads the values of a row from the text of a request, and stores
+// them as an import does.
 #include "engine/ingest/given_row.h"
 
 #include <charconv>

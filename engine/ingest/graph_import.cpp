@@ -1,4 +1,5 @@
-// engine/ingest/graph_import.cpp - reads edges, sorts their arcs into shards, and builds these again in an order.
+// engine/ingest/graph_import.cpp - reads edges, sorts their arcs into shards, and builds these
+// again in an order.
 #include "engine/ingest/graph_import.h"
 
 #include <chrono>
@@ -102,7 +103,8 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   return counts;
 }
 
-/// Many edges between nodes 0 and 1 alone are no edges: a mask, or two columns of an adjacency matrix.
+/// Many edges between nodes 0 and 1 alone are no edges: a mask, or two columns of an adjacency
+/// matrix.
 void GraphImport::require_ids(const ArcCounts& counts) const {
   constexpr std::uint64_t kMostEdges = 4;
   if (names_ != nullptr || counts.largest_node.value_or(NodeId{2}) > 1 || counts.edges_read <= kMostEdges) return;

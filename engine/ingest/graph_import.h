@@ -1,4 +1,5 @@
-// engine/ingest/graph_import.h - the graph of an import: from edges to shards, by ids and then in an order.
+// engine/ingest/graph_import.h - the graph of an import: from edges to shards, by ids and then in
+// an order.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,9 @@ class GraphImport {
 
   /// Makes the number of nodes known from the edges alone, which are read for it.
   void count_nodes();
-  /// Writes the shards and the order, and names them in the manifest. All ranks call it, once the number of nodes is
-  /// known where there are others. Throws InputError and DataError for files, ResourceError.
+  /// Writes the shards and the order, and names them in the manifest. All ranks call it, once the
+  /// number of nodes is known where there are others. Throws InputError and DataError for files,
+  /// ResourceError.
   ArcCounts build();
 
   /// The position of each id; empty where it equals the id.

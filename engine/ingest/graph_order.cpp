@@ -1,4 +1,5 @@
-// engine/ingest/graph_order.cpp - computes orders by name, and writes the shards of a graph in a new order.
+// engine/ingest/graph_order.cpp - computes orders by name, and writes the shards of a graph in a
+// new order.
 #include "engine/ingest/graph_order.h"
 
 #include <algorithm>

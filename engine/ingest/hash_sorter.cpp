@@ -1,4 +1,5 @@
-// engine/ingest/hash_sorter.cpp - sorts pairs of hash and node in memory, or in runs that a heap merges.
+// engine/ingest/hash_sorter.cpp - sorts pairs of hash and node in memory, or in runs that a heap
+// merges.
 #include "engine/ingest/hash_sorter.h"
 
 #include <algorithm>

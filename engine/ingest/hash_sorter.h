@@ -1,7 +1,7 @@
 // engine/ingest/hash_sorter.h - hashes of nodes, sorted within a bound of bytes.
 //
-// What fits is sorted in memory. Else sorted runs go to an unlinked temporary file and are merged: evenly spread hashes are
-// no condition, since names may be made so that theirs are not.
+// What fits is sorted in memory. Else sorted runs go to an unlinked temporary file and are merged:
+// evenly spread hashes are no condition, since names may be made so that theirs are not.
 #pragma once
 
 #include <cstdint>

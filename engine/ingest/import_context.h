@@ -26,8 +26,9 @@ struct ImportContext {
   const NodeNames* names;  ///< null where nodes have numbers alone
 };
 
-/// The options with files that give their remarks to `take` and charge their zstd windows, for as long as they are open.
-/// Windows of usual levels are charged as far as there is room, so that they go on working under small budgets.
+/// The options with files that give their remarks to `take` and charge their zstd windows, for as
+/// long as they are open. Windows of usual levels are charged as far as there is room, so that they
+/// go on working under small budgets.
 [[nodiscard]] ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const TakeRemark& take);
 
 /// How a node is written for users. `names` may be null.

@@ -1,4 +1,5 @@
-// engine/ingest/import_forecast.cpp - counts what headers say, samples lines, and adds up what steps take.
+// engine/ingest/import_forecast.cpp - counts what headers say, samples lines, and adds up what
+// steps take.
 #include "engine/ingest/import_forecast.h"
 
 #include <algorithm>
@@ -66,7 +67,8 @@ struct PlainSize {
   bool compressed = false, is_told = true;
 };
 
-/// How long a file is once it is decompressed. gzip says it modulo 2^32 at the end, zstd mostly in the first frame.
+/// How long a file is once it is decompressed. gzip says it modulo 2^32 at the end, zstd mostly in
+/// the first frame.
 PlainSize plain_size(const InputFile& file) {
   const std::uint64_t bytes = size_of(file);
   std::ifstream in(file.path, std::ios::binary);
@@ -89,7 +91,8 @@ PlainSize plain_size(const InputFile& file) {
   return {static_cast<double>(bytes), false, true};
 }
 
-/// Bytes of a line that is neither empty nor a comment, comments among them in their share, with all its columns.
+/// Bytes of a line that is neither empty nor a comment, comments among them in their share, with
+/// all its columns.
 double line_bytes(InputFile file, bool compressed) {
   file.columns.clear();
   std::uint64_t bytes = 0, lines = 0;
@@ -123,8 +126,8 @@ double line_bytes(InputFile file, bool compressed) {
   return lines == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(lines);
 }
 
-/// Throws InputError where an array that is not compressed ends before its last element: whoever reads its header alone would
-/// not notice.
+/// Throws InputError where an array that is not compressed ends before its last element: whoever
+/// reads its header alone would not notice.
 void require_whole(const InputFile& file) {
   if (is_zip(file.path) || plain_size(file).compressed) return;
   ByteSource source(file);

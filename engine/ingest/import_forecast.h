@@ -1,5 +1,5 @@
-// engine/ingest/import_forecast.h - what an import is going to take, from the beginnings of its files and some of their
-// lines.
+// engine/ingest/import_forecast.h - what an import is going to take, from the beginnings of its
+// files and some of their lines.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct ImportSeconds {
   [[nodiscard]] double total() const noexcept { return edges + graph + features + write; }
 };
 
-/// Bytes of disk and memory are those at a time. What no file tells is assumed, and `assumed` says how.
+/// Bytes of disk and memory are those at a time. What no file tells is assumed, and `assumed` says
+/// how.
 struct ImportForecast {
   std::uint64_t nodes = 0, edges = 0, columns = 0;
   bool nodes_exact = true, edges_exact = true;  ///< declared somewhere, else from a sample of the lines
@@ -46,8 +47,9 @@ struct ImportForecast {
   }
 };
 
-/// Reads headers, and of text some ranges of 64 KiB all over the file; makes nothing. `store` is where the import would
-/// go. Nothing where a file can be read only once, as a pipe. Throws as import_store() does for what it reads.
+/// Reads headers, and of text some ranges of 64 KiB all over the file; makes nothing. `store` is
+/// where the import would go. Nothing where a file can be read only once, as a pipe. Throws as
+/// import_store() does for what it reads.
 [[nodiscard]] std::optional<ImportForecast> forecast_import(const std::filesystem::path& store,
                                                             const ImportOptions& options, MemoryBudget& budget,
                                                             const MachineProfile* machine);

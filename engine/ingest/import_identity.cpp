@@ -1,4 +1,5 @@
-// engine/ingest/import_identity.cpp - looks at the input files of an import, and words what it was asked for.
+// engine/ingest/import_identity.cpp - looks at the input files of an import, and words what it was
+// asked for.
 #include "engine/ingest/import_identity.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// engine/ingest/import_identity.h - the input files of an import, and what the bytes of its store follow from, in words
-// that ranks compare.
+// engine/ingest/import_identity.h - the input files of an import, and what the bytes of its store
+// follow from, in words that ranks compare.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace unweave {
 /// The input files that options name.
 [[nodiscard]] std::vector<const InputFile*> files_of(const ImportOptions& options);
 
-/// Whether one of them is standard input, a pipe or an array in memory, which no second reader has. Throws DataError
-/// for a folder.
+/// Whether one of them is standard input, a pipe or an array in memory, which no second reader has.
+/// Throws DataError for a folder.
 [[nodiscard]] bool reads_a_pipe(const ImportOptions& options);
 
 }  // namespace unweave

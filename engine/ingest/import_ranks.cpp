@@ -1,4 +1,5 @@
-// engine/ingest/import_ranks.cpp - cuts the spans among ranks, and joins names of files, counts and remarks.
+// engine/ingest/import_ranks.cpp - cuts the spans among ranks, and joins names of files, counts and
+// remarks.
 #include "engine/ingest/import_ranks.h"
 
 #include <algorithm>

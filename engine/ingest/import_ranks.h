@@ -1,8 +1,8 @@
-// engine/ingest/import_ranks.h - which part of an import each rank of a job has, and what the ranks tell rank 0 at the
-// end of a step.
+// engine/ingest/import_ranks.h - which part of an import each rank of a job has, and what the ranks
+// tell rank 0 at the end of a step.
 //
-// Every rank reads all edges and keeps the arcs whose source lies in its spans; so it sorts and writes the shards of
-// these alone, and then the features of the same rows.
+// Every rank reads all edges and keeps the arcs whose source lies in its spans; so it sorts and
+// writes the shards of these alone, and then the features of the same rows.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ void require_shared_import(const ImportOptions& options);
 [[nodiscard]] std::optional<RankShare> own_spans(const NodeCount& nodes, const Ranks& job);
 [[nodiscard]] std::optional<NodeRange> own_sources(const NodeCount& nodes, const Ranks& job);
 
-/// Makes the files of this rank durable; at rank 0 the result has those of all, and `spooled_bytes` is that of all. All
-/// ranks call it. Throws DataError, ResourceError.
+/// Makes the files of this rank durable; at rank 0 the result has those of all, and `spooled_bytes`
+/// is that of all. All ranks call it. Throws DataError, ResourceError.
 void join_shards(const std::filesystem::path& store, BuiltShards& built, std::uint64_t& spooled_bytes, Ranks& job);
 /// Likewise, with the norms of all rows.
 void join_features(const std::filesystem::path& store, BuiltFeatures& built, Ranks& job);

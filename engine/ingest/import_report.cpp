@@ -1,4 +1,5 @@
-// engine/ingest/import_report.cpp - counts edges that were given one way only, and classes without nodes.
+// engine/ingest/import_report.cpp - counts edges that were given one way only, and classes without
+// nodes.
 #include "engine/ingest/import_report.h"
 
 #include <algorithm>

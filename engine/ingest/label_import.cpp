@@ -1,4 +1,5 @@
-// engine/ingest/label_import.cpp - reads labels and splits by ids, checks them, and writes them by positions.
+// engine/ingest/label_import.cpp - reads labels and splits by ids, checks them, and writes them by
+// positions.
 #include "engine/ingest/label_import.h"
 
 #include <algorithm>
@@ -93,7 +94,8 @@ std::vector<std::int32_t> LabelImport::read_labels() {
   return labels;
 }
 
-/// The first line is 0, a label or the name that pandas gives to a column: the number of nodes tells which.
+/// The first line is 0, a label or the name that pandas gives to a column: the number of nodes
+/// tells which.
 void LabelImport::drop_header(std::vector<std::int32_t>& labels) {
   const std::string name = display_name(*options_.labels).string();
   if (!nodes_.known())
@@ -126,7 +128,8 @@ void LabelImport::remark_on_classes() {
                    " classes; " + option("classes", "C") + " declares them, if they are meant");
 }
 
-/// A class may be called -1, as those of sentiments or votes are, and is about as frequent as the others then.
+/// A class may be called -1, as those of sentiments or votes are, and is about as frequent as the
+/// others then.
 void LabelImport::remark_on_minus_ones(const std::string& name) {
   if (minus_ones_ == 0) return;
   std::map<std::int32_t, std::uint64_t> nodes;

@@ -15,18 +15,19 @@
 
 namespace unweave {
 
-/// Takes labels and splits from their files to the store. Without a file of labels it sets the number of classes,
-/// where that is declared.
+/// Takes labels and splits from their files to the store. Without a file of labels it sets the
+/// number of classes, where that is declared.
 class LabelImport {
  public:
-  /// `replayed`: sorted ids of nodes that get a class of their own, the last. `read_id`: what the words of a split
-  /// mean; empty where ids are numbers.
+  /// `replayed`: sorted ids of nodes that get a class of their own, the last. `read_id`: what the
+  /// words of a split mean; empty where ids are numbers.
   LabelImport(const ImportContext& context, const std::vector<NodeId>& replayed, const ReadId& read_id);
 
-  /// Reads them all, charges the labels, and sets the number of classes. Throws UsageError for a number of classes that
-  /// cannot be, InputError and DataError for files, ResourceError.
+  /// Reads them all, charges the labels, and sets the number of classes. Throws UsageError for a
+  /// number of classes that cannot be, InputError and DataError for files, ResourceError.
   void read();
-  /// Writes what read() has read, and frees it. `positions`: that of each id; empty where it equals the id.
+  /// Writes what read() has read, and frees it. `positions`: that of each id; empty where it equals
+  /// the id.
   void write(std::span<const NodeId> positions);
   /// Ids of splits that read() has left out, since their nodes have no label.
   [[nodiscard]] std::uint64_t unlabelled_split_ids() const noexcept { return unlabelled_split_ids_; }

@@ -1,4 +1,5 @@
-// engine/ingest/name_import.cpp - writes names as they come, sorts their hashes, and finds names that stand there twice.
+// engine/ingest/name_import.cpp - writes names as they come, sorts their hashes, and finds names
+// that stand there twice.
 #include "engine/ingest/name_import.h"
 
 #include <charconv>

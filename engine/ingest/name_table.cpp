@@ -18,8 +18,8 @@ bool same_word(const char* a, const char* b) noexcept {
   return left == right;
 }
 
-/// Whether so many bytes agree. Words at the end overlap those before, so that no byte is compared alone but in the shortest
-/// names, and none is read that does not belong to them.
+/// Whether so many bytes agree. Words at the end overlap those before, so that no byte is compared
+/// alone but in the shortest names, and none is read that does not belong to them.
 bool same_bytes(const char* a, const char* b, std::size_t count) noexcept {
   if (count >= sizeof(std::uint64_t)) {
     const std::size_t last = count - sizeof(std::uint64_t);
@@ -48,7 +48,8 @@ std::size_t NameTable::slot_bytes(const NameList& names) {
   return kSlots.back();
 }
 
-/// A name is sought from the first slot of a line of the cache on, so that most are found on the one that was asked for.
+/// A name is sought from the first slot of a line of the cache on, so that most are found on the
+/// one that was asked for.
 std::uint64_t NameTable::lines(const NameList& names) {
   return (2 * names.named() * slot_bytes(names) + kLineBytes - 1) / kLineBytes + 1;  // half of the slots stay empty
 }

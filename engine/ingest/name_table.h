@@ -1,7 +1,8 @@
-// engine/ingest/name_table.h - names in memory, for the many lookups of an import: one wait for memory a name.
+// engine/ingest/name_table.h - names in memory, for the many lookups of an import: one wait for
+// memory a name.
 //
-// The index of a store (storage/formats/name_file.h) finds a name too, in four waits on small pages. A table takes 32 to 128
-// bytes a name, so that it is made where the budget has room.
+// The index of a store (storage/formats/name_file.h) finds a name too, in four waits on small
+// pages. A table takes 32 to 128 bytes a name, so that it is made where the budget has room.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ class NameTable {
   void find(std::span<const std::string_view> names, NodeId* nodes) const;
 
  private:
-  /// A slot is the id + 1, or 0, the length of the name, and the name; of a longer name as much as there is room for, and the
-  /// list has the rest.
+  /// A slot is the id + 1, or 0, the length of the name, and the name; of a longer name as much as
+  /// there is room for, and the list has the rest.
   static constexpr std::size_t kHeadBytes = 5;
   static constexpr std::uint64_t kLineBytes = 64;
   [[nodiscard]] static std::size_t slot_bytes(const NameList& names);

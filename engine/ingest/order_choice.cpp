@@ -1,4 +1,5 @@
-// engine/ingest/order_choice.cpp - computes every order and encodes a sample of the lists under each.
+// engine/ingest/order_choice.cpp - computes every order and encodes a sample of the lists under
+// each.
 #include "engine/ingest/order_choice.h"
 
 #include <algorithm>
@@ -123,7 +124,8 @@ std::vector<NodeId> choose_order(const Graph& graph, MemoryBudget& budget, WorkM
   double least = sampled_bits_per_arc(graph, {}, budget);
   std::ostringstream text;
   text << std::fixed << std::setprecision(2) << "none " << least;
-  // The caller has charged one list of positions. The order that holds most comes first, while there is no other one.
+  // The caller has charged one list of positions. The order that holds most comes first, while
+  // there is no other one.
   Reservation kept;
   for (const char* const name : {"community", "bfs", "degree"}) {
     if (!best.empty() && kept.bytes() == 0)

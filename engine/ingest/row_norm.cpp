@@ -1,4 +1,5 @@
-// engine/ingest/row_norm.cpp - divides rows so that their norm is at most 1 after float32 rounding, too.
+// engine/ingest/row_norm.cpp - divides rows so that their norm is at most 1 after float32 rounding,
+// too.
 #include "engine/ingest/row_norm.h"
 
 #include <algorithm>

@@ -60,7 +60,8 @@ void RowSorter::drain(const std::function<void(NodeId key, Words row)>& use) {
   }
 }
 
-/// Lengths first; then as many keys at a time as fit, which are all of them unless rows are very uneven.
+/// Lengths first; then as many keys at a time as fit, which are all of them unless rows are very
+/// uneven.
 void RowSorter::drain_bucket(std::size_t index, const std::function<void(NodeId key, Words row)>& use) {
   const Bucket& bucket = buckets_[index];
   const NodeId first = static_cast<NodeId>(index * bucket_keys_);

@@ -1,7 +1,9 @@
-// engine/ingest/row_sorter.h - rows that come in one order and are wanted in another, within a bound of bytes.
+// engine/ingest/row_sorter.h - rows that come in one order and are wanted in another, within a
+// bound of bytes.
 //
-// Rows go into buckets of consecutive keys, whose full buffers are appended to a temporary file; then bucket after
-// bucket is read back and its rows are handed out by key. What fits the buffers never touches a disk.
+// Rows go into buckets of consecutive keys, whose full buffers are appended to a temporary file;
+// then bucket after bucket is read back and its rows are handed out by key. What fits the buffers
+// never touches a disk.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +23,8 @@ class RowSorter {
  public:
   using Words = std::span<const std::uint32_t>;
 
-  /// Takes rows with keys below `keys`, any of them or none, each once. Holds `memory_bytes` (a single row longer than
-  /// that beside them) and spills to the folder `temp_dir`.
+  /// Takes rows with keys below `keys`, any of them or none, each once. Holds `memory_bytes` (a
+  /// single row longer than that beside them) and spills to the folder `temp_dir`.
   RowSorter(std::filesystem::path temp_dir, NodeId keys, std::uint64_t memory_bytes);
 
   /// Throws ResourceError for a full disk.

@@ -1,4 +1,5 @@
-// engine/ingest/shard_builder.cpp - encodes blocks of lists on all threads and joins them to shards.
+// engine/ingest/shard_builder.cpp - encodes blocks of lists on all threads and joins them to
+// shards.
 #include "engine/ingest/shard_builder.h"
 
 #include <algorithm>

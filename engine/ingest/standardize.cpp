@@ -1,5 +1,5 @@
-// engine/ingest/standardize.cpp - measures means, deviations and the largest norm in two passes, and applies them to
-// rows.
+// engine/ingest/standardize.cpp - measures means, deviations and the largest norm in two passes,
+// and applies them to rows.
 #include "engine/ingest/standardize.h"
 
 #include <algorithm>
@@ -50,7 +50,8 @@ Standardization measure_standardization(const OpenFeatures& open, MemoryBudget& 
   Standardization found{std::vector<double>(columns), std::vector<double>(columns)};
   std::vector<double>&mean = found.mean, &deviation = found.deviation;
 
-  // Welford's recurrence: a constant column has exactly no deviation, and large means cancel nothing.
+  // Welford's recurrence: a constant column has exactly no deviation, and large means cancel
+  // nothing.
   meter.start("column statistics", 2 * first_reader->rows(), "rows");
   double rows = 0;
   for_each_row(*first_reader, meter, [&](std::span<const double> row) {

@@ -1,4 +1,5 @@
-// engine/ingest/standardize.h - column statistics of a feature matrix, as the released ScaleGUN code standardises.
+// engine/ingest/standardize.h - column statistics of a feature matrix, as the released ScaleGUN
+// code standardises.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,8 @@ namespace unweave {
 /// Opens the same matrix again, from its first row.
 using OpenFeatures = std::function<std::unique_ptr<FeatureReader>()>;
 
-/// y = (x - mean) / deviation / largest_norm: the columns then have mean 0 and population deviation 1 before the
-/// division, and the largest row norm is 1 after it.
+/// y = (x - mean) / deviation / largest_norm: the columns then have mean 0 and population deviation
+/// 1 before the division, and the largest row norm is 1 after it.
 struct Standardization {
   std::vector<double> mean;
   std::vector<double> deviation;  ///< 1 for a constant column
@@ -25,8 +26,8 @@ struct Standardization {
   void apply(std::span<double> row) const noexcept;
 };
 
-/// Reads the matrix twice. Throws what the readers throw, DataError for values whose squares exceed float64,
-/// ResourceError where three rows do not fit the budget.
+/// Reads the matrix twice. Throws what the readers throw, DataError for values whose squares exceed
+/// float64, ResourceError where three rows do not fit the budget.
 [[nodiscard]] Standardization measure_standardization(const OpenFeatures& open, MemoryBudget& budget, WorkMeter& meter);
 
 /// Row `row` of a batch with all its columns, zeros included.

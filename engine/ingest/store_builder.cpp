@@ -1,4 +1,5 @@
-// engine/ingest/store_builder.cpp - fills the folder of a new store, which becomes a store at commit() or vanishes.
+// engine/ingest/store_builder.cpp - fills the folder of a new store, which becomes a store at
+// commit() or vanishes.
 #include "engine/ingest/store_builder.h"
 
 #include <utility>
@@ -8,7 +9,8 @@
 namespace unweave {
 namespace {
 
-/// The folder, where there is none of its name, and those that it is to lie in and that are missing too, the innermost first.
+/// The folder, where there is none of its name, and those that it is to lie in and that are missing
+/// too, the innermost first.
 std::vector<std::filesystem::path> missing_folders(std::filesystem::path folder) {
   std::vector<std::filesystem::path> missing;
   for (; !folder.empty() && !has_entry(folder); folder = folder.parent_path())

@@ -1,4 +1,5 @@
-// engine/ingest/store_builder.h - a new store: its folder appears, is filled, and becomes a store at the end or vanishes.
+// engine/ingest/store_builder.h - a new store: its folder appears, is filled, and becomes a store
+// at the end or vanishes.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,16 @@
 
 namespace unweave {
 
-/// Owns the folder of a store that is being built: put files into it, name them in manifest(), commit(). Without a
-/// commit() the destructor removes everything it finds there, and the folder itself if it was made here, as those that it lies in.
+/// Owns the folder of a store that is being built: put files into it, name them in manifest(),
+/// commit(). Without a commit() the destructor removes everything it finds there, and the folder
+/// itself if it was made here, as those that it lies in.
 class StoreBuilder {
  public:
-  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds anything else,
-  /// ResourceError when somebody else builds it.
+  /// What a killed builder left in `store` is removed. Throws UsageError when the folder holds
+  /// anything else, ResourceError when somebody else builds it.
   explicit StoreBuilder(std::filesystem::path store);
-  /// A part of the work on a folder that another process builds: it puts files there, and neither commits nor removes
-  /// anything.
+  /// A part of the work on a folder that another process builds: it puts files there, and neither
+  /// commits nor removes anything.
   struct Part {};
   StoreBuilder(std::filesystem::path store, Part /*unused*/) : store_(std::move(store)), left_(true) {}
   StoreBuilder(const StoreBuilder&) = delete;
@@ -35,7 +37,8 @@ class StoreBuilder {
   [[nodiscard]] Manifest& manifest() noexcept { return manifest_; }
   /// Makes the files of the manifest durable, then the manifest.
   void commit();
-  /// Leaves what is there when this object ends without a commit(), since others may still write there.
+  /// Leaves what is there when this object ends without a commit(), since others may still write
+  /// there.
   void leave() noexcept { left_ = true; }
 
  private:

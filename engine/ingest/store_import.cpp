@@ -137,15 +137,16 @@ class Import {
   ImportReport run() { return job_.alone() ? build() : build_with_others(); }
 
  private:
-  /// Ranks read the same files for the same options, and write into the folder that rank 0 has made, on storage that
-  /// they share.
+  /// Ranks read the same files for the same options, and write into the folder that rank 0 has
+  /// made, on storage that they share.
   void require_one_job() {
     require_same(builder_.path(), "options or input files", import_identity(options_), job_);
     const std::optional<EntryStatus> mark = try_status_of(builder_.path() / kUnfinishedName);
     require_same(builder_.path(), "a folder", mark ? std::to_string(mark->modified_ns) : "nothing", job_);
   }
 
-  /// Rank 0 removes what is there when no other rank is at it any more, and leaves it where nobody can tell.
+  /// Rank 0 removes what is there when no other rank is at it any more, and leaves it where nobody
+  /// can tell.
   ImportReport build_with_others() {
     try {
       return build();
@@ -193,7 +194,8 @@ class Import {
     return std::move(report_);
   }
 
-  /// The number of nodes, which decides whose arcs a rank has, is known on all ranks before they read the edges.
+  /// The number of nodes, which decides whose arcs a rank has, is known on all ranks before they
+  /// read the edges.
   void share_nodes(GraphImport& graph) {
     if (job_.first() && !nodes_.known()) graph.count_nodes();
     const std::uint64_t nodes = from_first(nodes_.known().value_or(0), job_);
@@ -293,7 +295,8 @@ class Import {
   static double power_above(double norm) { return std::exp2(std::ceil(std::log2(norm))); }
 
   /// Under --scale none.
-  /// Rows above a number that somebody has chosen keep their direction alone, as with the default, which says so of all.
+  /// Rows above a number that somebody has chosen keep their direction alone, as with the default,
+  /// which says so of all.
   void remark_on_longer_rows(const RowNorms& norms) {
     if (options_.scale.as_given || options_.scale == FeatureScale() || norms.above == 0) return;
     report_.remark(

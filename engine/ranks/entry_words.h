@@ -1,4 +1,5 @@
-// engine/ranks/entry_words.h - how ranks tell each other of files that they have written: bytes, root and path as words.
+// engine/ranks/entry_words.h - how ranks tell each other of files that they have written: bytes,
+// root and path as words.
 #pragma once
 
 #include <istream>

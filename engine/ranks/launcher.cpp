@@ -9,7 +9,8 @@ namespace unweave {
 
 std::size_t launched_ranks() {
   std::size_t ranks = 0;
-  // Open MPI's own; of those that speak PMI, as MPICH's; with PMIx alone Slurm says how many there are.
+  // Open MPI's own; of those that speak PMI, as MPICH's; with PMIx alone Slurm says how many there
+  // are.
   for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"}) {
     if (std::string_view(name).starts_with("SLURM") && std::getenv("PMIX_RANK") == nullptr) continue;
     const char* const text = std::getenv(name);

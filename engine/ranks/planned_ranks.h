@@ -1,9 +1,10 @@
-// engine/ranks/planned_ranks.h - a job of ranks that does not exist yet: its verbs send nothing and count what they
-// would send.
+// engine/ranks/planned_ranks.h - a job of ranks that does not exist yet: its verbs send nothing and
+// count what they would send.
 //
-// A plan gets its figures in one of two ways. It calls the code that a real job would run, with a PlannedRanks in the
-// place of the job's ranks; then the figures follow whatever that code does. Or, where that code needs data that a plan
-// does not have, it names each verb with the bytes that would be sent, by the functions whose names begin with count_.
+// A plan gets its figures in one of two ways. It calls the code that a real job would run, with a
+// PlannedRanks in the place of the job's ranks; then the figures follow whatever that code does.
+// Or, where that code needs data that a plan does not have, it names each verb with the bytes that
+// would be sent, by the functions whose names begin with count_.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,10 @@
 
 namespace unweave {
 
-/// One object stands for all `size` ranks: the code that is called with it does the part of the rank `rank`, and what
-/// is counted is what all ranks together would say. Verbs that bring bytes of other ranks bring copies of this rank's
-/// own bytes, so that their number is right and their values mean nothing.
+/// One object stands for all `size` ranks: the code that is called with it does the part of the
+/// rank `rank`, and what is counted is what all ranks together would say. Verbs that bring bytes of
+/// other ranks bring copies of this rank's own bytes, so that their number is right and their
+/// values mean nothing.
 class PlannedRanks final : public Ranks {
  public:
   PlannedRanks(std::size_t size, std::size_t rank) : size_(size), rank_(rank) {}
@@ -33,8 +35,8 @@ class PlannedRanks final : public Ranks {
     count_gather(bytes.size());
     return {size_, {bytes.begin(), bytes.end()}};
   }
-  /// The sum passes from rank to rank, each of which adds to it. The last rank then tells all others whether that went
-  /// well, and the sum.
+  /// The sum passes from rank to rank, each of which adds to it. The last rank then tells all
+  /// others whether that went well, and the sum.
   void sum_in_order(std::span<double> total, const std::function<void()>& add_own) override {
     add_own();
     count_sum(total.size_bytes());
@@ -51,8 +53,8 @@ class PlannedRanks final : public Ranks {
   }
   /// Counts a broadcast of so many bytes, of which nobody has the values yet.
   void count_broadcast(std::uint64_t bytes) { add(bytes > 0 ? 2 : 1, others() * bytes); }
-  /// Counts a gather to which each rank gives `bytes` bytes. Rank 0 first receives the size of what each other rank
-  /// gives, one rank after another, and then the bytes themselves.
+  /// Counts a gather to which each rank gives `bytes` bytes. Rank 0 first receives the size of what
+  /// each other rank gives, one rank after another, and then the bytes themselves.
   void count_gather(std::uint64_t bytes) { add(2 * size_, others() * (sizeof bytes + bytes)); }
 
  private:

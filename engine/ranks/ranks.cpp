@@ -1,4 +1,5 @@
-// engine/ranks/ranks.cpp - the job of a process, which is one rank unless a launcher has begun several.
+// engine/ranks/ranks.cpp - the job of a process, which is one rank unless a launcher has begun
+// several.
 #include "engine/ranks/ranks.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// engine/resources/float_rows.cpp - appends, sets and moves rows in memory or in a file, whichever holds them.
+// engine/resources/float_rows.cpp - appends, sets and moves rows in memory or in a file, whichever
+// holds them.
 #include "engine/resources/float_rows.h"
 
 #include <algorithm>

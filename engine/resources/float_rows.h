@@ -1,7 +1,8 @@
-// engine/resources/float_rows.h - float32 rows of one width, in memory, or in an unlinked file where that is too small.
+// engine/resources/float_rows.h - float32 rows of one width, in memory, or in an unlinked file
+// where that is too small.
 //
-// Rows of a file are read through a mapping, whose pages the kernel takes back when it needs them, and written by calls
-// that can fail: a full disk is an error and not a death by signal.
+// Rows of a file are read through a mapping, whose pages the kernel takes back when it needs them,
+// and written by calls that can fail: a full disk is an error and not a death by signal.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace unweave {
 
-/// Not thread-safe while it changes, but for set() of distinct rows. Errors of a file are those of SpoolFile.
+/// Not thread-safe while it changes, but for set() of distinct rows. Errors of a file are those of
+/// SpoolFile.
 class FloatRows {
  public:
   explicit FloatRows(std::size_t width) : width_(width) {}

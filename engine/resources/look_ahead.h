@@ -10,8 +10,9 @@
 
 namespace unweave {
 
-/// Calls ask(item) for the items [first, last) of a loop, each once and in order, some hundred items before their turn: far
-/// enough ahead for a disk to read many pieces side by side, near enough that they are still in memory when they are used.
+/// Calls ask(item) for the items [first, last) of a loop, each once and in order, some hundred
+/// items before their turn: far enough ahead for a disk to read many pieces side by side, near
+/// enough that they are still in memory when they are used.
 template <class Ask>
 class LookAhead {
  public:
@@ -27,8 +28,8 @@ class LookAhead {
   Ask ask_;
 };
 
-/// For a loop over all blocks of a graph in order, or over tasks of it that begin with these blocks: asks for what follows
-/// some MiB ahead, as many at a time.
+/// For a loop over all blocks of a graph in order, or over tasks of it that begin with these
+/// blocks: asks for what follows some MiB ahead, as many at a time.
 template <class Graph>
 void read_ahead_of(const Graph& graph, std::size_t block) {
   constexpr std::size_t kBlocks = 1024;
@@ -40,9 +41,10 @@ struct AskForAll {
   bool operator()(NodeId /*node*/) const noexcept { return false; }
 };
 
-/// For a loop over `nodes`, which outlive it and mostly ascend: calls ask(range) for ranges that hold them all but those of
-/// which is_there(node) says that they need not be asked for, each some hundred items before its turn. Nodes less than
-/// `near` apart share a range with what lies between: one long request is sooner served than several short ones.
+/// For a loop over `nodes`, which outlive it and mostly ascend: calls ask(range) for ranges that
+/// hold them all but those of which is_there(node) says that they need not be asked for, each some
+/// hundred items before its turn. Nodes less than `near` apart share a range with what lies
+/// between: one long request is sooner served than several short ones.
 template <class Ask, class IsThere = AskForAll>
 class NodesAhead {
  public:

@@ -85,7 +85,8 @@ std::uint64_t free_large_pages(std::uint64_t page_bytes, std::uint64_t otherwise
   std::ifstream in("/proc/buddyinfo");
   bool is_told = false;
   std::uint64_t bytes = 0;
-  // A line is "Node 0, zone Normal 4 2 1 ..": how many free pieces there are of 1, 2, 4 pages and so on.
+  // A line is "Node 0, zone Normal 4 2 1 ..": how many free pieces there are of 1, 2, 4 pages and
+  // so on.
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string node, number, zone, name;
@@ -153,7 +154,8 @@ FolderFacts folder_facts(const std::filesystem::path& folder) {
 std::optional<std::int64_t> lock_holder(const std::filesystem::path& file) {
   const std::optional<EntryStatus> status = try_status_of(file);
   if (!status) return std::nullopt;
-  // A line is "1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF": process, device and file, the device in hexadecimal.
+  // A line is "1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF": process, device and file, the
+  // device in hexadecimal.
   std::array<char, 64> name{};
   static_cast<void>(std::snprintf(name.data(), name.size(), "%02x:%02x:%llu", major(status->device),
                                   minor(status->device), static_cast<unsigned long long>(status->inode)));

@@ -1,4 +1,5 @@
-// engine/resources/machine_profile.cpp - times a file without a name and rows of a large buffer, and keeps the rates.
+// engine/resources/machine_profile.cpp - times a file without a name and rows of a large buffer,
+// and keeps the rates.
 #include "engine/resources/machine_profile.h"
 
 #include <fcntl.h>
@@ -52,7 +53,8 @@ constexpr std::array<std::uint64_t, 3> kSmallBuffers{std::uint64_t{1} << 20, std
 constexpr std::uint64_t kLargeBuffer = std::uint64_t{512} << 20;
 constexpr std::uint64_t kLeastLargeBuffer = std::uint64_t{128} << 20;
 
-/// A file without a name that is read and written past the page cache where the file system lets us.
+/// A file without a name that is read and written past the page cache where the file system lets
+/// us.
 class ProfiledFile {
  public:
   explicit ProfiledFile(const std::filesystem::path& folder) {
@@ -101,8 +103,8 @@ AlignedBytes aligned_bytes(std::size_t bytes) {
   return memory;
 }
 
-/// Calls work(item, memory) on items from 0 on, so many at a time, until all are done or the time is over. Returns how
-/// many were.
+/// Calls work(item, memory) on items from 0 on, so many at a time, until all are done or the time
+/// is over. Returns how many were.
 template <class Work>
 std::uint64_t timed_items(std::uint64_t items, std::size_t at_a_time, std::size_t memory_bytes, const Work& work) {
   const Clock::time_point start = Clock::now();
@@ -148,7 +150,8 @@ DiskProfile measure_range(const ProfiledFile& file, std::uint64_t begin, std::ui
   start = Clock::now();
   const std::uint64_t random = timed_items(
       std::min(pages, kRandomPages), kPagesAtATime, kProfilePage, [&](std::size_t item, std::span<std::byte> memory) {
-        // Steps of an odd number of pages reach every page of a power of two, and hardly one twice of other sizes.
+        // Steps of an odd number of pages reach every page of a power of two, and hardly one twice
+        // of other sizes.
         file.read(begin + item * 0x9E3779B97F4A7C15U % pages * kProfilePage, memory);
       });
   disk.random_pages_per_second = static_cast<double>(random) / seconds_since(start);
@@ -203,8 +206,8 @@ double measure_fetch(const HugeBuffer& buffer, std::uint64_t bytes, std::uint32_
     for (const std::uint64_t sum : sums) sink += sum;
     return seconds;
   };
-  // Other programs, which take the processor away now and then, are not what is measured: few rounds are as fast as
-  // that.
+  // Other programs, which take the processor away now and then, are not what is measured: few
+  // rounds are as fast as that.
   std::vector<double> seconds(threads);
   run_items(threads, threads, [&](std::size_t item, std::size_t) {
     std::array<double, kRounds> rounds{};
@@ -245,8 +248,8 @@ std::string machine_name() {
   return id + "/" + std::to_string(std::thread::hardware_concurrency());
 }
 
-/// What profiles of one machine and file system have in common, and others do not: nobody learns the machine's id from
-/// it.
+/// What profiles of one machine and file system have in common, and others do not: nobody learns
+/// the machine's id from it.
 std::string profile_key(const std::filesystem::path& folder) {
   const std::uint64_t device = status_of(folder).device;
   const std::string text = machine_name() + "/" + std::to_string(major(device)) + ":" + std::to_string(minor(device)) +
@@ -311,8 +314,9 @@ double MachineProfile::fetch_seconds(double buffer_bytes, double row_bytes) cons
     const double share = std::log(size / size_of(b - 1)) / std::log(size_of(b) / size_of(b - 1));
     return at_buffer(b - 1) + share * (at_buffer(b) - at_buffer(b - 1));
   }
-  // Beyond caches a larger buffer costs more each time it doubles: fewer of its page tables lie in a cache. On a virtual
-  // machine a row of 128 bytes took 14.7 ns in 1 GiB, 19 ns in 7 GiB and 22 ns in 14 GiB.
+  // Beyond caches a larger buffer costs more each time it doubles: fewer of its page tables lie in
+  // a cache. On a virtual machine a row of 128 bytes took 14.7 ns in 1 GiB, 19 ns in 7 GiB and 22
+  // ns in 14 GiB.
   constexpr double kEachDoubling = 0.15;
   return at_buffer(buffers - 1) * (1 + kEachDoubling * std::log2(size / size_of(buffers - 1)));
 }

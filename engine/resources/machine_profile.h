@@ -1,9 +1,10 @@
-// engine/resources/machine_profile.h - how fast the disk of a folder and the machine's memory are: measured once, and
-// kept.
+// engine/resources/machine_profile.h - how fast the disk of a folder and the machine's memory are:
+// measured once, and kept.
 //
-// What is predicted of work rests on these rates. They are kept as JSON in the folder that UNWEAVE_CACHE names, else in
-// unweave/ of XDG_CACHE_HOME, else in ~/.cache/unweave, one file for each machine and file system. Where that folder
-// cannot be written, they are measured each time; a file that is damaged, foreign or beyond belief counts as missing.
+// What is predicted of work rests on these rates. They are kept as JSON in the folder that
+// UNWEAVE_CACHE names, else in unweave/ of XDG_CACHE_HOME, else in ~/.cache/unweave, one file for
+// each machine and file system. Where that folder cannot be written, they are measured each time; a
+// file that is damaged, foreign or beyond belief counts as missing.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ struct MachineProfile {
   bool is_memory = false;          ///< files of this folder lie in memory
   bool is_kept = false;            ///< came from the file, or is in it now
 
-  /// Seconds of a row of so many bytes, 1 or more, anywhere in a buffer of so many, between and beyond what was
-  /// measured.
+  /// Seconds of a row of so many bytes, 1 or more, anywhere in a buffer of so many, between and
+  /// beyond what was measured.
   [[nodiscard]] double fetch_seconds(double buffer_bytes, double row_bytes) const;
 };
 
@@ -50,31 +51,32 @@ enum class ProfileUse {
   measured,          ///< measure anew, and keep it
 };
 
-/// Seconds that a byte of memory takes which was never touched, on all threads, from a buffer of so many bytes that is
-/// taken and given back: what that costs depends on what the system, or the host of a virtual machine, has to do for it
-/// now.
+/// Seconds that a byte of memory takes which was never touched, on all threads, from a buffer of so
+/// many bytes that is taken and given back: what that costs depends on what the system, or the host
+/// of a virtual machine, has to do for it now.
 [[nodiscard]] double commit_byte_seconds(std::uint64_t bytes);
 
-/// How work on so many bytes comes by a profile: what is done in less time than a measurement takes does with a kept
-/// one.
+/// How work on so many bytes comes by a profile: what is done in less time than a measurement takes
+/// does with a kept one.
 [[nodiscard]] constexpr ProfileUse profile_use_for(std::uint64_t bytes) noexcept {
   return bytes < std::uint64_t{256} << 20 ? ProfileUse::kept : ProfileUse::kept_or_measured;
 }
 
 /// Where profiles are kept; empty where no folder is known.
 [[nodiscard]] std::filesystem::path profile_folder();
-/// The file that holds the profile of this machine and the file system of `folder`; empty where profiles are kept
-/// nowhere.
+/// The file that holds the profile of this machine and the file system of `folder`; empty where
+/// profiles are kept nowhere.
 [[nodiscard]] std::filesystem::path profile_file(const std::filesystem::path& folder);
 
-/// The rates of this machine and of the file system of `folder`. Measuring takes a second or two, at most 128 MiB of
-/// disk (an eighth of what is free) in a file without a name, and at most a quarter of what `budget` has, up to 512
-/// MiB. Nothing where they cannot be measured: a folder that is missing or not writable, a disk that is full. Throws
-/// nothing.
+/// The rates of this machine and of the file system of `folder`. Measuring takes a second or two,
+/// at most 128 MiB of disk (an eighth of what is free) in a file without a name, and at most a
+/// quarter of what `budget` has, up to 512 MiB. Nothing where they cannot be measured: a folder
+/// that is missing or not writable, a disk that is full. Throws nothing.
 [[nodiscard]] std::optional<MachineProfile> machine_profile(const std::filesystem::path& folder, MemoryBudget& budget,
                                                             ProfileUse use) noexcept;
 
-/// A profile as text and back. Nothing for a text that is no profile of this format, or whose numbers no machine has.
+/// A profile as text and back. Nothing for a text that is no profile of this format, or whose
+/// numbers no machine has.
 [[nodiscard]] std::string profile_text(const MachineProfile& profile, const std::string& machine);
 [[nodiscard]] std::optional<MachineProfile> profile_of_text(const std::string& text, const std::string& machine);
 

@@ -1,4 +1,5 @@
-// engine/resources/memory.cpp - finds the limit of memory, counts reservations against it, and maps large buffers.
+// engine/resources/memory.cpp - finds the limit of memory, counts reservations against it, and maps
+// large buffers.
 #include "engine/resources/memory.h"
 
 #include <sys/mman.h>

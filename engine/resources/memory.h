@@ -1,7 +1,8 @@
-// engine/resources/memory.h - the memory budget of the process: reserve before allocating, and buffers that did.
+// engine/resources/memory.h - the memory budget of the process: reserve before allocating, and
+// buffers that did.
 //
-// One MemoryBudget is made by the command and handed down as an argument. What is small and bounded (a few KiB an
-// object) is not charged; everything that grows with the graph is.
+// One MemoryBudget is made by the command and handed down as an argument. What is small and bounded
+// (a few KiB an object) is not charged; everything that grows with the graph is.
 #pragma once
 
 #include <atomic>
@@ -43,7 +44,8 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  /// Sets `bytes` aside, or throws ResourceError that names `what`, the bytes needed and the bytes available.
+  /// Sets `bytes` aside, or throws ResourceError that names `what`, the bytes needed and the bytes
+  /// available.
   [[nodiscard]] Reservation reserve(std::uint64_t bytes, std::string_view what);
 
   [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
@@ -64,18 +66,21 @@ class MemoryBudget {
 /// 80 % of the physical memory, or of the control group's limit where that is smaller.
 [[nodiscard]] std::uint64_t default_memory_limit();
 
-/// The smallest limit (cgroup v1 or v2) that binds a process whose /proc/self/cgroup is `membership`, where the
-/// hierarchies are mounted below `root`; the largest 64-bit number when there is none. Groups above the process bind
-/// it too. A container often sees its own group as the root, hence the walk up to the root itself.
+/// The smallest limit (cgroup v1 or v2) that binds a process whose /proc/self/cgroup is
+/// `membership`, where the hierarchies are mounted below `root`; the largest 64-bit number when
+/// there is none. Groups above the process bind it too. A container often sees its own group as the
+/// root, hence the walk up to the root itself.
 [[nodiscard]] std::uint64_t cgroup_memory_limit(const std::filesystem::path& membership,
                                                 const std::filesystem::path& root);
 
-/// Zeroed anonymous memory charged to a budget, on 2 MiB pages where the kernel grants them: random rows of a tile
-/// of many GiB would otherwise miss the TLB at every access. Pages are committed by commit() or the first touch. Move-only.
+/// Zeroed anonymous memory charged to a budget, on 2 MiB pages where the kernel grants them: random
+/// rows of a tile of many GiB would otherwise miss the TLB at every access. Pages are committed by
+/// commit() or the first touch. Move-only.
 class HugeBuffer {
  public:
   HugeBuffer() = default;
-  /// Throws ResourceError when the budget or the kernel refuses. The charge is `bytes` rounded up to whole pages.
+  /// Throws ResourceError when the budget or the kernel refuses. The charge is `bytes` rounded up
+  /// to whole pages.
   HugeBuffer(std::uint64_t bytes, MemoryBudget& budget, std::string_view what);
   HugeBuffer(HugeBuffer&& other) noexcept;
   HugeBuffer& operator=(HugeBuffer&& other) noexcept;
@@ -84,8 +89,9 @@ class HugeBuffer {
   /// The bytes that HugeBuffer(bytes, ...) charges.
   [[nodiscard]] static std::uint64_t charge(std::uint64_t bytes) noexcept;
 
-  /// Commits all pages now, on all threads, and moves what the kernel gave on small pages to large ones where it can free
-  /// any: first touches take what is free at the moment, which is little once the page cache is full.
+  /// Commits all pages now, on all threads, and moves what the kernel gave on small pages to large
+  /// ones where it can free any: first touches take what is free at the moment, which is little
+  /// once the page cache is full.
   void commit() const;
 
   [[nodiscard]] std::byte* data() const noexcept { return data_; }

@@ -1,4 +1,5 @@
-// engine/resources/memory_peak.cpp - reads resident memory and transferred bytes from /proc, and samples their peaks.
+// engine/resources/memory_peak.cpp - reads resident memory and transferred bytes from /proc, and
+// samples their peaks.
 #include "engine/resources/memory_peak.h"
 
 #include <fcntl.h>
@@ -17,7 +18,8 @@ constexpr std::chrono::milliseconds kSamplePeriod{10};
 
 using ProcBuffer = std::array<char, 8192>;  // more than any file has that is read here
 
-/// The text of a /proc file, in `buffer`: whoever measures memory takes none. Empty where it cannot be read.
+/// The text of a /proc file, in `buffer`: whoever measures memory takes none. Empty where it cannot
+/// be read.
 std::string_view read_proc(const char* path, ProcBuffer& buffer) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};

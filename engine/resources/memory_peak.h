@@ -1,4 +1,5 @@
-// engine/resources/memory_peak.h - what the process used: peaks of its resident memory, bytes it read and wrote.
+// engine/resources/memory_peak.h - what the process used: peaks of its resident memory, bytes it
+// read and wrote.
 #pragma once
 
 #include <atomic>
@@ -18,8 +19,9 @@ struct TransferredBytes {
   std::uint64_t major_faults = 0;  ///< times that the process waited for a page that it had not asked for in time
 };
 
-/// Samples the process every 10 ms from construction on, on a thread of its own. A peak shorter than that can be
-/// missed; each question takes a sample of its own. Where /proc lacks the figures they stay 0.
+/// Samples the process every 10 ms from construction on, on a thread of its own. A peak shorter
+/// than that can be missed; each question takes a sample of its own. Where /proc lacks the figures
+/// they stay 0.
 class ProcessMeter {
  public:
   ProcessMeter();

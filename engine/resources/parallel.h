@@ -1,10 +1,13 @@
-// engine/resources/parallel.h - the few parallel verbs of the project. Nothing above this layer includes TBB.
+// engine/resources/parallel.h - the few parallel verbs of the project. Nothing above this layer
+// includes TBB.
 //
-// Results must not depend on the number of threads: bodies write disjoint data, and sums of floating-point numbers go
-// through ordered_sum, whose blocks and order of addition are fixed by the caller's block size alone.
+// Results must not depend on the number of threads: bodies write disjoint data, and sums of
+// floating-point numbers go through ordered_sum, whose blocks and order of addition are fixed by
+// the caller's block size alone.
 //
-// With UNWEAVE_STD_SCHEDULER (CMake: -DUNWEAVE_SCHEDULER=std, preset tsan) the same verbs run on std::jthread: the
-// thread sanitizer sees into those, while Debian's TBB is not instrumented and looks like one race after another.
+// With UNWEAVE_STD_SCHEDULER (CMake: -DUNWEAVE_SCHEDULER=std, preset tsan) the same verbs run on
+// std::jthread: the thread sanitizer sees into those, while Debian's TBB is not instrumented and
+// looks like one race after another.
 #pragma once
 
 #ifndef UNWEAVE_STD_SCHEDULER
@@ -24,7 +27,8 @@
 
 namespace unweave {
 
-/// Limits the whole process to `threads` worker threads for the lifetime of this object; 0 means one per core.
+/// Limits the whole process to `threads` worker threads for the lifetime of this object; 0 means
+/// one per core.
 class ThreadLimit {
  public:
   explicit ThreadLimit(std::size_t threads);
@@ -62,7 +66,8 @@ void run_on_threads(std::size_t most, const Work& work) {
 }
 #endif
 
-/// Calls body(first, last) on disjoint pieces of [begin, end) of at most `grain` items, on any thread in any order.
+/// Calls body(first, last) on disjoint pieces of [begin, end) of at most `grain` items, on any
+/// thread in any order.
 template <class Body>
 void parallel_ranges(std::size_t begin, std::size_t end, std::size_t grain, const Body& body) {
   if (end <= begin) return;
@@ -85,9 +90,9 @@ void parallel_ranges(std::size_t begin, std::size_t end, std::size_t grain, cons
 #endif
 }
 
-/// Calls work(item, worker) once for every item below `items`, begun in ascending order, with at most `workers` at
-/// once; no two calls at a time have the same worker, a number below `workers`. Throws the first exception; items that
-/// have not begun by then are dropped.
+/// Calls work(item, worker) once for every item below `items`, begun in ascending order, with at
+/// most `workers` at once; no two calls at a time have the same worker, a number below `workers`.
+/// Throws the first exception; items that have not begun by then are dropped.
 template <class Work>
 void run_items(std::size_t items, std::size_t workers, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -103,8 +108,9 @@ void run_items(std::size_t items, std::size_t workers, const Work& work) {
   });
 }
 
-/// Works as run_items() does on items that wait for a disk: `workers` threads of their own each call work(next_item)
-/// once, and there next_item() for one item after another, until it gives `items` or more.
+/// Works as run_items() does on items that wait for a disk: `workers` threads of their own each
+/// call work(next_item) once, and there next_item() for one item after another, until it gives
+/// `items` or more.
 template <class Work>
 void run_waiting_items(std::size_t items, std::size_t workers, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -136,8 +142,8 @@ void parallel_sort(Iterator first, Iterator last, const Less& less) {
 #endif
 }
 
-/// Sum of part(first, last) over consecutive blocks of `block` items of [0, items), added in block order: the result is
-/// the same for any number of threads. T needs += and a default constructor.
+/// Sum of part(first, last) over consecutive blocks of `block` items of [0, items), added in block
+/// order: the result is the same for any number of threads. T needs += and a default constructor.
 template <class T, class Part>
 [[nodiscard]] T ordered_sum(std::size_t items, std::size_t block, T zero, const Part& part) {
   const std::size_t blocks = (items + block - 1) / block;

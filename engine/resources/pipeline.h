@@ -1,4 +1,5 @@
-// engine/resources/pipeline.h - work on a stream of items: made one after another, worked on by all threads, used in order.
+// engine/resources/pipeline.h - work on a stream of items: made one after another, worked on by all
+// threads, used in order.
 #pragma once
 
 #ifndef UNWEAVE_STD_SCHEDULER
@@ -17,10 +18,10 @@ namespace unweave {
   return active_threads() + 2;
 }
 
-/// Calls produce(item) for one item after another until it returns false, transform(item) on any threads, and
-/// consume(item) in the order of production, one at a time. Items are made once, by Item(), and used again and again with
-/// what the last use left in them, so that their buffers keep their size. What a stage throws is thrown here, after the
-/// other stages have come to rest.
+/// Calls produce(item) for one item after another until it returns false, transform(item) on any
+/// threads, and consume(item) in the order of production, one at a time. Items are made once, by
+/// Item(), and used again and again with what the last use left in them, so that their buffers keep
+/// their size. What a stage throws is thrown here, after the other stages have come to rest.
 template <class Item, class Produce, class Transform, class Consume>
 void run_pipeline(const Produce& produce, const Transform& transform, const Consume& consume) {
 #ifdef UNWEAVE_STD_SCHEDULER
@@ -30,7 +31,8 @@ void run_pipeline(const Produce& produce, const Transform& transform, const Cons
     consume(item);
   }
 #else
-  // The last stage works in order and so many items are under way at most: item i + size cannot begin before i is done.
+  // The last stage works in order and so many items are under way at most: item i + size cannot
+  // begin before i is done.
   std::vector<Item> items(pipeline_items());
   std::size_t next = 0;
   const auto source = tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) {

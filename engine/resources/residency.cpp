@@ -1,4 +1,5 @@
-// engine/resources/residency.cpp - maps ranges of files and asks the system which of their pages are there.
+// engine/resources/residency.cpp - maps ranges of files and asks the system which of their pages
+// are there.
 #include "engine/resources/residency.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// engine/resources/row_arena.cpp - takes memory in chunks of large pages and hands it out row by row.
+// engine/resources/row_arena.cpp - takes memory in chunks of large pages and hands it out row by
+// row.
 #include "engine/resources/row_arena.h"
 
 #include <sys/mman.h>
@@ -18,7 +19,8 @@ constexpr std::size_t kArenaAlignment = std::size_t{2} << 20;
 RowArena::RowArena(std::size_t row_bytes) noexcept : row_bytes_(std::max(row_bytes, sizeof(std::byte*))) {}
 
 void RowArena::grow() {
-  // Twice as much each time, so that few rows do not take the memory of thousands, then large page by large page.
+  // Twice as much each time, so that few rows do not take the memory of thousands, then large page
+  // by large page.
   const std::size_t wanted =
       std::max<std::size_t>(row_bytes_, std::clamp<std::uint64_t>(bytes_, kLeastChunk, kArenaAlignment));
   const std::size_t page = wanted < kArenaAlignment ? kLeastChunk : kArenaAlignment;

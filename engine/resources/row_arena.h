@@ -1,5 +1,5 @@
-// engine/resources/row_arena.h - memory for rows of one size that come one by one and stay. It has large pages, because
-// random rows of many MiB in small pages would miss the TLB at every access.
+// engine/resources/row_arena.h - memory for rows of one size that come one by one and stay. It has
+// large pages, because random rows of many MiB in small pages would miss the TLB at every access.
 //
 // take(), give() and bytes() may be called from any thread.
 #pragma once
@@ -16,8 +16,8 @@ namespace unweave {
 class RowArena {
  public:
   explicit RowArena(std::size_t row_bytes) noexcept;
-  /// Room for one row, its values arbitrary; aligned as the size of a row allows, to 8 bytes at most. Throws
-  /// std::bad_alloc.
+  /// Room for one row, its values arbitrary; aligned as the size of a row allows, to 8 bytes at
+  /// most. Throws std::bad_alloc.
   [[nodiscard]] std::byte* take();
   /// Takes a row back.
   void give(std::byte* row);

@@ -1,5 +1,5 @@
-// engine/resources/temporary_folder.cpp - makes a folder, and starts the child process that removes it if this one
-// dies.
+// engine/resources/temporary_folder.cpp - makes a folder, and starts the child process that removes
+// it if this one dies.
 #include "engine/resources/temporary_folder.h"
 
 #include <fcntl.h>
@@ -38,7 +38,8 @@ TemporaryFolder::~TemporaryFolder() {
   while (::waitpid(watcher_, &status, 0) < 0 && errno == EINTR) continue;
 }
 
-/// Without a watcher, where the system has none to give, only a process that is killed leaves its folder.
+/// Without a watcher, where the system has none to give, only a process that is killed leaves its
+/// folder.
 void TemporaryFolder::watch() noexcept {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return;

@@ -8,12 +8,13 @@
 
 namespace unweave {
 
-/// Where this machine keeps temporary files: the folder that TMPDIR names, else /tmp. It may be missing, which hinders
-/// those alone who make a file there, and their errors name it.
+/// Where this machine keeps temporary files: the folder that TMPDIR names, else /tmp. It may be
+/// missing, which hinders those alone who make a file there, and their errors name it.
 [[nodiscard]] std::filesystem::path temporary_path();
 
-/// A new folder where this machine keeps temporary files (TMPDIR) or in another one, removed with all it holds: by the
-/// destructor, or, when the process dies before, by a child process that waits for that.
+/// A new folder where this machine keeps temporary files (TMPDIR) or in another one, removed with
+/// all it holds: by the destructor, or, when the process dies before, by a child process that waits
+/// for that.
 class TemporaryFolder {
  public:
   /// Throws ResourceError, DataError.

@@ -1,4 +1,5 @@
-// engine/resources/watcher.h - whom the long work of a thread tells how far it has come, without a meter in every signature.
+// engine/resources/watcher.h - whom the long work of a thread tells how far it has come, without a
+// meter in every signature.
 //
 //   StepProgress progress(line.error(), line.shows_progress());
 //   const WatchedBy watched(progress);  // a command, of all that it calls
@@ -16,7 +17,8 @@
 
 namespace unweave {
 
-/// While one lives, this thread's work tells `meter`; after it whom it told before. Objects are nested as scopes are.
+/// While one lives, this thread's work tells `meter`; after it whom it told before. Objects are
+/// nested as scopes are.
 class WatchedBy {
  public:
   explicit WatchedBy(WorkMeter& meter) : before_(std::exchange(now(), &meter)) {}

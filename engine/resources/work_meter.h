@@ -1,4 +1,5 @@
-// engine/resources/work_meter.h - how long work tells whoever watches how far it has come, and asks whether to go on.
+// engine/resources/work_meter.h - how long work tells whoever watches how far it has come, and asks
+// whether to go on.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ class WorkMeter {
   WorkMeter(const WorkMeter&) = delete;
   WorkMeter& operator=(const WorkMeter&) = delete;
 
-  /// The next step begins; it will take `total` units ("arcs", "rows"), 0 if that is not known. Called from the thread that
-  /// asked for the work.
+  /// The next step begins; it will take `total` units ("arcs", "rows"), 0 if that is not known.
+  /// Called from the thread that asked for the work.
   virtual void start(std::string_view /*step*/, std::uint64_t /*total*/, std::string_view /*unit*/) {}
   /// What else there is to say of the step, in the place of what was said before. Any thread.
   virtual void note(const std::string& /*text*/) {}

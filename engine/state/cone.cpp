@@ -90,7 +90,8 @@ std::vector<std::uint32_t> count_readers(const Contents& contents, const std::ve
   const Graph& graph = contents.graph();
   std::vector<std::uint32_t> counts(graph.num_nodes());
   constexpr std::size_t kTask = 32;  // blocks
-  // The graph is symmetric: the readers of v are those of its neighbours, and itself, that are rows above.
+  // The graph is symmetric: the readers of v are those of its neighbours, and itself, that are rows
+  // above.
   parallel_ranges(0, graph.num_blocks(), kTask, [&](std::size_t first, std::size_t last) {
     Graph::BlockBuffer buffer;
     DecodedBlock block;

@@ -1,9 +1,11 @@
-// engine/state/cone.h - which rows each level keeps: the receptive field of the target rows, by reference counts.
+// engine/state/cone.h - which rows each level keeps: the receptive field of the target rows, by
+// reference counts.
 //
-// Targets are all nodes, or the nodes with a label. Level L keeps the targets T_L; level l < L keeps the nodes that some
-// row of T_{l+1} reads, T_l = N(T_{l+1}), itself included; count(l, v) is the number of those readers. Level 0 is derived
-// from the features and holds no rows, so it counts nothing. Where rows of values are kept in place of sums, every
-// level that keeps some keeps those of the targets, and nothing is counted.
+// Targets are all nodes, or the nodes with a label. Level L keeps the targets T_L; level l < L
+// keeps the nodes that some row of T_{l+1} reads, T_l = N(T_{l+1}), itself included; count(l, v) is
+// the number of those readers. Level 0 is derived from the features and holds no rows, so it counts
+// nothing. Where rows of values are kept in place of sums, every level that keeps some keeps those
+// of the targets, and nothing is counted.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +48,8 @@ class Cone {
     return NodeMap<std::uint32_t>::bytes(changed);
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept;
-  /// Puts changed counts into the run of each level, or writes the counts of a level anew when many changed, or any and
-  /// `fold` is set.
+  /// Puts changed counts into the run of each level, or writes the counts of a level anew when many
+  /// changed, or any and `fold` is set.
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
                   std::vector<Run>& runs) const;
 
@@ -67,7 +69,8 @@ class Cone {
   std::deque<Level> levels_;  ///< 1 .. L - 1
 };
 
-/// Counts of one level from the rows of the level above: for `propagate`, in one pass over the graph.
+/// Counts of one level from the rows of the level above: for `propagate`, in one pass over the
+/// graph.
 [[nodiscard]] std::vector<std::uint32_t> count_readers(const Contents& contents, const std::vector<bool>& readers);
 /// Counts of the last level but one, from the lists of the targets.
 [[nodiscard]] std::vector<std::uint32_t> count_readers(const TargetGraph& targets);

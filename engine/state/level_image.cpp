@@ -1,5 +1,5 @@
-// engine/state/level_image.cpp - sizes the buffers for writes, and finishes the partitions of a level as their rows
-// come.
+// engine/state/level_image.cpp - sizes the buffers for writes, and finishes the partitions of a
+// level as their rows come.
 #include "engine/state/level_image.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kLeastSegment = std::uint64_t{16} << 10;
 constexpr std::uint64_t kMostSegment = std::uint64_t{1} << 20;  // a disk is as fast with this as with more
 
-/// More than the threads of a sweep, or those that put tiles together, can have partly filled at a time.
+/// More than the threads of a sweep, or those that put tiles together, can have partly filled at a
+/// time.
 std::uint64_t least_segments() {
   return 8 * active_threads() + 16;
 }

@@ -1,8 +1,10 @@
-// engine/state/level_indexes.h - the indexes of an embedding (FileRole::index): how each is written, opened, charged.
+// engine/state/level_indexes.h - the indexes of an embedding (FileRole::index): how each is
+// written, opened, charged.
 //
-// An index is a view of the shards and labels that finds faster what they say too. It is written when the levels are
-// computed and by a purge; streams leave it as it is, so whoever looks into one adds what has changed since. A node that
-// gets a label and has no list there ends the index: nothing that changes adds a list.
+// An index is a view of the shards and labels that finds faster what they say too. It is written
+// when the levels are computed and by a purge; streams leave it as it is, so whoever looks into one
+// adds what has changed since. A node that gets a label and has no list there ends the index:
+// nothing that changes adds a list.
 #pragma once
 
 #include <algorithm>
@@ -34,19 +36,21 @@ class LevelIndexes {
     return last.targets ? last.targets->bytes : 0;
   }
 
-  /// Writes the indexes of the levels 0 .. L, which have none yet, not yet durable, and names them in `levels`.
-  /// Throws DataError, and ResourceError for a full disk.
+  /// Writes the indexes of the levels 0 .. L, which have none yet, not yet durable, and names them
+  /// in `levels`. Throws DataError, and ResourceError for a full disk.
   static void write(const std::filesystem::path& store, const Contents& contents, const PropagationSpec& spec,
                     std::vector<LevelFiles>& levels) {
     if (has_lists(spec)) write_target_lists(store, contents, levels.back());
   }
-  /// The most bytes that write() writes, where the last level has so many targets, whose lists have `arcs` arcs in sum.
+  /// The most bytes that write() writes, where the last level has so many targets, whose lists have
+  /// `arcs` arcs in sum.
   [[nodiscard]] static std::uint64_t most_bytes(const Contents& contents, const PropagationSpec& spec, NodeId targets,
                                                 std::uint64_t arcs) noexcept {
     return has_lists(spec) ? most_target_list_bytes(contents.graph(), targets, arcs) : 0;
   }
 
-  /// To be called when these nodes, sorted, have become targets. Where one of them has no list, there is no index any more.
+  /// To be called when these nodes, sorted, have become targets. Where one of them has no list,
+  /// there is no index any more.
   void add_targets(std::span<const NodeId> nodes) {
     if (!target_lists_ ||
         std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return target_lists_->has(node); }))

@@ -1,4 +1,5 @@
-// engine/state/received_rows.cpp - notes where received rows lie, and moves copies of them to files.
+// engine/state/received_rows.cpp - notes where received rows lie, and moves copies of them to
+// files.
 #include "engine/state/received_rows.h"
 
 #include <cstring>

@@ -1,9 +1,10 @@
-// engine/state/received_rows.h - the rows of one level as the next level has received them, of nodes whose rows may have
-// changed since: what is needed to tell the next level of all changes at once.
+// engine/state/received_rows.h - the rows of one level as the next level has received them, of
+// nodes whose rows may have changed since: what is needed to tell the next level of all changes at
+// once.
 //
-// A row whose sums still lie in a partition is noted by its degree alone; others are copied as normalised sums. Copies lie
-// in memory or, after spill(), in files. Tasks may note rows at once, as long as no two of them do so in one aligned block
-// of 64 nodes (NodeMap::kPageNodes).
+// A row whose sums still lie in a partition is noted by its degree alone; others are copied as
+// normalised sums. Copies lie in memory or, after spill(), in files. Tasks may note rows at once,
+// as long as no two of them do so in one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,12 @@ class ReceivedRows {
  public:
   ReceivedRows(NodeId nodes, std::uint32_t columns);
 
-  /// Where nothing is noted yet, takes the present partitions of `level` as those to which note_sums() may point. They stay
-  /// open until clear(), so that files which are replaced meanwhile take room on the disk as long.
+  /// Where nothing is noted yet, takes the present partitions of `level` as those to which
+  /// note_sums() may point. They stay open until clear(), so that files which are replaced
+  /// meanwhile take room on the disk as long.
   void begin(const StateLevel& level);
-  /// Notes that a node's row was received as its partition has it, with this degree. False, and nothing is noted, where
-  /// its row lies elsewhere, or in another partition than begin() has seen.
+  /// Notes that a node's row was received as its partition has it, with this degree. False, and
+  /// nothing is noted, where its row lies elsewhere, or in another partition than begin() has seen.
   [[nodiscard]] bool note_sums(NodeId node, const StateLevel& level, std::uint32_t degree);
   /// Notes normalised sums, one a column. Throws std::bad_alloc.
   void note(NodeId node, const std::int32_t* values);
@@ -61,8 +63,8 @@ class ReceivedRows {
   [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<Row>::empty_bytes(nodes); }
   /// What spill() would give back.
   [[nodiscard]] std::uint64_t bytes_in_memory() const noexcept { return arena_.bytes(); }
-  /// Puts the copies that lie in memory into a file without a name in `folder`. Throws ResourceError, DataError; the rows
-  /// are then as before.
+  /// Puts the copies that lie in memory into a file without a name in `folder`. Throws
+  /// ResourceError, DataError; the rows are then as before.
   void spill(const std::filesystem::path& folder);
 
  private:

@@ -1,5 +1,5 @@
-// engine/state/rows_level.h - the rows of values that a level keeps in place of sums: all files of the level, written
-// and read.
+// engine/state/rows_level.h - the rows of values that a level keeps in place of sums: all files of
+// the level, written and read.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ struct Manifest;
 /// All files of one level, written by the threads of a sweep while it runs.
 class RowsLevelImage {
  public:
-  /// `wanted`: the rows of the level, or null for all; it and the queue (see RowsImage; null for none) must outlive
-  /// this object.
+  /// `wanted`: the rows of the level, or null for all; it and the queue (see RowsImage; null for
+  /// none) must outlive this object.
   RowsLevelImage(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, NodeId nodes,
                  const KeptForm& kept, const RowMask* wanted, WriteBehind* queue);
 
   /// See RowsImage::put(): consecutive wanted nodes of one span.
   void put(std::span<const NodeId> nodes, std::uint32_t first_column, std::uint32_t width, const std::byte* values);
-  /// Closes the files between two levels, of which there may be more than a process may open. No call of put() is under
-  /// way.
+  /// Closes the files between two levels, of which there may be more than a process may open. No
+  /// call of put() is under way.
   void rest();
   /// Finishes and names the files, after the queue was drained; they are not yet durable.
   [[nodiscard]] std::vector<FileEntry> publish();
@@ -65,8 +65,8 @@ class RowsLevel {
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
   [[nodiscard]] bool contains(NodeId node) const noexcept { return at(node).contains(node); }
-  /// The row of a node into out[columns()]. Labels may say that there is one where the files have none: throws
-  /// FormatError.
+  /// The row of a node into out[columns()]. Labels may say that there is one where the files have
+  /// none: throws FormatError.
   void read(NodeId node, float* out) const;
   /// The bits of its values, one a word; false when it has no row.
   bool read_bits(NodeId node, std::uint32_t* out) const { return at(node).read_bits(node, out); }

@@ -1,4 +1,5 @@
-// engine/state/spooled_rows.h - values of rows for which memory had no room, in files without names.
+// engine/state/spooled_rows.h - values of rows for which memory had no room, in files without
+// names.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,9 @@ class SpooledRows {
  public:
   /// Whether there are so many files that a next one had better take their rows, too.
   [[nodiscard]] bool has_many() const noexcept { return files_.size() >= kMostFiles; }
-  /// Writes `bytes` bytes of rows to a new file in `folder`: visit(add) calls add(values) for each row, values a span of
-  /// bytes. Returns where the first one lies; the others follow it. Throws ResourceError, DataError, std::bad_alloc; then
-  /// nothing has changed.
+  /// Writes `bytes` bytes of rows to a new file in `folder`: visit(add) calls add(values) for each
+  /// row, values a span of bytes. Returns where the first one lies; the others follow it. Throws
+  /// ResourceError, DataError, std::bad_alloc; then nothing has changed.
   template <class Visit>
   const std::byte* write(const std::filesystem::path& folder, std::uint64_t bytes, const Visit& visit) {
     files_.reserve(files_.size() + 1);  // nothing may fail once rows lie in the file

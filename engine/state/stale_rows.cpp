@@ -1,5 +1,5 @@
-// engine/state/stale_rows.cpp - packs differences of rows into the fewest bytes, and keeps the exact sums of their
-// squares.
+// engine/state/stale_rows.cpp - packs differences of rows into the fewest bytes, and keeps the
+// exact sums of their squares.
 #include "engine/state/stale_rows.h"
 
 #include <algorithm>

@@ -1,9 +1,10 @@
-// engine/state/stale_rows.h - the rows of one level whose published normalised sums lag behind the present ones.
+// engine/state/stale_rows.h - the rows of one level whose published normalised sums lag behind the
+// present ones.
 //
-// A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums of d * delta^2 per
-// column, as exact integers, are the whole error of a lazy embedding. Rows lie in memory or, after spill() or load(),
-// in files. Tasks may set() and erase() at once, as long as no two of them do so in one aligned block of 64 nodes
-// (NodeMap::kPageNodes).
+// A stale row stores delta = t - published, packed into the fewest of 1, 2 or 4 bytes a value. Sums
+// of d * delta^2 per column, as exact integers, are the whole error of a lazy embedding. Rows lie
+// in memory or, after spill() or load(), in files. Tasks may set() and erase() at once, as long as
+// no two of them do so in one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
 #include <array>
@@ -26,7 +27,8 @@ namespace unweave {
 class StaleRows {
  public:
   StaleRows(NodeId nodes, std::uint32_t columns);
-  /// Reads the stale rows of a checkpoint; degree(node) gives current degrees. Throws DataError, FormatError.
+  /// Reads the stale rows of a checkpoint; degree(node) gives current degrees. Throws DataError,
+  /// FormatError.
   void load(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
             const std::function<std::uint32_t(NodeId)>& degree);
 
@@ -44,14 +46,15 @@ class StaleRows {
   void clear();
   /// The stale nodes, sorted.
   [[nodiscard]] std::vector<NodeId> nodes() const;
-  /// Sums over the stale rows, per column: exact integers in units of 2^-scale_bits (squares: of its square).
+  /// Sums over the stale rows, per column: exact integers in units of 2^-scale_bits (squares: of
+  /// its square).
   struct Totals {
     std::vector<UInt128> squares;    ///< d * delta^2
     std::vector<Int128> magnitudes;  ///< d * |delta|
     std::vector<Int128> sums;        ///< d * delta
   };
-  /// The first call of either passes over all stale rows; from then on what was asked for follows every change, and a
-  /// call after which no row changed costs nothing. Not thread-safe.
+  /// The first call of either passes over all stale rows; from then on what was asked for follows
+  /// every change, and a call after which no row changed costs nothing. Not thread-safe.
   [[nodiscard]] const Totals& totals() const;
   [[nodiscard]] const std::vector<UInt128>& squares() const;
   /// How often changes were added up into totals, which takes a pass over the columns.
@@ -66,9 +69,9 @@ class StaleRows {
   [[nodiscard]] static std::uint64_t stored_bytes(std::uint64_t rows) noexcept { return NodeMap<Row>::bytes(rows); }
   /// What spill() would give back of it.
   [[nodiscard]] std::uint64_t bytes_in_memory() const noexcept;
-  /// Puts the values of the rows that lie in memory into a file without a name in `folder`, at times with those of
-  /// earlier files; stored_bytes() of the rows stay. Throws ResourceError, DataError, std::bad_alloc; the rows are then
-  /// as before.
+  /// Puts the values of the rows that lie in memory into a file without a name in `folder`, at
+  /// times with those of earlier files; stored_bytes() of the rows stay. Throws ResourceError,
+  /// DataError, std::bad_alloc; the rows are then as before.
   void spill(const std::filesystem::path& folder);
   [[nodiscard]] std::optional<FileEntry> checkpoint(const std::filesystem::path& store, std::uint32_t level) const;
 
@@ -81,8 +84,8 @@ class StaleRows {
     bool in_memory = false;  ///< in the arena of its width, else in one of the files
   };
   static constexpr double kRecentRoom = 0x1p53;
-  /// Changes that totals_ lacks, of some pages of nodes. Integers that float64 holds exactly: those of most rows, and
-  /// of many of them.
+  /// Changes that totals_ lacks, of some pages of nodes. Integers that float64 holds exactly: those
+  /// of most rows, and of many of them.
   struct Recent {
     std::mutex mutex;
     std::vector<double> squares, magnitudes, sums;

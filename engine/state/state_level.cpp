@@ -1,4 +1,5 @@
-// engine/state/state_level.cpp - reads and stores rows of sums, and writes dirty ones into new partitions or a run.
+// engine/state/state_level.cpp - reads and stores rows of sums, and writes dirty ones into new
+// partitions or a run.
 #include "engine/state/state_level.h"
 
 #include <algorithm>
@@ -15,11 +16,13 @@ namespace unweave {
 namespace {
 
 constexpr NodeId kReadNodes = 4096;  // read at a time when a partition is written anew
-/// Partitions that are written side by side: each takes 4 MiB of buffers, which no budget is charged for.
+/// Partitions that are written side by side: each takes 4 MiB of buffers, which no budget is
+/// charged for.
 constexpr std::size_t kWriters = 4;
 
 bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
-  // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes nothing.
+  // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes
+  // nothing.
   std::int64_t difference = 0;
   for (std::uint32_t c = 0; c < columns; ++c) difference |= sums[c] ^ static_cast<std::int32_t>(sums[c]);
   return difference == 0;
@@ -275,8 +278,8 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
     const StatePartition& partition = *partitions_[i];
     std::size_t dirty = resident_ ? partition.range().size() : 0;
     dirty_.for_each(partition.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
-    // Past a quarter, rewriting the partition costs at most four times what the run would, and every later open is
-    // cheaper.
+    // Past a quarter, rewriting the partition costs at most four times what the run would, and
+    // every later open is cheaper.
     if (dirty * 4 > partition.rows() || (fold && dirty > 0)) {
       rewritten.push_back(i);
       continue;

@@ -1,9 +1,9 @@
-// engine/state/state_level.h - the exact sums S of one level: immutable partitions under an overlay of dirty rows, or, after a
-// recomputation that fitted the budget, all rows in memory.
+// engine/state/state_level.h - the exact sums S of one level: immutable partitions under an overlay
+// of dirty rows, or, after a recomputation that fitted the budget, all rows in memory.
 //
-// A row is kept in 32 bits where all its sums fit and in 64 bits else: a function of its present value. Reads may run on
-// any number of threads at once, and so may store(), as long as no two tasks write into one aligned block of 64 nodes
-// (NodeMap::kPageNodes).
+// A row is kept in 32 bits where all its sums fit and in 64 bits else: a function of its present
+// value. Reads may run on any number of threads at once, and so may store(), as long as no two
+// tasks write into one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,12 @@ namespace unweave {
 
 class StateLevel {
  public:
-  /// Opens the partitions of `level` (1 .. L) and the rows of its run, which stay in their file until they change. Throws
-  /// DataError, FormatError.
+  /// Opens the partitions of `level` (1 .. L) and the rows of its run, which stay in their file
+  /// until they change. Throws DataError, FormatError.
   StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run)
       : StateLevel(folder, manifest, level, run, {0, manifest.features}) {}
-  /// Columns `part` of these rows, which are all that this object knows of: what it writes itself has no others.
+  /// Columns `part` of these rows, which are all that this object knows of: what it writes itself
+  /// has no others.
   StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level, const StoredRun& run,
              ColumnRange part);
 
@@ -59,7 +60,8 @@ class StateLevel {
                                                std::uint32_t columns) noexcept {
     return NodeMap<DirtyRow>::bytes(narrow + wide + dropped) + wide * columns * sizeof(std::int64_t);
   }
-  /// Memory of so many rows that differ from the partitions, and are not of a run; wide ones take twice as much.
+  /// Memory of so many rows that differ from the partitions, and are not of a run; wide ones take
+  /// twice as much.
   [[nodiscard]] static std::uint64_t overlay_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
     return rows * columns * sizeof(std::int32_t) + NodeMap<DirtyRow>::bytes(rows);
   }
@@ -67,16 +69,19 @@ class StateLevel {
   [[nodiscard]] std::uint64_t overlay_bytes() const noexcept;
   /// What spill() would give back of it.
   [[nodiscard]] std::uint64_t spillable_bytes() const noexcept { return resident_ ? 0 : narrow_.bytes(); }
-  /// Puts the rows of 32 bits that differ and lie in memory into a file without a name in `folder`, at times with those
-  /// of earlier files; where they lie stays in memory. Throws ResourceError, DataError, std::bad_alloc; the rows are
-  /// then as before. Rows that are read from there later are compared with what was written: row() throws DataError.
+  /// Puts the rows of 32 bits that differ and lie in memory into a file without a name in `folder`,
+  /// at times with those of earlier files; where they lie stays in memory. Throws ResourceError,
+  /// DataError, std::bad_alloc; the rows are then as before. Rows that are read from there later
+  /// are compared with what was written: row() throws DataError.
   void spill(const std::filesystem::path& folder);
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;
-  /// Sets the bit of every node of `range` whose row may differ from that of a level which lies in these partitions and
-  /// in the run that this object was opened with; bit 0 of `words` is range.first.
+  /// Sets the bit of every node of `range` whose row may differ from that of a level which lies in
+  /// these partitions and in the run that this object was opened with; bit 0 of `words` is
+  /// range.first.
   void mark_changed(NodeRange range, const std::vector<FileEntry>& partitions, std::span<std::uint64_t> words) const;
-  /// The nodes of a range whose rows lie in memory or in a run, and do not stand in the partitions as they are.
+  /// The nodes of a range whose rows lie in memory or in a run, and do not stand in the partitions
+  /// as they are.
   void visit_overlay(NodeRange range, const std::function<void(NodeId)>& use) const {
     dirty_.for_each(range, [&](NodeId node, const DirtyRow&) { use(node); });
   }
@@ -91,18 +96,20 @@ class StateLevel {
   [[nodiscard]] static bool has_room(std::uint64_t bytes, std::uint64_t available) noexcept {
     return bytes <= memory_shares::kResidentLevel.of(available);
   }
-  /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare; else null. The rows
-  /// there were are forgotten.
+  /// Room in memory for all rows, to be filled by a recomputation, if the budget has it to spare;
+  /// else null. The rows there were are forgotten.
   ResidentRows* recompute_in_memory(MemoryBudget& budget);
-  /// Forgets the rows that differ from the partitions: a recomputation is going to replace them all.
+  /// Forgets the rows that differ from the partitions: a recomputation is going to replace them
+  /// all.
   void forget_overlay();
-  /// Puts what is in memory into new partitions in `folder`, not yet durable. The rows stay the same. Throws ResourceError,
-  /// DataError.
+  /// Puts what is in memory into new partitions in `folder`, not yet durable. The rows stay the
+  /// same. Throws ResourceError, DataError.
   void fold(const std::filesystem::path& folder);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
-  /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is set) are written
-  /// anew, of other dirty rows the nodes are added to the run. Returns the partitions. The object goes on unchanged.
+  /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is
+  /// set) are written anew, of other dirty rows the nodes are added to the run. Returns the
+  /// partitions. The object goes on unchanged.
   [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
   [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
   /// Shared with whoever needs the rows of a partition after this level has a newer one.

@@ -1,5 +1,5 @@
-// engine/state/target_graph.h - the present lists of the targets alone, in the blocks of the graph: a last level that is
-// swept from them reads a file of their size and not the graph.
+// engine/state/target_graph.h - the present lists of the targets alone, in the blocks of the graph:
+// a last level that is swept from them reads a file of their size and not the graph.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace unweave {
 
-/// A BlockGraph in which whoever is no target has no neighbours. Const members may run on any number of threads at once.
+/// A BlockGraph in which whoever is no target has no neighbours. Const members may run on any
+/// number of threads at once.
 class TargetGraph {
  public:
   struct BlockBuffer {

@@ -1,4 +1,5 @@
-// engine/state/target_list_writer.cpp - copies the lists of the targets into shards of their own, where that pays.
+// engine/state/target_list_writer.cpp - copies the lists of the targets into shards of their own,
+// where that pays.
 #include "engine/state/target_list_writer.h"
 
 #include <vector>

@@ -1,21 +1,26 @@
-// engine/sweep/fingerprint.h - rows of integers and lists of nodes as numbers modulo a secret prime.
+// engine/sweep/fingerprint.h - rows of integers and lists of nodes as numbers modulo a secret
+// prime.
 //
-// Sums over lists of neighbours are exact, so that they are checked as Freivalds checked products of matrices (IFIP
-// Congress 1977): with a random prime p of 31 bits and random numbers q_c for the columns and r_u for the nodes,
+// Sums over lists of neighbours are exact, so that they are checked as Freivalds checked products
+// of matrices (IFIP Congress 1977): with a random prime p of 31 bits and random numbers q_c for the
+// columns and r_u for the nodes,
 //
 //   fingerprint of a row x:   y(x) = sum over columns c of q_c x_c   mod p
 //   weight of a list:         a_v  = sum over its nodes u of r_u     mod p
 //
 //   S(u) = sum over v in N(u) of t(v) for all u   implies   sum_u r_u y(S(u)) = sum_v a_v y(t(v)),  a_v over N(v),
 //
-// since u lies in N(v) where v lies in N(u). The other way round, sums that differ anywhere from those of their terms pass
-// with a chance below 2^-25 where all fit 32 bits, and below 2^-24 otherwise, whatever the difference, as long as it does
-// not depend on the key; a single flipped bit of a sum never does. The proof is in algorithms/propagation/PROPAGATION.md. The key,
-// which has the prime, is drawn from the system's generator, by each process anew. Tiles of a propagation that is not finished
-// have it beside their residues, so that whoever joins them can tell whether they are the sums that were formed.
+// since u lies in N(v) where v lies in N(u). The other way round, sums that differ anywhere from
+// those of their terms pass with a chance below 2^-25 where all fit 32 bits, and below 2^-24
+// otherwise, whatever the difference, as long as it does not depend on the key; a single flipped
+// bit of a sum never does. The proof is in algorithms/propagation/PROPAGATION.md. The key, which
+// has the prime, is drawn from the system's generator, by each process anew. Tiles of a propagation
+// that is not finished have it beside their residues, so that whoever joins them can tell whether
+// they are the sums that were formed.
 //
-// Both sides are summed up over rows before they are over columns: sum_c q_c (sum_u r_u S(u, c)). The sums in brackets are
-// exact integers of the products of two numbers of 32 bits, and what is done modulo p is little.
+// Both sides are summed up over rows before they are over columns: sum_c q_c (sum_u r_u S(u, c)).
+// The sums in brackets are exact integers of the products of two numbers of 32 bits, and what is
+// done modulo p is little.
 #pragma once
 
 #include <array>
@@ -32,15 +37,16 @@
 
 namespace unweave {
 
-/// The factors q_c of some consecutive columns, 1 .. 2^kFactorBits, so that eight products with 32 bits add up in 64; and the
-/// prime.
+/// The factors q_c of some consecutive columns, 1 .. 2^kFactorBits, so that eight products with 32
+/// bits add up in 64; and the prime.
 struct ColumnFactors {
   const std::int32_t* values = nullptr;
   Modulus modulus{Modulus::kLeast + 3};
 };
 inline constexpr int kFactorBits = 29;
 
-/// The key: p, q_c for every column and r_u, not 0, for every node. Const members may run on any number of threads at once.
+/// The key: p, q_c for every column and r_u, not 0, for every node. Const members may run on any
+/// number of threads at once.
 class FingerprintKey {
  public:
   /// Draws a key. Throws ResourceError where the system has no random numbers.
@@ -70,8 +76,9 @@ class FingerprintKey {
 
  private:
   FingerprintKey(const Modulus& modulus, NodeId nodes);
-  // r_u is a product of two random numbers 1 .. 2^29, of the upper and of the lower half of the node's number: two small
-  // tables, which stay in a cache while lists pass by, stand for one of all nodes.
+  // r_u is a product of two random numbers 1 .. 2^29, of the upper and of the lower half of the
+  // node's number: two small tables, which stay in a cache while lists pass by, stand for one of
+  // all nodes.
   [[nodiscard]] std::uint64_t product(NodeId node) const noexcept {
     return upper_[node >> shift_] * lower_[node & mask_];
   }
@@ -88,7 +95,8 @@ class FingerprintKey {
   std::vector<std::int32_t> factors_;
 };
 
-/// Sums of rows times numbers, column by column: exact, whatever fits 32 bits, for up to 2^30 rows. One thread at a time.
+/// Sums of rows times numbers, column by column: exact, whatever fits 32 bits, for up to 2^30 rows.
+/// One thread at a time.
 class ColumnTotals {
  public:
   explicit ColumnTotals(std::size_t width) : width_(width), lines_(2 * half_lines(width)) {}
@@ -103,7 +111,8 @@ class ColumnTotals {
   [[nodiscard]] std::uint64_t take(const ColumnFactors& factors);
 
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  /// Sums modulo 2^64, and those of the upper halves of what was added at a time, in an order that suits the vectors.
+  /// Sums modulo 2^64, and those of the upper halves of what was added at a time, in an order that
+  /// suits the vectors.
   [[nodiscard]] std::int64_t* low() noexcept { return lines_.data()->data(); }
   [[nodiscard]] std::int64_t* high() noexcept { return lines_[lines_.size() / 2].data(); }
 

@@ -1,4 +1,5 @@
-// engine/sweep/gather.cpp - sums and rounds rows. Highway includes this file once for every vector extension.
+// engine/sweep/gather.cpp - sums and rounds rows. Highway includes this file once for every vector
+// extension.
 #include "engine/sweep/gather.h"
 
 #include <algorithm>
@@ -27,8 +28,9 @@ using DHalf = hn::Rebind<std::int32_t, D64f>;  // as many int32 as D64f has lane
 
 constexpr std::size_t kHalfLane = hn::MaxLanes(DHalf());
 constexpr std::size_t kCacheLine = 64;  // bytes
-/// Rows between prefetch and use: as many as make 256 cache lines, a third of the nearest cache, and 144 at most. With
-/// a third of that the loop waits for the rows that come from memory even where others are in a cache.
+/// Rows between prefetch and use: as many as make 256 cache lines, a third of the nearest cache,
+/// and 144 at most. With a third of that the loop waits for the rows that come from memory even
+/// where others are in a cache.
 constexpr std::size_t rows_ahead(std::size_t row_bytes) {
   return std::clamp<std::size_t>(256 * kCacheLine / row_bytes, 12, 144);
 }
@@ -46,15 +48,17 @@ struct Stream {
   }
 };
 
-/// Fetches the kVectors vectors at `row`: one touch a cache line, and one for the line an unaligned row ends in.
+/// Fetches the kVectors vectors at `row`: one touch a cache line, and one for the line an unaligned
+/// row ends in.
 template <std::size_t kVectors, class T>
 HWY_INLINE void prefetch_row(const T* row, bool unaligned) {
   for (std::size_t at = 0; at < kVectors * kLane; at += kCacheLine / sizeof(T)) __builtin_prefetch(row + at);
   if (unaligned) __builtin_prefetch(row + kVectors * kLane - 1);
 }
 
-/// out[0, columns) = own row (if any) + rows of stream positions [begin, end), of kVectors vectors from tile.rows +
-/// column on, the last of which may be partial. The caller keeps the number of terms within int32.
+/// out[0, columns) = own row (if any) + rows of stream positions [begin, end), of kVectors vectors
+/// from tile.rows + column on, the last of which may be partial. The caller keeps the number of
+/// terms within int32.
 template <std::size_t kVectors, class T>
 HWY_INLINE void sum_panel(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
                           const Stream& stream, std::size_t begin, std::size_t end, std::int32_t* HWY_RESTRICT out) {
@@ -142,7 +146,8 @@ void add_wide(const TileOf<T>& tile, const T* own, const Stream& stream, std::si
   }
 }
 
-/// Copies the sums to int32 and says true, or fills `out` with zeros and says false when one does not fit.
+/// Copies the sums to int32 and says true, or fills `out` with zeros and says false when one does
+/// not fit.
 bool narrow(const std::int64_t* sums, std::size_t width, std::int32_t* out) {
   bool fits = true;
   for (std::size_t c = 0; c < width; ++c) {
@@ -272,7 +277,8 @@ void GatherRows(const Tile& tile, const ListedRows& list, std::int64_t* sums) {
   add_wide<std::int32_t>(tile, nullptr, stream, 0, stream.size, sums);
 }
 
-/// gather_lists; quotients, of which nothing is read before the next level, go past the caches where they can.
+/// gather_lists; quotients, of which nothing is read before the next level, go past the caches
+/// where they can.
 template <class T>
 std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const GatherOutputOf<T>& out) {
   const Stream stream{lists.targets, lists.num_targets, lists.lookahead};
@@ -333,7 +339,8 @@ void Quotients64(const std::int64_t* sums, std::size_t width, std::uint32_t degr
   quotients_of(sums, width, degree, quotients);
 }
 
-/// differences_of() by panels, with the fingerprint of quotients - published: of what was formed, not of what was stored.
+/// differences_of() by panels, with the fingerprint of quotients - published: of what was formed,
+/// not of what was stored.
 template <class Sum>
 RowDifference difference_of(const Sum* sums, std::size_t width, std::uint32_t degree, const std::int32_t* published,
                             const ColumnFactors* factors, std::int32_t* delta) {

@@ -1,4 +1,5 @@
-// engine/sweep/graph_stream.cpp - a ring of pieces of a graph's files, and the threads that fill it.
+// engine/sweep/graph_stream.cpp - a ring of pieces of a graph's files, and the threads that fill
+// it.
 #include "engine/sweep/graph_stream.h"
 
 #include <algorithm>

@@ -1,10 +1,11 @@
-// engine/sweep/graph_stream.h - shards that memory does not hold, read past the page cache by sweeps that go through them again
-// and again.
+// engine/sweep/graph_stream.h - shards that memory does not hold, read past the page cache by
+// sweeps that go through them again and again.
 //
-// Through a mapping a page costs the processor more than its decoding: it is allocated, mapped, unmapped and reclaimed, 0.65 s
-// a GB. Here threads of the stream read pieces of kReadBlocks blocks into a ring of buffers that stay where they are. What
-// the ring has not is decoded from the mapping: what was not checked yet, which the mapping checks, and pieces for which
-// there is no room.
+// Through a mapping a page costs the processor more than its decoding: it is allocated, mapped,
+// unmapped and reclaimed, 0.65 s a GB. Here threads of the stream read pieces of kReadBlocks blocks
+// into a ring of buffers that stay where they are. What the ring has not is decoded from the
+// mapping: what was not checked yet, which the mapping checks, and pieces for which there is no
+// room.
 #pragma once
 
 #include <array>
@@ -25,7 +26,8 @@
 
 namespace unweave {
 
-/// All members but the constructor may be called from any thread. The graph outlives it and does not change.
+/// All members but the constructor may be called from any thread. The graph outlives it and does
+/// not change.
 class GraphStream {
  public:
   /// Takes bytes(graph) of the budget. Throws ResourceError.
@@ -48,8 +50,9 @@ class GraphStream {
   static constexpr std::size_t kThreads = 4;
   static constexpr std::size_t kNoPiece = ~std::size_t{0};
 
-  /// Room for a piece. Who decodes from it counts itself in before it looks whether the piece is still that one; who puts
-  /// another piece there waits, after it has taken the piece's number away, until nobody is counted in.
+  /// Room for a piece. Who decodes from it counts itself in before it looks whether the piece is
+  /// still that one; who puts another piece there waits, after it has taken the piece's number
+  /// away, until nobody is counted in.
   struct Slot {
     std::atomic<std::size_t> piece = kNoPiece;
     std::atomic<int> users = 0;
@@ -77,7 +80,8 @@ class GraphStream {
   std::vector<std::jthread> threads_;  ///< last, so that they end before what they use
 };
 
-/// The graph as a source of a sweep that reads it so. Throws ResourceError where the budget has no room.
+/// The graph as a source of a sweep that reads it so. Throws ResourceError where the budget has no
+/// room.
 [[nodiscard]] BlockSource streamed_source(const Graph& graph, MemoryBudget& budget);
 
 }  // namespace unweave

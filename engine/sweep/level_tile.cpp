@@ -1,4 +1,5 @@
-// engine/sweep/level_tile.cpp - writes the sums of column tiles to files and joins whole rows of them.
+// engine/sweep/level_tile.cpp - writes the sums of column tiles to files and joins whole rows of
+// them.
 #include "engine/sweep/level_tile.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::size_t kJoinedBytes = std::size_t{1} << 20;  // whole rows that are put together at a time
 
-/// Nodes of one range of rows of so many bytes: a power of two, so that a range lies in one partition.
+/// Nodes of one range of rows of so many bytes: a power of two, so that a range lies in one
+/// partition.
 std::size_t range_nodes(std::size_t row_bytes) {
   return std::clamp<std::size_t>(std::bit_floor(kJoinedBytes / row_bytes), kSweepRangeRows, kMinSpanNodes);
 }
@@ -38,7 +40,8 @@ std::size_t wanted_nodes(NodeRange range, const RowMask* wanted, std::span<NodeI
   return count;
 }
 
-/// Calls work(range) for all ranges of `step` nodes in `nodes`, `workers` at a time; `make` makes what a worker works with.
+/// Calls work(range) for all ranges of `step` nodes in `nodes`, `workers` at a time; `make` makes
+/// what a worker works with.
 template <class Make, class Work>
 void run_ranges(NodeRange nodes, std::size_t step, std::size_t workers, const Make& make, const Work& work) {
   const std::size_t ranges = (nodes.size() + step - 1) / step;

@@ -1,5 +1,5 @@
-// engine/sweep/level_tile.h - the columns of one level that a sweep has summed, in a file of their own, and the whole rows
-// that are joined of such files.
+// engine/sweep/level_tile.h - the columns of one level that a sweep has summed, in a file of their
+// own, and the whole rows that are joined of such files.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@
 
 namespace unweave {
 
-/// Positions of wanted rows among themselves, counted from one in 512 nodes: it takes next to no memory.
+/// Positions of wanted rows among themselves, counted from one in 512 nodes: it takes next to no
+/// memory.
 class WantedRanks {
  public:
   /// `wanted` (null: all rows) must outlive this object.
@@ -42,7 +43,8 @@ void put_sums(TileImage& image, const WantedRanks& ranks, const SumRows& rows);
 [[nodiscard]] std::vector<std::byte> proof_of(const FingerprintKey& key, std::size_t first_column, std::size_t columns,
                                               const PartitionSums& residues);
 
-/// Joins the tiles of one level of sums. They cover all columns once, in ascending order, and outlive this object.
+/// Joins the tiles of one level of sums. They cover all columns once, in ascending order, and
+/// outlive this object.
 class SumJoin {
  public:
   /// Throws DataError for a tile that does not say how its sums were checked.
@@ -51,12 +53,14 @@ class SumJoin {
   SumJoin(const SumJoin&) = delete;
   SumJoin& operator=(const SumJoin&) = delete;
 
-  /// The least memory of a join of so many tiles of `width` columns, or fewer, which have `columns` together.
+  /// The least memory of a join of so many tiles of `width` columns, or fewer, which have `columns`
+  /// together.
   [[nodiscard]] static std::uint64_t least_bytes(NodeId nodes, std::size_t columns, std::size_t tiles,
                                                  std::size_t width);
 
-  /// Gives the whole rows of some spans to the image, on more threads than there are processors, since they wait for the
-  /// disk; then checks that they are the sums that were formed. Throws ResourceError; DataError with file and partition.
+  /// Gives the whole rows of some spans to the image, on more threads than there are processors,
+  /// since they wait for the disk; then checks that they are the sums that were formed. Throws
+  /// ResourceError; DataError with file and partition.
   void join(std::size_t first_span, std::size_t last_span, LevelImage& image, MemoryBudget& budget);
 
  private:
@@ -75,8 +79,8 @@ class SumJoin {
   std::size_t columns_ = 0;
 };
 
-/// Joins the tiles of one level of kept rows, whose shapes but for the columns are alike. They cover all columns once, in
-/// ascending order. Throws ResourceError, DataError.
+/// Joins the tiles of one level of kept rows, whose shapes but for the columns are alike. They
+/// cover all columns once, in ascending order. Throws ResourceError, DataError.
 void join_rows(std::span<const TileFile* const> tiles, NodeId nodes, const RowMask* wanted, RowsLevelImage& image,
                MemoryBudget& budget);
 

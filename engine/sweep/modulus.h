@@ -9,8 +9,8 @@
 
 namespace unweave {
 
-/// A prime p between 2^30 and 2^31. Residues are 0 .. p - 1; centred ones lie between -2^30 and 2^30, so that four products
-/// with int32 add up in int64.
+/// A prime p between 2^30 and 2^31. Residues are 0 .. p - 1; centred ones lie between -2^30 and
+/// 2^30, so that four products with int32 add up in int64.
 class Modulus {
  public:
   static constexpr std::uint32_t kLeast = std::uint32_t{1} << 30;
@@ -24,7 +24,8 @@ class Modulus {
   [[nodiscard]] constexpr std::uint64_t prime() const noexcept { return prime_; }
 
   [[nodiscard]] constexpr std::uint64_t residue(std::uint64_t x) const noexcept {
-    // What is dropped of 2^64 / p makes the quotient smaller by less than 1, so that at most one p is left too many.
+    // What is dropped of 2^64 / p makes the quotient smaller by less than 1, so that at most one p
+    // is left too many.
     const auto quotient = static_cast<std::uint64_t>((UInt128{x} * reciprocal_) >> 64);
     return less_prime(x - quotient * prime_);
   }
@@ -68,9 +69,10 @@ class Modulus {
   std::uint64_t high_unit_;  ///< 2^32 mod p
 };
 
-/// Whether an odd number above 2 has no divisor. No composite number of 32 bits passes the test of Miller and Rabin for
-/// these three bases (Jaeschke, On strong pseudoprimes to several bases, Math. Comp. 61, 1993, table 1): each key draws a
-/// prime, and a batch of one request a key, for which trial division takes as long as all else.
+/// Whether an odd number above 2 has no divisor. No composite number of 32 bits passes the test of
+/// Miller and Rabin for these three bases (Jaeschke, On strong pseudoprimes to several bases, Math.
+/// Comp. 61, 1993, table 1): each key draws a prime, and a batch of one request a key, for which
+/// trial division takes as long as all else.
 [[nodiscard]] constexpr bool is_prime(std::uint32_t odd) noexcept {
   const std::uint64_t modulus = odd;
   const int twos = std::countr_zero(odd - 1);

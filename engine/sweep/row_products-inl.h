@@ -1,5 +1,5 @@
-// engine/sweep/row_products-inl.h - rows in vectors, and their products with factors and weights, for each vector extension anew: included
-// by files that Highway compiles once a target.
+// engine/sweep/row_products-inl.h - rows in vectors, and their products with factors and weights,
+// for each vector extension anew: included by files that Highway compiles once a target.
 
 #if defined(UNWEAVE_ENGINE_SWEEP_ROW_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef UNWEAVE_ENGINE_SWEEP_ROW_PRODUCTS_INL_H_
@@ -102,8 +102,8 @@ HWY_INLINE void add_lanes(V64 x, V64& low, V64& high) {
 /// Adds up the products of kPanel columns at most with their factors.
 template <class Row>
 HWY_INLINE void add_products(const Row& row, std::size_t columns, const std::int32_t* factors, V64& low, V64& high) {
-  // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors of them. The sum
-  // can reach -2^63, which fits, and not 2^63.
+  // A lane adds up a product of each vector: 31 + kFactorBits bits, and three more for kMaxVectors
+  // of them. The sum can reach -2^63, which fits, and not 2^63.
   static_assert(31 + kFactorBits + 3 <= 63 && kMaxVectors <= 8);
   const D32 d;
   V64 even = no_products(), odd = no_products();
@@ -124,7 +124,8 @@ HWY_INLINE void add_products(const Row& row, std::size_t columns, const std::int
 }
 
 HWY_INLINE std::uint64_t sum_of_products(V64 low, V64 high, const Modulus& modulus) {
-  // What the lower halves add up to is small, lane by lane, so that the sum of lanes does not wrap around either.
+  // What the lower halves add up to is small, lane by lane, so that the sum of lanes does not wrap
+  // around either.
   const V64 rest = hn::Sub(low, hn::ShiftLeft<32>(high));
   const std::int64_t upper = hn::GetLane(hn::SumOfLanes(DWide(), high));
   const auto lower = static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(DWide(), rest)));
@@ -149,8 +150,8 @@ struct WeightedRows {
   }
 };
 
-/// Adds rows times weights to the sums of `columns` columns. Those of a vector's even columns come before those of its odd
-/// ones.
+/// Adds rows times weights to the sums of `columns` columns. Those of a vector's even columns come
+/// before those of its odd ones.
 template <class T>
 HWY_INLINE void add_weighted(const WeightedRows<T>& in, std::size_t columns, std::int64_t* HWY_RESTRICT low,
                              std::int64_t* HWY_RESTRICT high) {

@@ -1,5 +1,5 @@
-// engine/sweep/row_products.cpp - fingerprints of rows, and totals of their columns. Highway includes this file once for every vector
-// extension.
+// engine/sweep/row_products.cpp - fingerprints of rows, and totals of their columns. Highway
+// includes this file once for every vector extension.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

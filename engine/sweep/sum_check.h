@@ -1,9 +1,11 @@
-// engine/sweep/sum_check.h - every sweep proves itself: both sides of the identity of engine/sweep/fingerprint.h, added up
-// while rows are in a cache, level by level and partition by partition.
+// engine/sweep/sum_check.h - every sweep proves itself: both sides of the identity of
+// engine/sweep/fingerprint.h, added up while rows are in a cache, level by level and partition by
+// partition.
 //
-// What is changed in memory after it was formed is noticed: normalised sums (their fingerprints are taken as they are
-// formed, their sums as the next level reads them), accumulators and sums (their fingerprints are taken as they are handed
-// over). Features, lists and files have checksums of their own.
+// What is changed in memory after it was formed is noticed: normalised sums (their fingerprints are
+// taken as they are formed, their sums as the next level reads them), accumulators and sums (their
+// fingerprints are taken as they are handed over). Features, lists and files have checksums of
+// their own.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,8 @@
 
 namespace unweave {
 
-/// One side of an identity: residues, added up by partition of the nodes. add() may run on any number of threads.
+/// One side of an identity: residues, added up by partition of the nodes. add() may run on any
+/// number of threads.
 class PartitionSums {
  public:
   PartitionSums(NodeId nodes, const Modulus& modulus);
@@ -52,7 +55,8 @@ class PartitionSums {
   std::vector<std::uint64_t> residues_;
 };
 
-/// Sums are not those of their terms, or not those that were kept; `where` says which. It names no store: naming_store() does.
+/// Sums are not those of their terms, or not those that were kept; `where` says which. It names no
+/// store: naming_store() does.
 struct WrongSums final : DataError {
   explicit WrongSums(const std::string& where)
       : DataError(where +
@@ -94,28 +98,30 @@ struct LevelCheck {
 /// Both sides of all levels of a propagation, whose column tiles come one after another.
 class SumCheck {
  public:
-  /// For `levels` levels, counted from 1 here; messages count from first_level. `wanted`: the rows of each, or none where all
-  /// are wanted; they must outlive this object. `formed`: the nodes whose rows are formed here, all where other ranks form none.
-  /// Throws ResourceError.
+  /// For `levels` levels, counted from 1 here; messages count from first_level. `wanted`: the rows
+  /// of each, or none where all are wanted; they must outlive this object. `formed`: the nodes
+  /// whose rows are formed here, all where other ranks form none. Throws ResourceError.
   SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
            MemoryBudget& budget, std::uint32_t first_level, NodeRange formed);
   SumCheck(NodeId nodes, std::size_t columns, std::uint32_t levels, std::span<const RowMask> wanted,
            MemoryBudget& budget, std::uint32_t first_level = 1)
       : SumCheck(nodes, columns, levels, wanted, budget, first_level, {0, nodes}) {}
-  /// Memory of it: 4 bytes a node most of all, of which `formed` are formed here, and where not all rows are wanted 4 bytes a row
-  /// of all levels but the last.
+  /// Memory of it: 4 bytes a node most of all, of which `formed` are formed here, and where not all
+  /// rows are wanted 4 bytes a row of all levels but the last.
   [[nodiscard]] static std::uint64_t bytes(NodeId nodes, std::size_t columns, std::uint32_t levels,
                                            std::span<const RowMask> wanted, std::uint64_t formed) noexcept;
 
   [[nodiscard]] const FingerprintKey& key() const noexcept { return key_; }
-  /// The key as bytes, and the key of another check of the same nodes and columns in its place, before anything is added.
+  /// The key as bytes, and the key of another check of the same nodes and columns in its place,
+  /// before anything is added.
   [[nodiscard]] std::vector<std::byte> key_bytes() const;
   void set_key(std::span<const std::byte> bytes);
   /// partition_text() of one of the levels, or of the one below them all, 0.
   [[nodiscard]] std::string text(std::uint32_t level, std::size_t partition) const {
     return partition_text(first_level_ + level - 1, nodes_, partition);
   }
-  /// What a level adds up over the tile that begins with column `first`. Level 0 has terms alone, and the last one none.
+  /// What a level adds up over the tile that begins with column `first`. Level 0 has terms alone,
+  /// and the last one none.
   [[nodiscard]] LevelCheck level(std::uint32_t level, std::size_t first);
   /// Both sides of the present tile.
   [[nodiscard]] PartitionSums& sums(std::uint32_t level) { return levels_[level - 1]->sums; }

@@ -44,7 +44,8 @@ Lines<T> lines(std::size_t count) {
   return Lines<T>(static_cast<T*>(memory));
 }
 
-/// Lists side by side, in just the memory of the longest ones so far: it is what the budget is charged for.
+/// Lists side by side, in just the memory of the longest ones so far: it is what the budget is
+/// charged for.
 class TargetBuffer {
  public:
   NodeId* make_room(std::size_t targets) {
@@ -61,14 +62,16 @@ class TargetBuffer {
   std::size_t room_ = 0;
 };
 
-/// Blocks whose sums are handed over together: enough for a chunk of a file, few enough to stay in L2.
+/// Blocks whose sums are handed over together: enough for a chunk of a file, few enough to stay in
+/// L2.
 std::size_t group_blocks(std::size_t width) {
   constexpr std::size_t kGroupBytes = std::size_t{64} << 10;
   const std::size_t block_bytes = kBlockNodes * width * sizeof(std::int32_t);
   return std::min(kSweepRangeBlocks, std::bit_ceil((kGroupBytes + block_bytes - 1) / block_bytes));
 }
 
-/// What a worker keeps: lists of the block being gathered and of the one after it, and the results of a group.
+/// What a worker keeps: lists of the block being gathered and of the one after it, and the results
+/// of a group.
 struct Worker {
   Worker(std::size_t rows, std::size_t width, bool is_checked)
       : nodes(rows),
@@ -95,7 +98,8 @@ struct Worker {
   NodeId checked_from = 0;
 };
 
-/// Writes the weights of the lists of some of a block's nodes, one after another: what the next level reads of them.
+/// Writes the weights of the lists of some of a block's nodes, one after another: what the next
+/// level reads of them.
 void weigh_lists(const DecodedBlock& decoded, std::uint32_t nodes, const LevelCheck& check, std::int32_t* weights) {
   const NodeId* list = decoded.targets;
   for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
@@ -135,7 +139,8 @@ class LevelSweep {
  private:
   void work(std::size_t item, std::size_t worker) {
     if (item % kReadRanges == 0) scan_ahead(source_, item * kSweepRangeBlocks, wanted_);
-    // One block is decoded ahead, so that the gather can fetch its first rows while it sums the last of the block before.
+    // One block is decoded ahead, so that the gather can fetch its first rows while it sums the
+    // last of the block before.
     std::size_t current = next_wanted(item * kSweepRangeBlocks, last_block(item));
     if (current == last_block(item)) return;
     if (check_ != nullptr) begin_partition(static_cast<NodeId>(current * kBlockNodes), workers_[worker]);
@@ -194,7 +199,8 @@ class LevelSweep {
     }
   }
 
-  /// Where the input tile has the row of a node. What the file of a level says of its rows may be wrong.
+  /// Where the input tile has the row of a node. What the file of a level says of its rows may be
+  /// wrong.
   NodeId row_of(NodeId node) const {
     if (!input_rows_->contains(node)) {
       throw DataError("the node at position " + std::to_string(node) +
@@ -204,8 +210,8 @@ class LevelSweep {
     return input_rows_->before(node);
   }
 
-  /// Copies the lists of some of a block's nodes next to each other, as rows of the input tile: ids are few bytes against
-  /// the rows they name.
+  /// Copies the lists of some of a block's nodes next to each other, as rows of the input tile: ids
+  /// are few bytes against the rows they name.
   void compact(const DecodedBlock& decoded, std::uint32_t wanted, Worker& worker, std::size_t side) const {
     BlockLists& lists = worker.lists[side];
     NodeId* to = worker.targets[side].make_room(lists.num_targets);

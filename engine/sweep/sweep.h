@@ -1,4 +1,5 @@
-// engine/sweep/sweep.h - one level of a propagation over one column tile: every list decoded once, every row summed.
+// engine/sweep/sweep.h - one level of a propagation over one column tile: every list decoded once,
+// every row summed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@
 
 namespace unweave {
 
-/// Exact sums of all wanted rows of some consecutive blocks, valid during the call that hands them over.
+/// Exact sums of all wanted rows of some consecutive blocks, valid during the call that hands them
+/// over.
 struct SumRows {
   std::size_t block = 0;                      ///< the first of the blocks
   std::span<const NodeId> nodes;              ///< the wanted ones, ascending, at least one
@@ -29,14 +31,15 @@ struct SumRows {
   const std::int64_t* wide_sums = nullptr;    ///< wide_nodes x width
 };
 
-/// Called on several threads at once, each block once. A thread goes through a range of kSweepRangeRows rows in ascending
-/// order, and ranges are begun in ascending order.
+/// Called on several threads at once, each block once. A thread goes through a range of
+/// kSweepRangeRows rows in ascending order, and ranges are begun in ascending order.
 using SumSink = std::function<void(const SumRows&)>;
 
 inline constexpr std::size_t kSweepRangeBlocks = 16;  // large against the cost of a task, small against L2
 inline constexpr std::size_t kSweepRangeRows = kSweepRangeBlocks * kBlockNodes;
 
-/// An input tile and where its quotients round(sum / degree), the next level's tile, go: null, or wanted rows x width.
+/// An input tile and where its quotients round(sum / degree), the next level's tile, go: null, or
+/// wanted rows x width.
 template <class T>
 struct SweepTile {
   TileOf<T> input;
@@ -47,14 +50,16 @@ struct SweepTile {
 struct SweepLevel {
   std::variant<SweepTile<std::int32_t>, SweepTile<std::int16_t>> tile;
   const RowMask* wanted = nullptr;  ///< null: all rows
-  /// Whose rows the input tile holds: at least the wanted nodes and their neighbours. Null: those of all nodes.
+  /// Whose rows the input tile holds: at least the wanted nodes and their neighbours. Null: those
+  /// of all nodes.
   const RowRanks* input_rows = nullptr;
   const RowRanks* quotient_rows = nullptr;  ///< ranks of `wanted`, where it is given and there are quotients
   const LevelCheck* check = nullptr;        ///< null: nothing is checked
 };
 
-/// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots (decode buffers, two a
-/// worker), then calls decode with different slots on several threads. One sweep at a time may use a source.
+/// A graph behind plain functions, so that the sweep is compiled once. A sweep makes its slots
+/// (decode buffers, two a worker), then calls decode with different slots on several threads. One
+/// sweep at a time may use a source.
 struct BlockSource {
   NodeId num_nodes = 0;
   std::size_t num_blocks = 0;
@@ -66,34 +71,40 @@ struct BlockSource {
   std::function<void(std::size_t first, std::size_t last)> forget;
 };
 
-/// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` block by block. Blocks without
-/// wanted rows are neither decoded nor handed over. The results do not depend on the number of threads.
+/// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` block by
+/// block. Blocks without wanted rows are neither decoded nor handed over. The results do not depend
+/// on the number of threads.
 ///
-/// memory   sweep_worker_bytes a worker, reserved in `budget`: one worker a thread, or as many as the budget allows
-/// throws   UsageError (scale bits, quotient_rows), ResourceError (budget), DataError (a degree of kMaxDegree or more), whatever decode
+/// memory   sweep_worker_bytes a worker, reserved in `budget`: one worker a thread, or as many as
+/// the budget allows throws   UsageError (scale bits, quotient_rows), ResourceError (budget),
+/// DataError (a degree of kMaxDegree or more), whatever decode
 ///          and sink throw; quotients are then partly written
 void sweep_level(const BlockSource& source, const SweepLevel& level, MemoryBudget& budget, const SumSink& sink);
 
-/// Adds to `check.terms` what rows of the tile that a first level reads say of it, just after they were written: `rows` are
-/// those of the nodes of `range`, which begins with a block and lies in one partition; `slot` is one of the source's, in use by nobody.
+/// Adds to `check.terms` what rows of the tile that a first level reads say of it, just after they
+/// were written: `rows` are those of the nodes of `range`, which begins with a block and lies in
+/// one partition; `slot` is one of the source's, in use by nobody.
 template <class T>
 void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, const TileOf<T>& rows,
                  const LevelCheck& check);
 
-/// Where a level whose sums are not those of their terms went wrong, found by going through it again, slowly, while the tile
-/// that it read is there: a message of the level's number, partition and nodes. The level has its check.
+/// Where a level whose sums are not those of their terms went wrong, found by going through it
+/// again, slowly, while the tile that it read is there: a message of the level's number, partition
+/// and nodes. The level has its check.
 [[nodiscard]] std::string blame_level(const BlockSource& source, const SweepLevel& level, SumCheck& check,
                                       std::uint32_t number);
 
 /// Memory that one worker needs for a tile of `width` columns.
 [[nodiscard]] std::uint64_t sweep_worker_bytes(const BlockSource& source, std::size_t width);
 
-/// Blocks that a sweep asks for at a time, some MiB of a graph: a multiple of those of a range. It asks for them so many such
-/// pieces before their turn that they come in time beside what is written meanwhile.
+/// Blocks that a sweep asks for at a time, some MiB of a graph: a multiple of those of a range. It
+/// asks for them so many such pieces before their turn that they come in time beside what is
+/// written meanwhile.
 inline constexpr std::size_t kReadBlocks = 64 * kSweepRangeBlocks, kPiecesAhead = 4;
 
-/// A scan in order of all blocks, or of those with wanted rows, has come to `block`, where a piece begins: asks for a later
-/// piece, and lets go of the last but one, on which no thread works any more.
+/// A scan in order of all blocks, or of those with wanted rows, has come to `block`, where a piece
+/// begins: asks for a later piece, and lets go of the last but one, on which no thread works any
+/// more.
 void scan_ahead(const BlockSource& source, std::size_t block, const RowMask* wanted);
 
 /// A graph as a BlockSource; `graph` must outlive it.

@@ -1,4 +1,5 @@
-// storage/codec/bit_pack.cpp - packs in plain code, and unpacks by code for each instruction set, chosen at run time.
+// storage/codec/bit_pack.cpp - packs in plain code, and unpacks by code for each instruction set,
+// chosen at run time.
 #include "storage/codec/bit_pack.h"
 
 #include <hwy/cache_control.h>
@@ -24,13 +25,13 @@ using Vector = hn::Vec<Lanes16>;
 // A group is read in whole vectors or words, which reach at most this far from its first byte.
 constexpr std::size_t kGroupReach = kPackGroup * sizeof(std::uint32_t) + sizeof(std::uint32_t);
 
-// Groups of wider gaps, and graphs of more nodes, are summed in 64 bits. Up to these limits a sum that starts below
-// num_nodes cannot wrap inside one group: 2^31 + 16 * 2^27 = 2^32.
+// Groups of wider gaps, and graphs of more nodes, are summed in 64 bits. Up to these limits a sum
+// that starts below num_nodes cannot wrap inside one group: 2^31 + 16 * 2^27 = 2^32.
 constexpr unsigned kFastWidth = 27;
 constexpr NodeId kFastNodes = NodeId{1} << 31;
 
-// While a group is unpacked, the bytes that lie this far behind it are prefetched. Processors do so by themselves for bytes
-// that are read in order, but they stop at the end of a page.
+// While a group is unpacked, the bytes that lie this far behind it are prefetched. Processors do so
+// by themselves for bytes that are read in order, but they stop at the end of a page.
 constexpr std::size_t kReadAhead = 2048;
 
 #if HWY_TARGET == HWY_SCALAR
@@ -53,8 +54,8 @@ HWY_INLINE Vector broadcast_last(Lanes16, Vector v) {
 
 #else
 
-// Extracts one value for each lane from the bytes at `src`. Its first bit is in the 32-bit word `word`, and `before` bits of
-// that word are in front of it; `after` is 31 - before.
+// Extracts one value for each lane from the bytes at `src`. Its first bit is in the 32-bit word
+// `word`, and `before` bits of that word are in front of it; `after` is 31 - before.
 HWY_INLINE Vector unpack_words(Lanes16 d, const std::uint8_t* src, Vector word, Vector before, Vector after,
                                Vector mask) {
   const hn::Repartition<std::uint8_t, Lanes16> d8;
@@ -68,8 +69,8 @@ HWY_INLINE Vector unpack_words(Lanes16 d, const std::uint8_t* src, Vector word, 
   return hn::And(hn::Or(low, high), mask);
 }
 
-// Reads one value for each lane from the run at `src`. The first value begins at bit `first_bit`. All of them lie within one
-// vector that is loaded from the byte of that bit.
+// Reads one value for each lane from the run at `src`. The first value begins at bit `first_bit`.
+// All of them lie within one vector that is loaded from the byte of that bit.
 HWY_INLINE Vector unpack_from_bit(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t first_bit) {
   const Vector bit =
       hn::Add(hn::Mul(hn::Iota(d, 0), hn::Set(d, width)), hn::Set(d, static_cast<std::uint32_t>(first_bit % 8)));
@@ -79,10 +80,12 @@ HWY_INLINE Vector unpack_from_bit(Lanes16 d, const std::uint8_t* src, unsigned w
                       hn::Set(d, mask));
 }
 
-// Values [from, from + lanes) of the run at `src`; `from` is a multiple of the lanes, which are four at least.
+// Values [from, from + lanes) of the run at `src`; `from` is a multiple of the lanes, which are
+// four at least.
 HWY_INLINE Vector unpack_vector(Lanes16 d, const std::uint8_t* src, unsigned width, std::size_t from) {
   if (hn::Lanes(d) < 8) return unpack_from_bit(d, src, width, from * width);
-  // Every eighth value begins at the beginning of a byte, so the tables for the beginning of a run hold here, too.
+  // Every eighth value begins at the beginning of a byte, so the tables for the beginning of a run
+  // hold here, too.
   const RunTables& tables = kRunTables[width];
   return unpack_words(d, src + from * width / 8, hn::LoadU(d, tables.word.data()), hn::LoadU(d, tables.before.data()),
                       hn::LoadU(d, tables.after.data()), hn::LoadU(d, tables.mask.data()));
@@ -109,7 +112,8 @@ HWY_INLINE Vector broadcast_last(Lanes16 d, Vector v) {
 
 #endif
 
-// What a patch adds to the values of its group, whose runs have `low` bits a value; `run` is that of its high bits.
+// What a patch adds to the values of its group, whose runs have `low` bits a value; `run` is that
+// of its high bits.
 class HighBits {
  public:
 #if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -188,9 +192,9 @@ struct GroupCursor {
   }
 };
 
-// Unpacks groups until none is left, the cursor is behind `limit`, or a group needs slow_group(). The cursor's places
-// count from `base`; at each of them up to `limit` a group may be read. The largest of the kPackGroup `highest_ids` takes
-// in the ids that groups build upon.
+// Unpacks groups until none is left, the cursor is behind `limit`, or a group needs slow_group().
+// The cursor's places count from `base`; at each of them up to `limit` a group may be read. The
+// largest of the kPackGroup `highest_ids` takes in the ids that groups build upon.
 HWY_NOINLINE void fast_groups(const std::uint8_t* base, std::size_t limit, GroupCursor& cursor, NodeId* highest_ids) {
   const Lanes16 d;
   GroupCursor c = cursor;
@@ -198,10 +202,12 @@ HWY_NOINLINE void fast_groups(const std::uint8_t* base, std::size_t limit, Group
   Vector highest = hn::LoadU(d, highest_ids);
   const Vector one = hn::Set(d, 1);
   std::size_t in_group = 0;
-  // gaps_from(i) are gaps of the group from the i-th on, one a lane; those after its last one may be anything.
+  // gaps_from(i) are gaps of the group from the i-th on, one a lane; those after its last one may
+  // be anything.
   const auto sum_group = [&](const auto& gaps_from) HWY_ATTR {
     highest = hn::Max(highest, carry);
-    // Wide vectors do all of a short group too, since processors would guess a branch on its length wrong.
+    // Wide vectors do all of a short group too, since processors would guess a branch on its length
+    // wrong.
     const std::size_t end = hn::Lanes(d) >= 8 ? kPackGroup : in_group;
     for (std::size_t i = 0; i < end; i += hn::Lanes(d)) {
       const Vector sums = prefix_sum(d, hn::Add(gaps_from(i), one));
@@ -269,8 +275,9 @@ HWY_NOINLINE bool slow_group(std::span<const std::byte> groups, const std::uint8
   return true;
 }
 
-// Bytes of which kGroupReach may be read from any place up to their end; the last ones are read from a copy with zeros
-// behind it. The copy is made late, since the end of a block is seldom in cache when its beginning is read.
+// Bytes of which kGroupReach may be read from any place up to their end; the last ones are read
+// from a copy with zeros behind it. The copy is made late, since the end of a block is seldom in
+// cache when its beginning is read.
 class PaddedBytes {
  public:
   explicit PaddedBytes(std::span<const std::byte> bytes)
@@ -297,8 +304,8 @@ class PaddedBytes {
   std::array<std::uint8_t, 2 * kGroupReach> tail_;
 };
 
-// Unpacks all groups. False if one is wrong, if they do not fill their bytes, or if a list goes on after an id that is
-// no node; an id that ends a list is not looked at.
+// Unpacks all groups. False if one is wrong, if they do not fill their bytes, or if a list goes on
+// after an id that is no node; an id that ends a list is not looked at.
 bool unpack_groups(const PackedLists& lists, std::span<const LongList> long_lists, PaddedBytes& bytes) {
   const std::span<const std::byte> groups = lists.bytes.first(lists.groups_end);
   std::array<NodeId, kPackGroup> highest_ids{};
@@ -356,7 +363,8 @@ bool unpack_lists(const PackedLists& lists, NodeId* targets) {
   std::array<NodeId, kMaxPackedLists> firsts;
   if (!unpack_firsts(lists, static_cast<std::size_t>(std::popcount(filled)), bytes, firsts)) return false;
 
-  // Calls visit(first, count, to) for each list that is not empty, without a branch that depends on the counts.
+  // Calls visit(first, count, to) for each list that is not empty, without a branch that depends on
+  // the counts.
   const auto for_each_filled = [&](const auto& visit) HWY_ATTR {
     const NodeId* first = firsts.data();
     NodeId* to = targets;
@@ -450,8 +458,9 @@ Shape group_shape(const GroupValues& values, std::size_t size) {
   Shape best{width, 0};
   const std::size_t most = packed_bytes(size, width) * kMostPatched / kMostPatchedOf;
   if (most < kPatchHeaderBytes + 1) return best;
-  // To save a quarter, the values without high bits times the width of those must exceed a quarter of size * width.
-  // So more than half of the values have at most 3/4 of the bits, or more than a quarter of them at most half.
+  // To save a quarter, the values without high bits times the width of those must exceed a quarter
+  // of size * width. So more than half of the values have at most 3/4 of the bits, or more than a
+  // quarter of them at most half.
   if (2 * values_within(values, size, width - width / 4 - 1) <= size &&
       4 * values_within(values, size, (width - 1) / 2) <= size)
     return best;
@@ -469,8 +478,8 @@ Shape group_shape(const GroupValues& values, std::size_t size) {
   return best;
 }
 
-// Reads the header of the patch at bytes[at], of a group whose run has `low` bits a value, and moves `at` behind the
-// patch; `run_at` becomes the place of its high bits.
+// Reads the header of the patch at bytes[at], of a group whose run has `low` bits a value, and
+// moves `at` behind the patch; `run_at` becomes the place of its high bits.
 bool read_patch(std::span<const std::byte> bytes, std::size_t& at, unsigned low, PatchHeader& patch,
                 std::size_t& run_at) noexcept {
   if (bytes.size() < kPatchHeaderBytes || at > bytes.size() - kPatchHeaderBytes) return false;

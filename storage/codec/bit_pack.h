@@ -1,9 +1,10 @@
-// storage/codec/bit_pack.h - groups of bit-packed integers, and neighbour lists made of such groups.
+// storage/codec/bit_pack.h - groups of bit-packed integers, and neighbour lists made of such
+// groups.
 //
-// A value of `width` bits (0 to 32) at position i of a packed run occupies bits [i * width, (i + 1) * width), counted
-// from the lowest bit of the first byte. A run of n values fills packed_bytes(n, width) bytes. A group is a run of the
-// low bits of at most kPackGroup values and, where that is much smaller, a patch with the high bits of the few values
-// that have some (FORMAT.md, "Groups").
+// A value of `width` bits (0 to 32) at position i of a packed run occupies bits [i * width, (i + 1)
+// * width), counted from the lowest bit of the first byte. A run of n values fills packed_bytes(n,
+// width) bytes. A group is a run of the low bits of at most kPackGroup values and, where that is
+// much smaller, a patch with the high bits of the few values that have some (FORMAT.md, "Groups").
 #pragma once
 
 #include <array>
@@ -42,17 +43,18 @@ inline constexpr unsigned kPatched = 0x80;
 /// Appends the group of the first `size` values, without its shape byte, which it returns.
 [[nodiscard]] std::byte pack_group(const GroupValues& values, std::size_t size, std::vector<std::byte>& out);
 
-/// Reads the patch at bytes[at] of a group whose run has `low` bits a value: ors the high bits into `values` and moves
-/// `at` behind the patch. False if the patch is wrong or cut short.
+/// Reads the patch at bytes[at] of a group whose run has `low` bits a value: ors the high bits into
+/// `values` and moves `at` behind the patch. False if the patch is wrong or cut short.
 [[nodiscard]] bool apply_patch(std::span<const std::byte> bytes, std::size_t& at, unsigned low,
                                GroupValues& values) noexcept;
 
-/// Reads a group of `size` values at bytes[at], shape byte first, and moves `at` behind it. False if it is wrong or cut
-/// short.
+/// Reads a group of `size` values at bytes[at], shape byte first, and moves `at` behind it. False
+/// if it is wrong or cut short.
 [[nodiscard]] bool unpack_group(std::span<const std::byte> bytes, std::size_t& at, std::size_t size,
                                 std::uint32_t* values) noexcept;
 
-/// Moves `at` over a group of `size` values without its shape byte, which is `shape`. False if it is wrong or cut short.
+/// Moves `at` over a group of `size` values without its shape byte, which is `shape`. False if it
+/// is wrong or cut short.
 [[nodiscard]] bool skip_group(std::span<const std::byte> bytes, std::size_t& at, std::size_t size,
                               unsigned shape) noexcept;
 
@@ -63,7 +65,8 @@ inline constexpr std::size_t kMaxPackedLists = 32;
   return (std::size_t{count} + kPackGroup - 2) / kPackGroup;
 }
 
-/// At most kMaxPackedLists neighbour lists as packed first ids and groups of packed (gap - 1), anywhere in `bytes`.
+/// At most kMaxPackedLists neighbour lists as packed first ids and groups of packed (gap - 1),
+/// anywhere in `bytes`.
 struct PackedLists {
   std::span<const std::uint32_t> counts;  ///< ids in each list
   NodeId num_nodes;
@@ -76,9 +79,10 @@ struct PackedLists {
   std::size_t groups_end;
 };
 
-/// Writes the lists, concatenated, to `targets`, and up to kPackGroup elements of anything past them. Reads nothing
-/// outside the spans. True if all shapes are valid, the groups fill their bytes exactly, each list strictly increases
-/// and all ids are below num_nodes; otherwise the contents of `targets` are unspecified.
+/// Writes the lists, concatenated, to `targets`, and up to kPackGroup elements of anything past
+/// them. Reads nothing outside the spans. True if all shapes are valid, the groups fill their bytes
+/// exactly, each list strictly increases and all ids are below num_nodes; otherwise the contents of
+/// `targets` are unspecified.
 [[nodiscard]] bool unpack_lists(const PackedLists& lists, NodeId* targets);
 
 }  // namespace unweave

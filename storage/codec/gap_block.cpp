@@ -1,4 +1,5 @@
-// storage/codec/gap_block.cpp - encodes neighbour lists as packed gaps or as zstd frames; decodes and checks both.
+// storage/codec/gap_block.cpp - encodes neighbour lists as packed gaps or as zstd frames; decodes
+// and checks both.
 #include "storage/codec/gap_block.h"
 
 #include <zstd.h>
@@ -26,19 +27,20 @@ enum class Encoding : std::uint8_t { kPacked = 0, kZstd = 1 };
 
 constexpr std::size_t kHeaderBytes = 5;  // encoding, smallest first id
 
-// zstd is tried on byte-coded lists up to this size: it bounds what a hostile frame can make us hold, and longer lists
-// gain little.
+// zstd is tried on byte-coded lists up to this size: it bounds what a hostile frame can make us
+// hold, and longer lists gain little.
 constexpr std::size_t kMaxFrameContent = std::size_t{64} << 10;
 constexpr int kZstdLevel = 1;
 
 // zstd is several times slower to decode than packed gaps, so it must at least halve the block.
 constexpr std::size_t kZstdGain = 2;
 
-// Trying zstd costs several times as much as packing, so it is tried only on content that repeats itself: with at most
-// 3/5 as many new positions (may_halve) as there are packed bytes. What decided that number: growth of the shards
-// against trying every block, the percentage of the content that is tried and that zstd then halves, and M arcs/s
-// encoded on one core before the test and with it (the gain counts faster packing too). All of it was measured when
-// groups had no patches; those make packed blocks smaller where gaps are skewed, so fewer are tried and halved.
+// Trying zstd costs several times as much as packing, so it is tried only on content that repeats
+// itself: with at most 3/5 as many new positions (may_halve) as there are packed bytes. What
+// decided that number: growth of the shards against trying every block, the percentage of the
+// content that is tried and that zstd then halves, and M arcs/s encoded on one core before the test
+// and with it (the gain counts faster packing too). All of it was measured when groups had no
+// patches; those make packed blocks smaller where gaps are skewed, so fewer are tried and halved.
 //
 //                       at 11/20    3/5     13/20    tried  halved    before  with
 //   R-MAT 2^18 x 16     0           0       0           0       0       47    120
@@ -142,8 +144,8 @@ void append_packed(Counts counts, std::span<const NodeId> targets, NodeId base, 
   });
 }
 
-// Writes a varint and any bytes after it, kVarintRoom together; returns its length. Without a branch on the length,
-// which processors would guess wrong.
+// Writes a varint and any bytes after it, kVarintRoom together; returns its length. Without a
+// branch on the length, which processors would guess wrong.
 std::size_t write_varint(std::uint32_t value, std::byte* out) {
   const std::uint64_t v = value;
   const std::uint64_t sevens =
@@ -169,8 +171,9 @@ std::vector<std::byte> byte_coded(Counts counts, std::span<const NodeId> targets
   return content;
 }
 
-// Whether `content` repeats itself so much that zstd may halve a block of `packed_size` bytes: counts the new
-// positions, whose four bytes are not those of the last position of the same hash (FORMAT.md, "Which one").
+// Whether `content` repeats itself so much that zstd may halve a block of `packed_size` bytes:
+// counts the new positions, whose four bytes are not those of the last position of the same hash
+// (FORMAT.md, "Which one").
 bool may_halve(Bytes content, std::size_t packed_size) {
   std::array<std::uint16_t, std::size_t{1} << kMaxSeenLog2> seen;  // the last position of each hash
   static_assert(kMaxFrameContent - 1 <= std::numeric_limits<std::uint16_t>::max());
@@ -237,7 +240,8 @@ std::size_t gaps_in_last(std::uint32_t count) {
   return count < 2 ? kPackGroup : (count - 2) % kPackGroup + 1;
 }
 
-// Bytes of the groups of lists of `counts` ids, whose shapes `shapes` begins with; nothing if one of them has a patch.
+// Bytes of the groups of lists of `counts` ids, whose shapes `shapes` begins with; nothing if one
+// of them has a patch.
 std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
   std::size_t groups = 0;
   for (const std::uint32_t count : counts) groups += gap_groups(count);
@@ -260,8 +264,8 @@ std::optional<std::size_t> unpatched_bytes(Counts counts, Bytes shapes) {
   return packed_bytes(kPackGroup, 1) * sum - missing;
 }
 
-// Where the groups of lists of `counts` ids end, which begin at `at` and whose shapes `shapes` begins with. Patches are
-// looked for first, since lengths without them take no look at the groups.
+// Where the groups of lists of `counts` ids end, which begin at `at` and whose shapes `shapes`
+// begins with. Patches are looked for first, since lengths without them take no look at the groups.
 std::size_t end_of_groups(Bytes body, std::size_t at, Counts counts, Bytes shapes) {
   if (const std::optional<std::size_t> bytes = unpatched_bytes(counts, shapes)) {
     if (*bytes > body.size() - at) throw BlockError{kGapsMisfit};
@@ -356,7 +360,8 @@ void encode_block(Counts counts, std::span<const NodeId> targets, std::vector<st
 }
 
 std::uint64_t most_block_arcs(std::uint64_t bytes) noexcept {
-  // A group of gaps has a byte at least, byte-coded lists one an id; a list has its first id for nothing.
+  // A group of gaps has a byte at least, byte-coded lists one an id; a list has its first id for
+  // nothing.
   return bytes == 0 ? 0 : kBlockNodes + std::max<std::uint64_t>(kPackGroup * bytes, kMaxFrameContent);
 }
 

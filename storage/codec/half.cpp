@@ -1,4 +1,5 @@
-// storage/codec/half.cpp - converts 16-bit numbers by code for each instruction set, chosen at run time.
+// storage/codec/half.cpp - converts 16-bit numbers by code for each instruction set, chosen at run
+// time.
 #include "storage/codec/half.h"
 
 #include <algorithm>
@@ -24,8 +25,9 @@ HWY_INLINE void widen_vector(const Half* in, float* out) {
   hn::StoreU(hn::PromoteTo(Floats(), hn::BitCast(Halves(), hn::LoadU(Bits(), in))), Floats(), out);
 }
 
-// Some instruction sets demote to the nearest half, others cut off, and some lose the sign of what becomes zero. All
-// give one of the two halves around a magnitude: where that is above it, the half before, whose bits are one less.
+// Some instruction sets demote to the nearest half, others cut off, and some lose the sign of what
+// becomes zero. All give one of the two halves around a magnitude: where that is above it, the half
+// before, whose bits are one less.
 HWY_INLINE void truncate_vector(const float* in, Half* out) {
   const auto value = hn::LoadU(Floats(), in);
   const auto magnitude = hn::Min(hn::Abs(value), hn::Set(Floats(), 65504.0F));

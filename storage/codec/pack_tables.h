@@ -1,4 +1,5 @@
-// storage/codec/pack_tables.h - what code for each instruction set shares: headers of patches, tables for vectors.
+// storage/codec/pack_tables.h - what code for each instruction set shares: headers of patches,
+// tables for vectors.
 #pragma once
 
 #include <array>
@@ -26,8 +27,8 @@ inline constexpr std::size_t kPatchHeaderBytes = 3;
   return {bytes[0], bytes[1] | unsigned{bytes[2]} << 8};
 }
 
-/// For each value of a run that begins with a byte: which 32-bit word of the run has its first bit, how many bits of
-/// that word are before it, and 31 less that.
+/// For each value of a run that begins with a byte: which 32-bit word of the run has its first bit,
+/// how many bits of that word are before it, and 31 less that.
 struct RunTables {
   std::array<std::uint32_t, kPackGroup> word, before, after;
   std::array<std::uint32_t, kPackGroup> mask;  ///< as many bits as the values have

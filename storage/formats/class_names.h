@@ -1,4 +1,5 @@
-// storage/formats/class_names.h - names of classes at rest, behind the labels (FORMAT.md, "Labels and splits").
+// storage/formats/class_names.h - names of classes at rest, behind the labels (FORMAT.md, "Labels
+// and splits").
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace unweave {
 
-/// As write_labels(), with the names of all classes behind them; as that one alone where there are none.
+/// As write_labels(), with the names of all classes behind them; as that one alone where there are
+/// none.
 FileEntry write_named_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels,
                              const std::vector<std::string>& names);
 /// The names in a file of labels; none where classes have numbers alone. Throws FormatError.

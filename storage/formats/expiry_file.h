@@ -1,8 +1,8 @@
 // storage/formats/expiry_file.h - what is to be removed when, at rest (FORMAT.md, "Expiries").
 //
 // Sealed file of kind "expiries": for each item, sorted, 16 bytes
-//   item   two u32: the ends of an edge, ids of the user, the smaller one first; twice the id of a node; kNoNode and the id of a
-//          node whose features are to go
+//   item   two u32: the ends of an edge, ids of the user, the smaller one first; twice the id of a
+//          node; kNoNode and the id of a node whose features are to go
 //   time   i64, milliseconds since 1970, UTC
 // and, where a request that set one had an id, a line for each item: this id, or nothing.
 #pragma once

@@ -1,4 +1,5 @@
-// storage/formats/feature_file.cpp - writes, reads and checks feature files of the dense and the sparse layout.
+// storage/formats/feature_file.cpp - writes, reads and checks feature files of the dense and the
+// sparse layout.
 #include "storage/formats/feature_file.h"
 
 #include <algorithm>

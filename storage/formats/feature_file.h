@@ -1,10 +1,14 @@
-// storage/formats/feature_file.h - the features of one span of nodes at rest (FORMAT.md, "Features").
+// storage/formats/feature_file.h - the features of one span of nodes at rest (FORMAT.md,
+// "Features").
 //
-// Rows have norm at most 1 in float64. Two layouts with values of two types, the same for a whole store:
-//   dense    tiles of kTileColumns columns, each rows x width row-major, so that a column tile is one read
-//   sparse   u64 offsets[rows + 1], u32 columns[nonzeros], values[nonzeros], columns increasing in a row
-// Values are float32, or binary16 under the kinds "dense16" and "sparse16"; writers take and readers give float32.
-// Parameters: first node, rows, columns, non-zeros (0 for dense).
+// Rows have norm at most 1 in float64. Two layouts with values of two types, the same for a whole
+// store:
+//   dense    tiles of kTileColumns columns, each rows x width row-major, so that a column tile is
+//            one read
+//   sparse   u64 offsets[rows + 1], u32 columns[nonzeros], values[nonzeros], columns increasing in
+//            a row
+// Values are float32, or binary16 under the kinds "dense16" and "sparse16"; writers take and
+// readers give float32. Parameters: first node, rows, columns, non-zeros (0 for dense).
 #pragma once
 
 #include <algorithm>
@@ -25,7 +29,8 @@ inline constexpr std::uint32_t kTileColumns = 32;
 [[nodiscard]] SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range,
                                               FeatureLayout layout);
 
-/// Appends values to a SealedWriter or OverflowBuffer, in the bits of `type`; what has too many is rounded toward zero.
+/// Appends values to a SealedWriter or OverflowBuffer, in the bits of `type`; what has too many is
+/// rounded toward zero.
 template <class Sink>
 void append_features(std::span<const float> values, FeatureType type, Sink& out) {
   if (type == FeatureType::f32) return out.append_values(values);
@@ -44,14 +49,17 @@ class FeatureFile {
   /// Throws DataError, FormatError.
   FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, std::uint32_t columns,
               FeatureLayout layout);
-  /// Columns [first_column, first_column + width) of rows [range.first, range.last), row-major into `out`.
+  /// Columns [first_column, first_column + width) of rows [range.first, range.last), row-major into
+  /// `out`.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
             PageCache cache = PageCache::used) const;
-  /// Whether read() goes past the page cache where it is asked to: dense files do, if the file system can.
+  /// Whether read() goes past the page cache where it is asked to: dense files do, if the file
+  /// system can.
   [[nodiscard]] bool can_pass_cache() const;
   /// Asks the disk for these columns and rows, which will be read soon.
   void read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
-  /// These columns and rows will not be read soon; where another column of their strip will, it is read anew.
+  /// These columns and rows will not be read soon; where another column of their strip will, it is
+  /// read anew.
   void forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
   [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.size(); }
   /// Checks checksums, finiteness and row norms; throws FormatError.

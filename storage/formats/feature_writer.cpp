@@ -1,4 +1,5 @@
-// storage/formats/feature_writer.cpp - collects rows as they arrive and writes them as one feature file.
+// storage/formats/feature_writer.cpp - collects rows as they arrive and writes them as one feature
+// file.
 #include "storage/formats/feature_writer.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// storage/formats/feature_writer.h - writes the features of one span of nodes from rows that arrive piece by piece, in bounded
-// memory. The files are those of feature_file.h, byte for byte.
+// storage/formats/feature_writer.h - writes the features of one span of nodes from rows that arrive
+// piece by piece, in bounded memory. The files are those of feature_file.h, byte for byte.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace unweave {
 
-/// Dense rows in order. Holds `memory_limit` bytes, and beside them one piece and the lengths of the pieces.
+/// Dense rows in order. Holds `memory_limit` bytes, and beside them one piece and the lengths of
+/// the pieces.
 class DenseFeatureWriter {
  public:
   DenseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureType type,

@@ -1,4 +1,5 @@
-// storage/formats/journal.cpp - appends records to the journal, reads them back, and finds and cuts off damage.
+// storage/formats/journal.cpp - appends records to the journal, reads them back, and finds and cuts
+// off damage.
 #include "storage/formats/journal.h"
 
 #include <algorithm>
@@ -106,7 +107,8 @@ std::uint64_t record_checksum(const RecordHeader& header, const File& file, std:
   return result;
 }
 
-/// Whether something from `offset` to the end of the file was not written; no part of a record reads as zeros for long.
+/// Whether something from `offset` to the end of the file was not written; no part of a record
+/// reads as zeros for long.
 bool is_unwritten_in_part(const File& file, std::uint64_t offset, std::uint64_t size) {
   constexpr std::uint64_t kPiece = 128 * kSectorBytes;
   std::vector<std::byte> bytes;
@@ -119,7 +121,8 @@ bool is_unwritten_in_part(const File& file, std::uint64_t offset, std::uint64_t 
   return false;
 }
 
-/// How many requests a payload holds beside its text; an absurd number where the lengths contradict each other.
+/// How many requests a payload holds beside its text; an absurd number where the lengths contradict
+/// each other.
 std::uint64_t requests_in(std::uint64_t payload_bytes, std::uint64_t text_bytes) {
   if (payload_bytes < sizeof(PayloadHeader) + text_bytes) return ~std::uint64_t{0};
   const std::uint64_t left = payload_bytes - sizeof(PayloadHeader) - text_bytes;
@@ -135,8 +138,9 @@ bool is_plausible(const RecordHeader& record, std::uint64_t last) {
 
 enum class Later { first, last };
 
-/// The last request of the first, or of the last, whole record after `offset` and request `last`; 0 without one. What is
-/// wrong before it was acknowledged. To be found, it need not be where it should; a hostile file cannot make this long.
+/// The last request of the first, or of the last, whole record after `offset` and request `last`; 0
+/// without one. What is wrong before it was acknowledged. To be found, it need not be where it
+/// should; a hostile file cannot make this long.
 std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t size, std::uint64_t last,
                            Later which) {
   std::uint64_t left_to_sum = 4 * size;
@@ -172,8 +176,9 @@ std::uint64_t later_record(const File& file, std::uint64_t offset, std::uint64_t
   return found;
 }
 
-/// How long time and words of a batch are, without what fills the last eight bytes: a line each, empty where there is none. No byte
-/// of it is 0, as no part of a record may read as zeros to its end.
+/// How long time and words of a batch are, without what fills the last eight bytes: a line each,
+/// empty where there is none. No byte of it is 0, as no part of a record may read as zeros to its
+/// end.
 std::uint64_t text_size(std::span<const Request> requests, std::string_view time, bool words) {
   if (time.empty()) return 0;
   std::uint64_t bytes = time.size() + 1;
@@ -256,12 +261,13 @@ bool decode_words(Cursor& text, Request& request) {
   return is_journal_text(request.id) && is_journal_text(request.value);
 }
 
-/// A part of a record has so many requests at most, and ends where its words have come to so many bytes.
+/// A part of a record has so many requests at most, and ends where its words have come to so many
+/// bytes.
 constexpr std::size_t kPartRequests = 4096;
 constexpr std::uint64_t kPartText = std::uint64_t{1} << 20;
 
-/// Gives the requests of a record whose payload lies at `at`, and in `held` where it is short, in parts to `use`. False where its
-/// contents contradict its header.
+/// Gives the requests of a record whose payload lies at `at`, and in `held` where it is short, in
+/// parts to `use`. False where its contents contradict its header.
 bool decode(const File& file, std::uint64_t at, const RecordHeader& record, std::span<const std::byte> held,
             std::uint64_t requests, const UseJournalPart& use) {
   PayloadHeader head{};
@@ -330,8 +336,8 @@ Journal Journal::open(const std::filesystem::path& store, const FileEntry& entry
       read_journal(store, entry, sequence, [&](const JournalBatch& batch) { last += batch.requests.size(); });
   File file = File::open_own(store / entry.path);
   make_private(file);
-  // The last record may never have been synced, and after a sync that failed no other one would write it: the system takes
-  // its pages for written. So it is written again.
+  // The last record may never have been synced, and after a sync that failed no other one would
+  // write it: the system takes its pages for written. So it is written again.
   std::vector<std::byte> bytes;
   for (std::uint64_t at = end.last; at < end.bytes; at += bytes.size()) {
     bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, end.bytes - at)));
@@ -396,7 +402,8 @@ void Journal::append(double r_max, ThresholdScale scale, std::span<const Request
 }
 
 void Journal::take_back() noexcept {
-  // What failed to be synced can be read, but may never come to the disk: nobody must find it there and rely on it.
+  // What failed to be synced can be read, but may never come to the disk: nobody must find it there
+  // and rely on it.
   try {
     file_.truncate(end_);
   } catch (const std::exception&) {
@@ -451,7 +458,8 @@ JournalEnd read_records(const File& file, const std::filesystem::path& store, co
               (payload.empty() ? record_checksum(record, file, at + sizeof record) : record_checksum(record, payload));
     }
     if (!whole) {
-      // One append at most was under way when the power failed, and any part of it may be on the disk.
+      // One append at most was under way when the power failed, and any part of it may be on the
+      // disk.
       if (later_record(file, at + 8, size, last, Later::first) > 0) fail("a record is damaged");
       PayloadHeader head{};
       const bool has_head = left >= sizeof head;

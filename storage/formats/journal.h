@@ -1,9 +1,11 @@
-// storage/formats/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md, "Journal").
+// storage/formats/journal.h - the durable log of requests that no checkpoint holds yet (FORMAT.md,
+// "Journal").
 //
-// One record a batch, or several where many requests are acknowledged before they are applied. A record is durable when
-// append() returns. An incomplete last record, of which any parts may be missing, is the trace of a crash before its
-// acknowledgement: reading stops there, and the next writer cuts it off. Damage before the last record is an error, since
-// acknowledged requests follow it, and so is whatever is missing of the bytes that a clean close put into the manifest
+// One record a batch, or several where many requests are acknowledged before they are applied. A
+// record is durable when append() returns. An incomplete last record, of which any parts may be
+// missing, is the trace of a crash before its acknowledgement: reading stops there, and the next
+// writer cuts it off. Damage before the last record is an error, since acknowledged requests follow
+// it, and so is whatever is missing of the bytes that a clean close put into the manifest
 // (recorded_file.h).
 #pragma once
 
@@ -33,19 +35,23 @@ struct JournalBatch {
   friend bool operator==(const JournalBatch&, const JournalBatch&) = default;
 };
 
-/// Whether a journal may hold these words of a request: they have no control characters of ASCII, which part them there. One of
-/// an older program may hold words that are no plain text (plain_text.h) and count as they stand there; append() takes none.
+/// Whether a journal may hold these words of a request: they have no control characters of ASCII,
+/// which part them there. One of an older program may hold words that are no plain text
+/// (plain_text.h) and count as they stand there; append() takes none.
 [[nodiscard]] bool is_journal_text(std::string_view text) noexcept;
 
 class Journal {
  public:
-  /// Makes a new empty journal `store`/journal/`name` that follows request `sequence`; durable on return.
+  /// Makes a new empty journal `store`/journal/`name` that follows request `sequence`; durable on
+  /// return.
   static Journal create(const std::filesystem::path& store, const std::string& name, std::uint64_t sequence);
-  /// Opens for appending after the last whole record, cutting off an incomplete one. What is read is durable on return.
+  /// Opens for appending after the last whole record, cutting off an incomplete one. What is read
+  /// is durable on return.
   static Journal open(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence);
 
-  /// Returns when the batch is durable. After an error it is not in the journal, and the journal is of no further use. Throws
-  /// UsageError for an id that is none (is_request_id()), and for a value that is no plain text.
+  /// Returns when the batch is durable. After an error it is not in the journal, and the journal is
+  /// of no further use. Throws UsageError for an id that is none (is_request_id()), and for a value
+  /// that is no plain text.
   void append(const JournalBatch& batch);
   void append(double r_max, ThresholdScale scale, std::span<const Request> requests, std::int64_t time);
   [[nodiscard]] std::uint64_t sequence() const noexcept { return sequence_; }  ///< requests up to here are durable
@@ -85,15 +91,15 @@ struct RecordPart {
 };
 using UseJournalPart = std::function<void(const JournalBatch&, const RecordPart&)>;
 
-/// Calls `use` for every whole record after request `sequence`, in order. A record of more than some thousand requests, or
-/// than a MiB of words, comes in several batches of its time and threshold: it need not fit the memory. `entry`: what the
-/// manifest says of the journal.
-/// Throws FormatError for a journal that is not the one of this sequence; RecordError for a damaged record that is not the
-/// last, and where it does not begin with what was recorded.
+/// Calls `use` for every whole record after request `sequence`, in order. A record of more than
+/// some thousand requests, or than a MiB of words, comes in several batches of its time and
+/// threshold: it need not fit the memory. `entry`: what the manifest says of the journal.
+/// Throws FormatError for a journal that is not the one of this sequence; RecordError for a damaged
+/// record that is not the last, and where it does not begin with what was recorded.
 JournalEnd read_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                         const std::function<void(const JournalBatch&)>& use);
-/// The journal, to be read by what follows as often as wanted: it keeps its records when a purge has removed its name. Throws
-/// RecordError where it is missing.
+/// The journal, to be read by what follows as often as wanted: it keeps its records when a purge
+/// has removed its name. Throws RecordError where it is missing.
 [[nodiscard]] File open_journal_file(const std::filesystem::path& store, const FileEntry& entry);
 /// Likewise, of a journal that is open.
 JournalEnd read_journal(const File& file, const std::filesystem::path& store, const FileEntry& entry,
@@ -113,19 +119,20 @@ struct JournalDamage {
   std::string text;         ///< place and what is wrong, without file and remedy
 };
 
-/// Finds damage of records that were acknowledged, or may have been. Returns nothing where there is only what a crash
-/// leaves of an append.
-/// Throws DataError where the system refuses to read the journal, which tells nothing of what it holds.
+/// Finds damage of records that were acknowledged, or may have been. Returns nothing where there is
+/// only what a crash leaves of an append.
+/// Throws DataError where the system refuses to read the journal, which tells nothing of what it
+/// holds.
 [[nodiscard]] std::optional<JournalDamage> find_journal_damage(const std::filesystem::path& store,
                                                                const FileEntry& entry, std::uint64_t sequence);
 
-/// Writes a journal's header again, which follows from its name and the sequence; durable on return. False where the file
-/// is shorter or its header is right.
+/// Writes a journal's header again, which follows from its name and the sequence; durable on
+/// return. False where the file is shorter or its header is right.
 [[nodiscard]] bool restore_journal_header(const std::filesystem::path& store, const FileEntry& entry,
                                           std::uint64_t sequence);
 
-/// Cuts a journal off where it is damaged; durable on return. All later requests are gone. Returns what the manifest has
-/// to say of it now.
+/// Cuts a journal off where it is damaged; durable on return. All later requests are gone. Returns
+/// what the manifest has to say of it now.
 [[nodiscard]] FileEntry cut_journal(const std::filesystem::path& store, const FileEntry& entry, std::uint64_t sequence,
                                     const JournalDamage& damage);
 

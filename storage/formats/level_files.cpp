@@ -1,11 +1,12 @@
-// storage/formats/level_files.cpp - goes through the table of kinds to list or drop the files of a level.
+// storage/formats/level_files.cpp - goes through the table of kinds to list or drop the files of a
+// level.
 #include "storage/formats/level_files.h"
 
 namespace unweave {
 namespace {
 
-/// A member of LevelFiles without a row would be in no manifest, and its file would be removed as a stray. A member
-/// changes the size of the struct, and so it is noticed.
+/// A member of LevelFiles without a row would be in no manifest, and its file would be removed as a
+/// stray. A member changes the size of the struct, and so it is noticed.
 constexpr std::size_t bytes_of_kinds() {
   std::size_t bytes = 0;
   for (const LevelFileKind& kind : kLevelFileKinds) {

@@ -1,10 +1,12 @@
-// storage/formats/level_files.h - the files of one level of the embedding, and the table of their kinds.
+// storage/formats/level_files.h - the files of one level of the embedding, and the table of their
+// kinds.
 //
-// A kind of file is a member of LevelFiles and a row of kLevelFileKinds. Whatever treats all kinds alike goes through
-// the table and names none of them: the manifest writes and reads them, `verify` reads their bytes, checkpoints, folds
-// and purges keep or drop them, the plan of a purge counts them. Who makes a kind or looks into it names its member.
-// `repair` has no column, since it computes all levels anew: every kind must follow from graph, features, labels and
-// the propagation.
+// A kind of file is a member of LevelFiles and a row of kLevelFileKinds. Whatever treats all kinds
+// alike goes through the table and names none of them: the manifest writes and reads them, `verify`
+// reads their bytes, checkpoints, folds and purges keep or drop them, the plan of a purge counts
+// them. Who makes a kind or looks into it names its member. `repair` has no column, since it
+// computes all levels anew: every kind must follow from graph, features, labels and the
+// propagation.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +22,8 @@
 
 namespace unweave {
 
-/// The version of the manifest rises where one is laid out otherwise; what a store has beside is told by Manifest::needs().
+/// The version of the manifest rises where one is laid out otherwise; what a store has beside is
+/// told by Manifest::needs().
 inline constexpr int kManifestVersion = 12;
 
 /// These are the files of one level in a generation. Each member has its row in kLevelFileKinds.
@@ -52,8 +55,9 @@ struct LevelPlace {
   return kept.keep == Keep::embedding ? level == levels : kept.keep == Keep::hops && level > 0;
 }
 
-/// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold of the rows leaves
-/// no overlay, a fold of the graph writes shards that contain all changes, a purge leaves what `propagate` would write.
+/// What becomes of a file when the level changes. A checkpoint writes what a stream changed, a fold
+/// of the rows leaves no overlay, a fold of the graph writes shards that contain all changes, a
+/// purge leaves what `propagate` would write.
 enum class FileRole {
   base,     ///< the level as it was computed: stays, or is written anew with what changed since
   overlay,  ///< what differs from the base: each checkpoint replaces it, and a fold of the rows or a purge leaves none
@@ -63,8 +67,8 @@ enum class FileRole {
 /// Whether a level has files of a kind.
 enum class Presence { never, possible, always };
 
-// Each of these reads every byte of a file at rest, and is defined beside the reader of its kind. They throw DataError
-// and FormatError.
+// Each of these reads every byte of a file at rest, and is defined beside the reader of its kind.
+// They throw DataError and FormatError.
 
 void verify_partition(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);
 void verify_run(const std::filesystem::path& store, const LevelPlace& place, std::size_t index);

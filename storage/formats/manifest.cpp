@@ -37,7 +37,8 @@ Json to_json(const std::vector<FileEntry>& entries) {
   return list;
 }
 
-/// An entry whose path is a file in one of `folders`: without "..", and without a way through other folders.
+/// An entry whose path is a file in one of `folders`: without "..", and without a way through other
+/// folders.
 FileEntry file_entry(const Json& json, std::span<const char* const> folders = kStoreFolders) {
   FileEntry entry{json.at("path").get<std::string>(), whole_number<std::uint64_t>(json.at("bytes")),
                   json.at("root").get<std::string>()};
@@ -326,8 +327,8 @@ const FileEntry* Manifest::release(std::string_view path) const {
 
 namespace {
 
-/// What stands in the way of reading a store that another program wrote. It is not to be imported again: its inputs may still
-/// hold what was removed.
+/// What stands in the way of reading a store that another program wrote. It is not to be imported
+/// again: its inputs may still hold what was removed.
 [[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
   throw DataError(path.string() + ": the store " + what + "; use the unweave that wrote it; its " +
                   operation("export " + shell_word(path.parent_path().string()) + ' ' + option("all", "DIR")) +
@@ -382,7 +383,8 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   const std::string body = text_of_json(json.at("contents"));
   if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
     throw std::runtime_error("checksum: the contents are damaged");
-  // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way to write them.
+  // Bytes that do not change the meaning, as blanks, are under no checksum; there is one right way
+  // to write them.
   if (text_of_json(json, 1) + "\n" != text) throw std::runtime_error("layout: not as this program writes it");
   return json;
 }

@@ -1,7 +1,8 @@
-// storage/formats/manifest.h - the one mutable file of a store: it names the immutable files of a generation.
+// storage/formats/manifest.h - the one mutable file of a store: it names the immutable files of a
+// generation.
 //
-// manifest.json is replaced atomically. A store that was never streamed has sequence 0, and nothing in it depends on
-// times, threads, paths or the history of its contents.
+// manifest.json is replaced atomically. A store that was never streamed has sequence 0, and nothing
+// in it depends on times, threads, paths or the history of its contents.
 #pragma once
 
 #include <cstdint>
@@ -64,29 +65,31 @@ struct Manifest {
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
-  /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights" and "rows", in this order: one
-  /// that has never heard of a word would lose what it stands for.
+  /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights"
+  /// and "rows", in this order: one that has never heard of a word would lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;
-  /// Every file that this generation names; what is recorded of others, which change after it, is not among them.
+  /// Every file that this generation names; what is recorded of others, which change after it, is
+  /// not among them.
   [[nodiscard]] std::vector<FileEntry> files() const;
-  /// Forgets embedding, requests and models: what is left is a store of these contents that nothing has happened to.
+  /// Forgets embedding, requests and models: what is left is a store of these contents that nothing
+  /// has happened to.
   void forget_history();
 };
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 
-/// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming `unweave import` when
-/// there is no store, and for one that another version wrote or that needs what this program does not know; FormatError when it
-/// is damaged.
+/// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming
+/// `unweave import` when there is no store, and for one that another version wrote or that needs
+/// what this program does not know; FormatError when it is damaged.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
 
 /// Reads and checks bytes of a manifest.json that came from `path`.
 [[nodiscard]] Manifest parse_manifest(const std::string& text, const std::filesystem::path& path);
 
-/// The name of the journal that this manifest is the first to name. Another store's journal has another name, and a
-/// journal holds its own.
+/// The name of the journal that this manifest is the first to name. Another store's journal has
+/// another name, and a journal holds its own.
 [[nodiscard]] std::string journal_name(Manifest manifest);
 
 /// The bytes of manifest.json.

@@ -29,7 +29,8 @@ SealedName index_file(const std::filesystem::path& store) {
   return {store, "names", "index", "index", "nameidx"};
 }
 
-/// Why a text cannot stand in an edge or a request as a name, whatever its characters are; null where it can.
+/// Why a text cannot stand in an edge or a request as a name, whatever its characters are; null
+/// where it can.
 const char* word_fault(std::string_view name) noexcept {
   if (name.empty()) return "it is empty";
   if (name.size() > kMostNameBytes) return "it is longer than 255 bytes";
@@ -320,7 +321,8 @@ void NameIndex::verify() const {
       if (equal >= kMostEqualHashes) file_.fail(at, "more names of one hash than there may be");
       const std::string_view name = names_.name(one.id);
       if (name.empty() || name_hash(name) != one.hash) file_.fail(at, "a hash that is not that of its name");
-      // Entries of one hash differ in their ids; two nodes of one name would be told apart by nothing.
+      // Entries of one hash differ in their ids; two nodes of one name would be told apart by
+      // nothing.
       for (std::uint64_t k = i - equal; k < i; ++k)
         if (names_.name(entry(k).id) == name) file_.fail(at, "two nodes of one name");
       before = one;

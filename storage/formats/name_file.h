@@ -1,14 +1,18 @@
-// storage/formats/name_file.h - the names of nodes at rest, and the index that finds a node by its name (FORMAT.md, "Names").
+// storage/formats/name_file.h - the names of nodes at rest, and the index that finds a node by its
+// name (FORMAT.md, "Names").
 //
 // Sealed file of kind "names": blocks of 64 nodes in order of the user's ids, each with
-//   lengths     u8 for each node: bytes of its name; 0 for a node without one, and behind the last node
+//   lengths     u8 for each node: bytes of its name; 0 for a node without one, and behind the last
+//               node
 //   bytes       the names, one after the other
-// then, after padding to 8 bytes, u64 for each block and one more: where it begins, and where the last one ends.
+// then, after padding to 8 bytes, u64 for each block and one more: where it begins, and where the
+// last one ends.
 //
 // Sealed file of kind "nameidx": for each name, sorted by hash and then by id, 12 bytes
 //   hash        u64, XXH3-64 of the name
 //   id          u32, the user's
-// then u32 for each bucket and one more: its first entry. A bucket is the hashes that share their highest bits.
+// then u32 for each bucket and one more: its first entry. A bucket is the hashes that share their
+// highest bits.
 //
 // Both are as they lie in memory: a lookup reads some lines of each file and decodes nothing.
 #pragma once
@@ -28,11 +32,13 @@ namespace unweave {
 
 inline constexpr std::size_t kMostNameBytes = 255;
 inline constexpr NodeId kBlockNames = 64;
-/// Names that share a hash, at most: two are rare among all names that there will ever be, more are made by somebody.
+/// Names that share a hash, at most: two are rare among all names that there will ever be, more are
+/// made by somebody.
 inline constexpr std::size_t kMostEqualHashes = 16;
 
-/// Why a text is no name of a node, "it ends with a blank"; null where it is one. A name is a plain text (plain_text.h) of 1 to 255
-/// bytes that neither begins nor ends with a blank, which readers of tables drop, and does not begin with #.
+/// Why a text is no name of a node, "it ends with a blank"; null where it is one. A name is a plain
+/// text (plain_text.h) of 1 to 255 bytes that neither begins nor ends with a blank, which readers
+/// of tables drop, and does not begin with #.
 [[nodiscard]] const char* name_fault(std::string_view name) noexcept;
 
 [[nodiscard]] std::uint64_t name_hash(std::string_view name) noexcept;
@@ -69,8 +75,9 @@ class NameList {
   [[nodiscard]] std::uint64_t named() const noexcept { return file_.parameters()[1]; }
   /// The name of a node below nodes(); empty where it has none. Lives as long as this object.
   [[nodiscard]] std::string_view name(NodeId id) const;
-  /// Checks every byte: what name() relies on, and that each name is one, or was one for older programs, which took marks of
-  /// the direction of writing, separators of lines and byte order marks.
+  /// Checks every byte: what name() relies on, and that each name is one, or was one for older
+  /// programs, which took marks of the direction of writing, separators of lines and byte order
+  /// marks.
   void verify() const;
 
   // name() in steps, for lookups that overlap the waits of many names.
@@ -89,7 +96,8 @@ class NameList {
   std::uint64_t offsets_at_ = 0;
 };
 
-/// Writes an index, whose entries come sorted by hash and id. Holds a byte a name at most. Not for concurrent use.
+/// Writes an index, whose entries come sorted by hash and id. Holds a byte a name at most. Not for
+/// concurrent use.
 class NameIndexWriter {
  public:
   NameIndexWriter(const std::filesystem::path& store, NodeId nodes, std::uint64_t named);
@@ -109,13 +117,14 @@ class NameIndexWriter {
   std::vector<std::byte> waiting_;
 };
 
-/// The mapped index over a list of names, which outlives it. Const members may run on any number of threads at once, and throw
-/// FormatError.
+/// The mapped index over a list of names, which outlives it. Const members may run on any number of
+/// threads at once, and throw FormatError.
 class NameIndex {
  public:
   NameIndex(const std::filesystem::path& store, const FileEntry& entry, const NameList& names);
 
-  /// The node of this name; kNoNode where no node has it. Its bytes are compared, so that hashes decide nothing.
+  /// The node of this name; kNoNode where no node has it. Its bytes are compared, so that hashes
+  /// decide nothing.
   [[nodiscard]] NodeId find(std::string_view name) const;
   /// As many nodes at once as there are names: waits for memory overlap.
   void find(std::span<const std::string_view> names, NodeId* nodes) const;

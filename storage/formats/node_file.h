@@ -1,6 +1,7 @@
 // storage/formats/node_file.h - labels and splits at rest (FORMAT.md, "Labels and splits").
 //
-// Labels: sealed file of kind "labels", i32 for each node, -1 for none. Splits: kind "ids", sorted distinct u32.
+// Labels: sealed file of kind "labels", i32 for each node, -1 for none. Splits: kind "ids", sorted
+// distinct u32.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace unweave {
 inline constexpr std::int32_t kNoLabel = -1;
 
 FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels);
-/// One label a node, each kNoLabel or below `classes`. `names`: takes those of the classes, none where they have numbers alone. Throws
-/// FormatError.
+/// One label a node, each kNoLabel or below `classes`. `names`: takes those of the classes, none
+/// where they have numbers alone. Throws FormatError.
 [[nodiscard]] std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry,
                                                     NodeId nodes, std::uint32_t classes,
                                                     std::vector<std::string>* names = nullptr);

@@ -28,8 +28,8 @@ NodeId OrderFile::at(std::uint64_t index) const {
   NodeId id = 0;
   std::memcpy(&id, file_.data() + offset, sizeof id);
   if (id >= nodes_) file_.fail(offset, "an id that is not below the number of nodes");
-  // The other half leads back, so that no two ids that anybody has seen have one position, nor two positions one id: rows
-  // that come twice would overwrite others.
+  // The other half leads back, so that no two ids that anybody has seen have one position, nor two
+  // positions one id: rows that come twice would overwrite others.
   const bool is_position = index < nodes_;
   const std::uint64_t back = (is_position ? std::uint64_t{nodes_} + id : std::uint64_t{id}) * sizeof(NodeId);
   file_.check(back, sizeof(NodeId));

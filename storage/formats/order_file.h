@@ -22,14 +22,17 @@ class OrderFile {
   /// Throws DataError, FormatError.
   OrderFile(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes);
 
-  /// Both take an id below N and give one. Throw FormatError, also where the other direction does not lead back.
+  /// Both take an id below N and give one. Throw FormatError, also where the other direction does
+  /// not lead back.
   [[nodiscard]] NodeId position(NodeId user) const { return at(user); }
   [[nodiscard]] NodeId user(NodeId position) const { return at(std::uint64_t{nodes_} + position); }
-  /// Asks for what position(user) reads: the order of a large graph lies on a disk, and requests name nodes anywhere.
+  /// Asks for what position(user) reads: the order of a large graph lies on a disk, and requests
+  /// name nodes anywhere.
   void read_ahead(NodeId user) const noexcept {
     file_.read_ahead(std::uint64_t{user} * sizeof(NodeId), sizeof(NodeId));
   }
-  /// Checks checksums and that the two halves are permutations, each the inverse of the other; throws FormatError.
+  /// Checks checksums and that the two halves are permutations, each the inverse of the other;
+  /// throws FormatError.
   void verify() const;
 
  private:

@@ -1,4 +1,5 @@
-// storage/formats/overflow_buffer.cpp - keeps bytes in memory, and in a temporary file once they pass the limit.
+// storage/formats/overflow_buffer.cpp - keeps bytes in memory, and in a temporary file once they
+// pass the limit.
 #include "storage/formats/overflow_buffer.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// storage/formats/overflow_buffer.h - bytes that are appended, then read in any order: in memory up to a limit, beyond it in a
-// temporary file.
+// storage/formats/overflow_buffer.h - bytes that are appended, then read in any order: in memory up
+// to a limit, beyond it in a temporary file.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace unweave {
 /// Not for concurrent use.
 class OverflowBuffer {
  public:
-  /// Holds at most `memory_limit` bytes in memory, 1 MiB more while it moves them to a file in the folder `directory`.
+  /// Holds at most `memory_limit` bytes in memory, 1 MiB more while it moves them to a file in the
+  /// folder `directory`.
   OverflowBuffer(std::filesystem::path directory, std::uint64_t memory_limit);
 
   /// Throws ResourceError for a full disk.

@@ -1,4 +1,5 @@
-// storage/formats/partition_image.cpp - puts rows of sums at their places in a partition, and wide rows at its end.
+// storage/formats/partition_image.cpp - puts rows of sums at their places in a partition, and wide
+// rows at its end.
 #include "storage/formats/partition_image.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
-// storage/formats/recorded_file.cpp - records the first bytes of a file that grows, and compares them later.
+// storage/formats/recorded_file.cpp - records the first bytes of a file that grows, and compares
+// them later.
 #include "storage/formats/recorded_file.h"
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// storage/formats/recorded_file.h - what a manifest says of files that change after it was written (FORMAT.md, "Clean close").
+// storage/formats/recorded_file.h - what a manifest says of files that change after it was written
+// (FORMAT.md, "Clean close").
 //
-// A journal and a log only grow: what was recorded of one stays true of its first bytes, and who finds it otherwise knows
-// that the file was cut, altered or replaced since.
+// A journal and a log only grow: what was recorded of one stays true of its first bytes, and who
+// finds it otherwise knows that the file was cut, altered or replaced since.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,12 @@
 
 namespace unweave {
 
-/// The first `bytes` bytes of the file `store`/`path`, which must be durable. Throws DataError when they are not there.
+/// The first `bytes` bytes of the file `store`/`path`, which must be durable. Throws DataError when
+/// they are not there.
 [[nodiscard]] FileEntry record_file(const std::filesystem::path& store, const std::string& path, std::uint64_t bytes);
 
-/// Whether the file begins with the bytes that were recorded. Throws DataError when it is unreadable.
+/// Whether the file begins with the bytes that were recorded. Throws DataError when it is
+/// unreadable.
 [[nodiscard]] bool begins_as_recorded(const File& file, const FileEntry& record);
 
 /// Throws RecordError where the file is missing.

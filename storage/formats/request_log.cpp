@@ -236,8 +236,8 @@ PurgedLogs read_purged_logs(std::string_view status) {
 }
 
 void log_purge(const fs::path& store, Millis time, const PurgedLogs& logs) {
-  // Numbers of requests begin again, and logs of certificates go on: whoever reads both has to know where, also when the first request
-  // with an id is still to come.
+  // Numbers of requests begin again, and logs of certificates go on: whoever reads both has to know
+  // where, also when the first request with an id is still to come.
   const bool exists = has_entry(store / kRequestLog);
   if (!exists && logs.empty()) return;
   bool is_last = false;  // a purge that a crash interrupted behind this comes here again

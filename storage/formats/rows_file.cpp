@@ -1,4 +1,5 @@
-// storage/formats/rows_file.cpp - rounds values to 16 bits, and reads and checks files of kept rows.
+// storage/formats/rows_file.cpp - rounds values to 16 bits, and reads and checks files of kept
+// rows.
 #include "storage/formats/rows_file.h"
 
 #include <bit>
@@ -19,9 +20,9 @@ std::string_view rows_kind(FeatureType type) {
   return type == FeatureType::f16 ? "rows16" : "rows";
 }
 
-/// The bits of the binary16 next to |value|, ties to even; above kMostHalf where there is no finite one. With 2^e the
-/// power of two below the value, at least 2^-14, neighbours are 2^(e-10) apart. What is added makes that the last bit
-/// of a float64.
+/// The bits of the binary16 next to |value|, ties to even; above kMostHalf where there is no finite
+/// one. With 2^e the power of two below the value, at least 2^-14, neighbours are 2^(e-10) apart.
+/// What is added makes that the last bit of a float64.
 std::uint32_t half_of_magnitude(double value) {
   constexpr int kLeastExponent = -14, kBits = 10, kDoubleBits = 52, kBias = 1023;
   const double magnitude = std::fabs(value);

@@ -1,14 +1,15 @@
-// storage/formats/rows_file.h - rows of values that are kept in place of sums, for one span of nodes (FORMAT.md, "Kept
-// rows").
+// storage/formats/rows_file.h - rows of values that are kept in place of sums, for one span of
+// nodes (FORMAT.md, "Kept rows").
 //
-// Sealed file of kind "rows", values float32, or "rows16", values binary16; parameters: level, first node, nodes of the
-// span, rows, columns, exponent. The payload is
+// Sealed file of kind "rows", values float32, or "rows16", values binary16; parameters: level,
+// first node, nodes of the span, rows, columns, exponent. The payload is
 //   members   one bit a node of the span, u64 words; absent when every node has a row
 //   padding   to a multiple of 4096 of the file
-//   rows      chunk after chunk of 4096 rows, the last one perhaps shorter; in each, strip after strip of 16 columns,
-//             the last one perhaps narrower: rows x width values row-major, filled with zeros to a multiple of 4096 bytes
-// A tile of 16 columns, or a multiple, then writes whole pieces that begin and end with a page, and whoever reads many
-// rows reads a chunk at a time from end to end.
+//   rows      chunk after chunk of 4096 rows, the last one perhaps shorter; in each, strip after
+//             strip of 16 columns, the last one perhaps narrower: rows x width values row-major,
+//             filled with zeros to a multiple of 4096 bytes
+// A tile of 16 columns, or a multiple, then writes whole pieces that begin and end with a page, and
+// whoever reads many rows reads a chunk at a time from end to end.
 #pragma once
 
 #include <algorithm>
@@ -71,11 +72,13 @@ struct RowsLayout {
 [[nodiscard]] SealedName rows_name(const std::filesystem::path& store, std::uint32_t level, NodeId first,
                                    FeatureType type);
 
-/// Writes each value times 2^exponent as the binary16 next to it, ties to even: rounded once. Returns the position of
-/// the first value of which that is no finite number, where it stops; else how many there are.
+/// Writes each value times 2^exponent as the binary16 next to it, ties to even: rounded once.
+/// Returns the position of the first value of which that is no finite number, where it stops; else
+/// how many there are.
 std::size_t round_to_halves(std::span<const float> values, std::int32_t exponent, Half* out) noexcept;
 
-/// Read-only view of the kept rows of a span. Const members may run on any number of threads at once.
+/// Read-only view of the kept rows of a span. Const members may run on any number of threads at
+/// once.
 class RowsFile {
  public:
   /// Throws DataError, FormatError.

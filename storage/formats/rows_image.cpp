@@ -1,4 +1,5 @@
-// storage/formats/rows_image.cpp - gathers pieces of kept rows, or writes values to their places, and seals the file.
+// storage/formats/rows_image.cpp - gathers pieces of kept rows, or writes values to their places,
+// and seals the file.
 #include "storage/formats/rows_image.h"
 
 #include <algorithm>
@@ -105,8 +106,8 @@ void RowsImage::gather(const Part& part) {
   const std::size_t row_bytes = part.width * layout_.value_bytes;
   std::unique_lock lock(mutex_);
   Piece& piece = open_[{part.chunk, part.strip}];
-  // Whoever has the lock may wait here while others hold pieces that are not full: there must be more segments than
-  // those.
+  // Whoever has the lock may wait here while others hold pieces that are not full: there must be
+  // more segments than those.
   if (piece.segment == nullptr) piece.segment = queue_->take();
   std::byte* const to = piece.segment + part.row * row_bytes;
   lock.unlock();
@@ -131,8 +132,8 @@ void RowsImage::complete(std::uint64_t chunk, std::uint32_t strip, std::byte* se
   queue_->write(open.direct, open.buffered, kSealedHeaderBytes + at, segment, bytes);
 }
 
-/// Whole rows of a strip are written at once; of some columns of them, these are put between the others, which no other
-/// thread writes at this time.
+/// Whole rows of a strip are written at once; of some columns of them, these are put between the
+/// others, which no other thread writes at this time.
 void RowsImage::write(const Part& part) {
   const std::uint32_t strip_width = layout_.width_of(part.strip);
   const std::size_t row_bytes = strip_width * layout_.value_bytes, part_bytes = part.width * layout_.value_bytes;

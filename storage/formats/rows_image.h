@@ -1,8 +1,10 @@
-// storage/formats/rows_image.h - one file of kept rows written by many threads, tile of columns after tile of columns.
+// storage/formats/rows_image.h - one file of kept rows written by many threads, tile of columns
+// after tile of columns.
 //
-// With a queue, pieces (a strip of a chunk of rows) are gathered in its segments, summed while a cache has them, and
-// written once, past the page cache where the file system allows it. Without one, which any tile will do for, values go
-// to their places in the unpublished file through the page cache, and its checksums are formed when it is finished.
+// With a queue, pieces (a strip of a chunk of rows) are gathered in its segments, summed while a
+// cache has them, and written once, past the page cache where the file system allows it. Without
+// one, which any tile will do for, values go to their places in the unpublished file through the
+// page cache, and its checksums are formed when it is finished.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +28,8 @@ class RowsImage {
     return kRowsChunk * kStripColumns * value_bytes(type);
   }
 
-  /// `members` has one bit a node of the range, or is empty when every node has a row. The queue, null for none, has
-  /// segments of segment_bytes() and must outlive this object.
+  /// `members` has one bit a node of the range, or is empty when every node has a row. The queue,
+  /// null for none, has segments of segment_bytes() and must outlive this object.
   RowsImage(const std::filesystem::path& store, std::uint32_t level, NodeRange range, std::uint32_t columns,
             const KeptForm& kept, std::vector<std::uint64_t> members, WriteBehind* queue);
   /// Removes a file that was not published.
@@ -35,15 +37,15 @@ class RowsImage {
   RowsImage(const RowsImage&) = delete;
   RowsImage& operator=(const RowsImage&) = delete;
 
-  /// Columns [first, first + width) of the rows of consecutive members, row-major, in the bits of the file's type; each
-  /// value once, from any thread. With a queue, the columns begin with a strip, and end with one. Calls at one time are
-  /// about other rows, or about other strips.
+  /// Columns [first, first + width) of the rows of consecutive members, row-major, in the bits of
+  /// the file's type; each value once, from any thread. With a queue, the columns begin with a
+  /// strip, and end with one. Calls at one time are about other rows, or about other strips.
   void put(std::span<const NodeId> nodes, std::uint32_t first_column, std::uint32_t width, const std::byte* values);
-  /// Between two calls of put(): closes the file until the next one, since many of them may wait for their next
-  /// columns.
+  /// Between two calls of put(): closes the file until the next one, since many of them may wait
+  /// for their next columns.
   void rest();
-  /// Writes what is left and gives the file its name, after all values are there and the queue was drained. Not yet
-  /// durable: see sync_files().
+  /// Writes what is left and gives the file its name, after all values are there and the queue was
+  /// drained. Not yet durable: see sync_files().
   FileEntry publish();
 
  private:
@@ -54,8 +56,8 @@ class RowsImage {
   struct Files {
     std::shared_ptr<const File> direct, buffered;
   };
-  /// Some rows of a strip: `count` rows of its chunk from `row` on, whose columns [first, first + width) of the strip
-  /// come with `stride` bytes from row to row.
+  /// Some rows of a strip: `count` rows of its chunk from `row` on, whose columns [first, first +
+  /// width) of the strip come with `stride` bytes from row to row.
   struct Part {
     std::uint64_t chunk, row, count;
     std::uint32_t strip, first, width;

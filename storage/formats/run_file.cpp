@@ -1,4 +1,5 @@
-// storage/formats/run_file.cpp - writes, reads and checks the files of changes, runs, counts and stale rows.
+// storage/formats/run_file.cpp - writes, reads and checks the files of changes, runs, counts and
+// stale rows.
 #include "storage/formats/run_file.h"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
-// storage/formats/run_file.h - what a checkpoint adds to immutable base files, always in absolute values, so that reading it twice
-// does no harm (FORMAT.md, "Runs").
+// storage/formats/run_file.h - what a checkpoint adds to immutable base files, always in absolute
+// values, so that reading it twice does no harm (FORMAT.md, "Runs").
 //
-//   changes   edges, cleared nodes, rows of features, labels and splits that differ from the files of these, names that are lost
-//   run       rows of one level that differ from its partitions, and reference counts that differ from its counts file
+//   changes   edges, cleared nodes, rows of features, labels and splits that differ from the files
+//             of these, names that are lost
+//   run       rows of one level that differ from its partitions, and reference counts that differ
+//             from its counts file
 //   counts    u32 for each node: references from the level above
 //   stale     rows whose published normalised sums lag behind, as packed differences
 #pragma once
@@ -39,7 +41,8 @@ FileEntry write_changes(const std::filesystem::path& store, const Changes& chang
 [[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
                                    const ChangesScope& scope);
 
-/// How many things of each kind a file of changes names, from its header; nobody has checked them yet.
+/// How many things of each kind a file of changes names, from its header; nobody has checked them
+/// yet.
 struct ChangesCounts {
   std::uint64_t edges = 0;
   std::uint64_t labels = 0;
@@ -62,7 +65,8 @@ struct Run {
   }
 };
 
-/// row(node) gives the row of `columns` sums of a node that the run names, in the width under which it does.
+/// row(node) gives the row of `columns` sums of a node that the run names, in the width under which
+/// it does.
 FileEntry write_run(const std::filesystem::path& store, std::uint32_t level, std::uint32_t columns, const Run& run,
                     const std::function<StateRow(NodeId)>& row);
 

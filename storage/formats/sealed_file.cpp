@@ -1,4 +1,5 @@
-// storage/formats/sealed_file.cpp - writes sealed files, maps them, and checks each chunk when it is first used.
+// storage/formats/sealed_file.cpp - writes sealed files, maps them, and checks each chunk when it
+// is first used.
 #include "storage/formats/sealed_file.h"
 
 #include <fcntl.h>
@@ -23,8 +24,8 @@ namespace {
 constexpr char kMagic[8] = {'U', 'N', 'W', 'E', 'A', 'V', 'E', '\0'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::uint32_t kChunkLog2 = 12;
-/// How much is asked for at a time. A system cuts a longer request to what it reads ahead of a disk, 128 KiB where
-/// nobody has set more, and the rest of it would come page by page.
+/// How much is asked for at a time. A system cuts a longer request to what it reads ahead of a
+/// disk, 128 KiB where nobody has set more, and the rest of it would come page by page.
 constexpr std::uint64_t kAskBytes = std::uint64_t{128} << 10;
 constexpr std::uint64_t kRowBytes = std::uint64_t{16} << 10;  // at most, of a row or a few beside each other
 constexpr std::uint64_t kAskChunks = kAskBytes / kSealedChunkBytes;
@@ -170,8 +171,8 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   expect(bytes == entry.bytes, bytes,
          "the file has " + std::to_string(bytes) + " bytes, the manifest says " + std::to_string(entry.bytes));
   expect(bytes >= kSealedHeaderBytes, bytes, "the file is shorter than its header");
-  // What is read around a page is this class's to choose: systems that read megabytes around each would read most of a
-  // store when it is opened.
+  // What is read around a page is this class's to choose: systems that read megabytes around each
+  // would read most of a store when it is opened.
   (void)::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_RANDOM);
   Header header{};
   file.read_at(0, std::as_writable_bytes(std::span(&header, 1)));
@@ -242,7 +243,8 @@ std::span<const std::byte> SealedFile::bytes(std::uint64_t offset, std::uint64_t
 void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const noexcept {
   if (offset >= size_ || length == 0) return;
   length = std::min(length, size_ - offset);
-  // Rows that were read before are most likely there, and asking costs as much as reading them then. A scan asks again.
+  // Rows that were read before are most likely there, and asking costs as much as reading them
+  // then. A scan asks again.
   if (length <= kRowBytes && is_checked(offset, length)) return;
   ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + offset + length);
 }
@@ -274,7 +276,8 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
   if (length == 0) return;
   const std::uint64_t last = sealed_chunk(offset + length - 1);
   const std::uint64_t first = sealed_chunk(offset);
-  // Whether those before it to the last multiple of kStepChunks, and as many before that, were used before this chunk is.
+  // Whether those before it to the last multiple of kStepChunks, and as many before that, were used
+  // before this chunk is.
   const auto follows_scan = [&](std::uint64_t chunk) {
     const std::uint64_t step = chunk / kStepChunks * kStepChunks;
     if (step == 0) return false;
@@ -291,10 +294,11 @@ void SealedFile::check(std::uint64_t offset, std::uint64_t length) const {
     std::atomic<std::uint64_t>& word = checked_[chunk / 64];
     const std::uint64_t bit = std::uint64_t{1} << (chunk % 64);
     if ((word.load(std::memory_order_acquire) & bit) != 0) continue;
-    // A range is asked for as far as it goes; a call that goes on where others ended, further. What these read may end within
-    // a chunk, so that this one begins with a chunk that is checked.
+    // A range is asked for as far as it goes; a call that goes on where others ended, further. What
+    // these read may end within a chunk, so that this one begins with a chunk that is checked.
     if (!asked) goes_on = follows_scan(chunk);
-    // What has been asked for before costs time too: pages that are there are looked for one by one.
+    // What has been asked for before costs time too: pages that are there are looked for one by
+    // one.
     if (goes_on && chunk % kStepChunks == 0 && follows_long_scan(chunk)) {
       if (chunk % kAskChunks == 0) ask_chunks(chunk + kAheadChunks - kAskChunks, kAskChunks);
     } else if (goes_on && chunk % kStepChunks == 0) {
@@ -355,7 +359,8 @@ std::span<const std::byte> SealedFile::read_past(const File& direct, std::uint64
   require_whole_maps();
   if (offset > size_ || length > size_ - offset) fail(offset, "the range ends outside the file");
   if (length == 0) return {};
-  // Chunks are the blocks of the file, of which whole ones are read; the file may end within the last one.
+  // Chunks are the blocks of the file, of which whole ones are read; the file may end within the
+  // last one.
   const std::uint64_t chunk = sealed_chunk(offset), last = sealed_chunk(offset + length - 1);
   const std::uint64_t from = chunk * kSealedChunkBytes, to = (last + 1) * kSealedChunkBytes;
   const std::uint64_t least = std::min(to, kSealedHeaderBytes + size_) - from;

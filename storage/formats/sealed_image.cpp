@@ -1,4 +1,5 @@
-// storage/formats/sealed_image.cpp - checksums whole chunks as they come, and puts together those that come in parts.
+// storage/formats/sealed_image.cpp - checksums whole chunks as they come, and puts together those
+// that come in parts.
 #include "storage/formats/sealed_image.h"
 
 #include <algorithm>

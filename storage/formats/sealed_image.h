@@ -1,8 +1,8 @@
-// storage/formats/sealed_image.h - one sealed file written by many threads in any order, byte for byte what a SealedWriter would
-// have written front to back.
+// storage/formats/sealed_image.h - one sealed file written by many threads in any order, byte for
+// byte what a SealedWriter would have written front to back.
 //
-// Whole chunks are summed in the caches of the thread that brings them and go on to the segments of a ScatteredWriter; what
-// cuts a chunk waits in a buffer for its other parts.
+// Whole chunks are summed in the caches of the thread that brings them and go on to the segments of
+// a ScatteredWriter; what cuts a chunk waits in a buffer for its other parts.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,18 @@ class SealedImage {
   SealedImage(const SealedImage&) = delete;
   SealedImage& operator=(const SealedImage&) = delete;
 
-  /// Bytes of the payload from `offset` on: each byte of it once, from any thread. Throws what writing threw.
+  /// Bytes of the payload from `offset` on: each byte of it once, from any thread. Throws what
+  /// writing threw.
   void put(std::uint64_t offset, std::span<const std::byte> bytes);
   /// Hands the rest of the file to the queue, after all puts.
   void finish(std::uint64_t payload_bytes, const SealedParameters& parameters);
-  /// Gives the file its name, after finish() and after the queue was drained. It is not yet durable: see sync_files().
+  /// Gives the file its name, after finish() and after the queue was drained. It is not yet
+  /// durable: see sync_files().
   FileEntry publish();
   /// Whether the queue has done with the file, or failed, which it tells; after finish().
   [[nodiscard]] bool is_written() const noexcept { return out_ == nullptr && written_.expired(); }
-  /// Makes the file durable, after is_written(), and only then gives it this name in its folder, in the place of another
-  /// file of the same contents.
+  /// Makes the file durable, after is_written(), and only then gives it this name in its folder, in
+  /// the place of another file of the same contents.
   void publish_as(const std::filesystem::path& path);
 
  private:

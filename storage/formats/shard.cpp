@@ -1,4 +1,5 @@
-// storage/formats/shard.cpp - writes and reads shards: offsets, counts and blocks of neighbour lists.
+// storage/formats/shard.cpp - writes and reads shards: offsets, counts and blocks of neighbour
+// lists.
 #include "storage/formats/shard.h"
 
 #include <algorithm>

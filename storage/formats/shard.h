@@ -1,12 +1,14 @@
-// storage/formats/shard.h - one compressed CSR shard: the adjacency of an aligned range of nodes (FORMAT.md, "Shards").
+// storage/formats/shard.h - one compressed CSR shard: the adjacency of an aligned range of nodes
+// (FORMAT.md, "Shards").
 //
-// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the graph, bytes of counts, and the
-// largest weight of an edge, 0 where edges have none.
+// Sealed file of kind "shard"; parameters: first node, nodes in the shard, arcs, nodes of the
+// graph, bytes of counts, and the largest weight of an edge, 0 where edges have none.
 //   offsets   u32 for each block and one more: where its bytes begin, relative to the first one
 //   counts    neighbours of each node without the self loop, in packed groups (bit_pack.h)
 //   blocks    gap_block.h, each decodable alone
 //
-// An edge of weight w stands in each list w times, and counts as w arcs: lists are then those of repeats.h.
+// An edge of weight w stands in each list w times, and counts as w arcs: lists are then those of
+// repeats.h.
 #pragma once
 
 #include <filesystem>
@@ -20,32 +22,37 @@
 
 namespace unweave {
 
-/// Whose lists a shard holds: those of a span of nodes, or of a span of the targets, which are then counted as nodes are.
+/// Whose lists a shard holds: those of a span of nodes, or of a span of the targets, which are then
+/// counted as nodes are.
 enum class ShardOf { nodes, targets };
 
-/// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the work.
+/// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the
+/// work.
 struct EncodedLists {
   std::vector<std::uint32_t> counts;       ///< neighbours of each node
   std::vector<std::uint32_t> block_bytes;  ///< length of each block
   std::vector<std::byte> bytes;            ///< the blocks
 };
 
-/// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each, concatenated in
-/// `targets`; each neighbour once, or as often as its edge weighs where `max_weight` is above 1. Any thread. Throws
-/// ResourceError for a list of more than the format takes.
+/// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each,
+/// concatenated in `targets`; each neighbour once, or as often as its edge weighs where
+/// `max_weight` is above 1. Any thread. Throws ResourceError for a list of more than the format
+/// takes.
 void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, std::uint32_t max_weight,
                   EncodedLists& out);
 
-/// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by append(); then
-/// finish().
+/// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by
+/// append(); then finish().
 class ShardWriter {
  public:
-  /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of the store.
+  /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of
+  /// the store.
   ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint32_t max_weight,
               std::uint64_t memory_limit, ShardOf of = ShardOf::nodes);
   /// The sorted neighbours of the next node, without itself.
   void add(std::span<const NodeId> neighbours);
-  /// The lists of the next nodes. What came before, and all but the last of such pieces, fills whole blocks.
+  /// The lists of the next nodes. What came before, and all but the last of such pieces, fills
+  /// whole blocks.
   void append(const EncodedLists& lists);
   FileEntry finish();
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
@@ -65,8 +72,9 @@ class ShardWriter {
   OverflowBuffer blocks_;
 };
 
-/// Read-only view of a shard, and its counts and offsets in memory: whoever asks the disk for blocks must not wait for the
-/// pages that say where they lie. Const members may run on any number of threads at once.
+/// Read-only view of a shard, and its counts and offsets in memory: whoever asks the disk for
+/// blocks must not wait for the pages that say where they lie. Const members may run on any number
+/// of threads at once.
 class Shard {
  public:
   /// Bytes of that memory for so many nodes, to be charged by who opens their shard.
@@ -93,8 +101,8 @@ class Shard {
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will not be decoded soon.
   void forget(std::size_t first, std::size_t last) const noexcept;
-  /// Where blocks [first, last) lie in the file, for who reads them past the mapping, and whether their checksums have been
-  /// checked since the shard was opened.
+  /// Where blocks [first, last) lie in the file, for who reads them past the mapping, and whether
+  /// their checksums have been checked since the shard was opened.
   struct Place {
     const std::filesystem::path& file;
     std::uint64_t offset = 0, bytes = 0;

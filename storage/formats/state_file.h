@@ -1,9 +1,12 @@
-// storage/formats/state_file.h - the exact sums S of one level for one span of nodes (FORMAT.md, "State partitions").
+// storage/formats/state_file.h - the exact sums S of one level for one span of nodes (FORMAT.md,
+// "State partitions").
 //
-// Sealed file of kind "state"; parameters: level, first node, nodes of the span, rows stored, columns, wide rows.
+// Sealed file of kind "state"; parameters: level, first node, nodes of the span, rows stored,
+// columns, wide rows.
 //   members   one bit a node of the span, u64 words; absent when every node has a row
 //   rows      i32, stored rows x columns, row-major, in node order; a wide row holds zeros here
-//   wide      u32 node of each wide row (a row with a sum outside 32 bits), padding to 8, then i64 rows
+//   wide      u32 node of each wide row (a row with a sum outside 32 bits), padding to 8, then i64
+//             rows
 #pragma once
 
 #include <algorithm>
@@ -53,8 +56,8 @@ class MemberRanks {
   /// Members below bit `position`; `members` as given to the constructor.
   [[nodiscard]] std::uint64_t before(std::span<const std::uint64_t> members, NodeId position) const noexcept;
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
-  /// How many nodes before a node of `range`, or before its end, have one of the `rows` rows of a file: all nodes have one, or
-  /// none, where there are no members.
+  /// How many nodes before a node of `range`, or before its end, have one of the `rows` rows of a
+  /// file: all nodes have one, or none, where there are no members.
   [[nodiscard]] std::uint64_t index(std::span<const std::uint64_t> members, NodeRange range, std::uint64_t rows,
                                     NodeId node) const noexcept {
     const NodeId local = node - range.first;

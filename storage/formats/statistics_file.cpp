@@ -1,4 +1,5 @@
-// storage/formats/statistics_file.cpp - encodes vectors in 8, 16 or 32 bits; checks, reads and erases records.
+// storage/formats/statistics_file.cpp - encodes vectors in 8, 16 or 32 bits; checks, reads and
+// erases records.
 #include "storage/formats/statistics_file.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ float rounded_up(double x) noexcept {
   return static_cast<double>(near) < x ? std::nextafter(near, std::numeric_limits<float>::infinity()) : near;
 }
 
-/// What is added to a number before it is cut off to the half on the side of zero, so that the nearest one is left.
+/// What is added to a number before it is cut off to the half on the side of zero, so that the
+/// nearest one is left.
 float half_step(float x) noexcept {
   if (x == 0) return 0;
   int exponent = 0;

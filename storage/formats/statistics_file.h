@@ -1,8 +1,9 @@
-// storage/formats/statistics_file.h - vectors of numbers in few bytes, any of which can be erased (FORMAT.md, "Statistics").
+// storage/formats/statistics_file.h - vectors of numbers in few bytes, any of which can be erased
+// (FORMAT.md, "Statistics").
 //
-// A file holds the records of one partition, all of one length, so that a record is one read at a known offset. A value
-// is an integer multiple of kStatisticsGrid: sums of records and of other multiples of it below 512 are exact in float64,
-// in any order. An erased record is zeros.
+// A file holds the records of one partition, all of one length, so that a record is one read at a
+// known offset. A value is an integer multiple of kStatisticsGrid: sums of records and of other
+// multiples of it below 512 are exact in float64, in any order. An erased record is zeros.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,8 @@ struct Statistic {
   float error = 0;  ///< >= the Euclidean distance of the values from those that the writer was given
 };
 
-/// Writes one file front to back, under its own name: it is complete only when a later, durable file says so.
+/// Writes one file front to back, under its own name: it is complete only when a later, durable
+/// file says so.
 class StatisticsWriter {
  public:
   /// Throws UsageError for other bits, and when the file exists.

@@ -1,5 +1,5 @@
-// storage/formats/store_layout.h - how node ids are cut into shards and partitions; a function of the node count alone, so that
-// equal contents give equal files whatever their history.
+// storage/formats/store_layout.h - how node ids are cut into shards and partitions; a function of
+// the node count alone, so that equal contents give equal files whatever their history.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace unweave {
 inline constexpr NodeId kMinSpanNodes = NodeId{1} << 16;
 inline constexpr NodeId kMaxSpans = 1024;
 
-/// Nodes of one shard, partition or feature file: a power of two, at least 65,536, giving at most 1,024 spans.
+/// Nodes of one shard, partition or feature file: a power of two, at least 65,536, giving at most
+/// 1,024 spans.
 [[nodiscard]] constexpr NodeId span_nodes(NodeId nodes) noexcept {
   std::uint64_t span = kMinSpanNodes;
   while (span * kMaxSpans < nodes) span *= 2;
@@ -30,7 +31,8 @@ inline constexpr NodeId kMaxSpans = 1024;
   return {static_cast<NodeId>(first), static_cast<NodeId>(last)};
 }
 
-/// What the name of a span's file begins with: its first node in ten digits, so that names sort as nodes do.
+/// What the name of a span's file begins with: its first node in ten digits, so that names sort as
+/// nodes do.
 [[nodiscard]] inline std::string span_stem(NodeId first) {
   const std::string digits = std::to_string(first);
   return std::string(10 - digits.size(), '0') + digits;

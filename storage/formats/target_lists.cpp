@@ -1,4 +1,5 @@
-// storage/formats/target_lists.cpp - opens the lists of the target rows, decodes them and checks them.
+// storage/formats/target_lists.cpp - opens the lists of the target rows, decodes them and checks
+// them.
 #include "storage/formats/target_lists.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// storage/formats/target_lists.h - lists of the target rows side by side (FORMAT.md, "Targets and lists"): an update of
-// the last level looks through them where it would otherwise look up, all over the graph, the lists of whatever
-// changed below.
+// storage/formats/target_lists.h - lists of the target rows side by side (FORMAT.md, "Targets and
+// lists"): an update of the last level looks through them where it would otherwise look up, all
+// over the graph, the lists of whatever changed below.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class TargetLists {
     std::vector<NodeId> lists;
     std::span<const std::uint32_t> counts;
   };
-  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order, with their lists as
-  /// the graph's shards have them. Throws FormatError.
+  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order,
+  /// with their lists as the graph's shards have them. Throws FormatError.
   template <class Use>
   void for_each(NodeRange range, Cursor& cursor, const Use& use) const;
   template <class Use>

@@ -1,14 +1,18 @@
-// storage/formats/tile_file.h - some columns of one level of a propagation that is not finished: sums, or values of kept
-// rows, until those of all columns are there (FORMAT.md, "Unfinished propagations").
+// storage/formats/tile_file.h - some columns of one level of a propagation that is not finished:
+// sums, or values of kept rows, until those of all columns are there (FORMAT.md, "Unfinished
+// propagations").
 //
-// Sealed file of kind "tile"; parameters: level and version; first column and columns; rows; blocks and bytes of a value;
-// wide rows; bytes of the text and of the proof.
+// Sealed file of kind "tile"; parameters: level and version; first column and columns; rows; blocks
+// and bytes of a value; wide rows; bytes of the text and of the proof.
 //   text      which contents and which options, line by line; then padding up to the next chunk
-//   blocks    rows x columns values each, row-major, in node order; a wide row of sums holds zeros here
+//   blocks    rows x columns values each, row-major, in node order; a wide row of sums holds zeros
+//             here
 //   wide      u32 node of each wide row, padding to 8, then i64 rows
 //   norms     two 128-bit sums a column, of its features
-//   proof     key and residues with which the sums were checked, as engine/sweep/tile_level.h writes them; empty for values
-// The name tells level and columns, and nothing of the bytes: whoever computes a tile twice replaces it by itself.
+//   proof     key and residues with which the sums were checked, as engine/sweep/tile_level.h
+//             writes them; empty for values
+// The name tells level and columns, and nothing of the bytes: whoever computes a tile twice
+// replaces it by itself.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +57,8 @@ struct TileName {
 /// What a name tells; nothing where it is not a tile's.
 [[nodiscard]] std::optional<TileName> parse_tile_name(std::string_view name);
 
-/// A word that no other process uses at this time, on this machine or another one that shares its files.
+/// A word that no other process uses at this time, on this machine or another one that shares its
+/// files.
 [[nodiscard]] std::string process_word();
 
 /// A tile written by many threads, rows in any order.
@@ -70,7 +75,8 @@ class TileImage {
   void finish(std::span<const std::byte> norms, std::span<const std::byte> proof);
   /// Whether all its bytes are written, or failed to be, which the queue tells; after finish().
   [[nodiscard]] bool is_written() const noexcept { return image_.is_written(); }
-  /// Makes it durable and gives it its name, in the place of one that somebody else has finished; after is_written().
+  /// Makes it durable and gives it its name, in the place of one that somebody else has finished;
+  /// after is_written().
   void publish();
 
  private:
@@ -82,8 +88,8 @@ class TileImage {
   std::map<NodeId, std::vector<std::int64_t>> wide_;
 };
 
-/// A tile that somebody has finished. Const members may run on any number of threads at once. Errors are DataError with
-/// file, place and remedy.
+/// A tile that somebody has finished. Const members may run on any number of threads at once.
+/// Errors are DataError with file, place and remedy.
 class TileFile {
  public:
   /// Maps the file and checks all but rows. `nodes`: of the store. Throws DataError.
@@ -95,7 +101,8 @@ class TileFile {
 
   /// Rows [first, first + count) of a block, checked.
   [[nodiscard]] std::span<const std::byte> rows(std::uint32_t block, std::uint64_t first, std::uint64_t count) const;
-  /// As above, past the page cache where the file system can; they lie in the piece until the next call.
+  /// As above, past the page cache where the file system can; they lie in the piece until the next
+  /// call.
   [[nodiscard]] std::span<const std::byte> rows(std::uint32_t block, std::uint64_t first, std::uint64_t count,
                                                 DirectPiece& piece) const;
   /// They will be read soon, by the first of these.

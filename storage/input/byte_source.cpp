@@ -1,4 +1,5 @@
-// storage/input/byte_source.cpp - opens a user's file, recognises its compression and buffers its bytes.
+// storage/input/byte_source.cpp - opens a user's file, recognises its compression and buffers its
+// bytes.
 #include "storage/input/byte_source.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ void require_suffix_matches(const InputFile& file, const std::filesystem::path& 
 InputFile named_input(const std::string& text) {
   std::error_code unreadable;
   if (!text.ends_with(']') || std::filesystem::exists(text, unreadable)) return InputFile{text, {}};
-  // From the end, since a folder may have brackets in its name; those within quotes are part of a column's name.
+  // From the end, since a folder may have brackets in its name; those within quotes are part of a
+  // column's name.
   const auto opening = [](std::string_view part) {
     bool quoted = false;
     for (std::size_t at = part.size() - 1; at-- > 0;) {

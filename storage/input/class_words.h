@@ -11,7 +11,8 @@
 
 namespace unweave {
 
-/// Names of classes to be found by what stands in a label's or a request's line. Movable; thread-safe.
+/// Names of classes to be found by what stands in a label's or a request's line. Movable;
+/// thread-safe.
 class ClassWords {
  public:
   /// `names`: one a class, all different; none where classes have numbers alone.
@@ -20,8 +21,8 @@ class ClassWords {
   [[nodiscard]] bool given() const noexcept { return !names_.empty(); }
   /// The class of this name, which may stand in quotes as in CSV.
   [[nodiscard]] std::optional<std::int32_t> find(std::string_view word) const;
-  /// What a request says for the class of this name: its number, behind a # where some class has a number as its name, so that a
-  /// number alone might be either.
+  /// What a request says for the class of this name: its number, behind a # where some class has a
+  /// number as its name, so that a number alone might be either.
   [[nodiscard]] std::optional<std::string> request_value(std::string_view word) const;
   /// "; did you mean 'cat'?", or nothing.
   [[nodiscard]] std::string nearest(std::string_view word) const;

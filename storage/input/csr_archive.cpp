@@ -1,4 +1,5 @@
-// storage/input/csr_archive.cpp - finds the arrays of a sparse matrix in an archive and reads the small ones.
+// storage/input/csr_archive.cpp - finds the arrays of a sparse matrix in an archive and reads the
+// small ones.
 #include "storage/input/csr_archive.h"
 
 #include <algorithm>

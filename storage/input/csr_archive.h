@@ -1,4 +1,5 @@
-// storage/input/csr_archive.h - a sparse matrix in an .npz archive: the names of its arrays, and what they say of it.
+// storage/input/csr_archive.h - a sparse matrix in an .npz archive: the names of its arrays, and
+// what they say of it.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,12 @@ struct CsrMembers {
   }
 };
 
-/// The names with this prefix, where the archive has them all: "" as scipy.sparse.save_npz writes them, "attr_" and "adj_" in
-/// the archives of Shchur et al.
+/// The names with this prefix, where the archive has them all: "" as scipy.sparse.save_npz writes
+/// them, "attr_" and "adj_" in the archives of Shchur et al.
 [[nodiscard]] std::optional<CsrMembers> find_csr(const std::vector<std::string>& members, std::string_view prefix);
 
-/// Throws InputError where scipy says in "format" that the arrays are meant in a way that is not among `known`: those of a CSC or BSR
-/// matrix look just like CSR.
+/// Throws InputError where scipy says in "format" that the arrays are meant in a way that is not
+/// among `known`: those of a CSC or BSR matrix look just like CSR.
 void require_matrix_format(const std::filesystem::path& archive, const std::vector<std::string>& members,
                            const std::vector<std::string>& known);
 

@@ -1,6 +1,8 @@
-// storage/input/csr_features.cpp - sparse feature matrices: CSR arrays in separate files or in one .npz.
+// storage/input/csr_features.cpp - sparse feature matrices: CSR arrays in separate files or in one
+// .npz.
 //
-// Offsets, indices and values are three streams read in step, so memory is that of one batch whatever the matrix.
+// Offsets, indices and values are three streams read in step, so memory is that of one batch
+// whatever the matrix.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -112,7 +112,8 @@ class TextFeatures final : public FeatureReader {
         double value = 0;
         Fields copy = fields;
         const std::errc error = fields.number(value);
-        // Also for numbers that only float64 holds, but not for an infinity that the text spells out.
+        // Also for numbers that only float64 holds, but not for an infinity that the text spells
+        // out.
         if (error != std::errc() || (std::abs(value) > kLargest && std::isfinite(value))) {
           throw InputError(lines.name(), lines.place() + ", column " + std::to_string(row.size()),
                            quote_for_message(copy.take()) + " is not a number that fits float32",
@@ -148,8 +149,8 @@ class TextFeatures final : public FeatureReader {
     return row;
   }
 
-  /// A column that is called as ids are would be a feature, and its lines be taken in their order; one of labels would tell the model what
-  /// it is to find out.
+  /// A column that is called as ids are would be a feature, and its lines be taken in their order;
+  /// one of labels would tell the model what it is to find out.
   static void require_features(std::string_view header, const LineReader& lines) {
     std::vector<std::string> words;
     for (Fields fields(header); !fields.at_end();) words.emplace_back(fields.take());

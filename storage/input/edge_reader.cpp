@@ -1,4 +1,5 @@
-// storage/input/edge_reader.cpp - recognises the format of an edge file and opens the reader for it.
+// storage/input/edge_reader.cpp - recognises the format of an edge file and opens the reader for
+// it.
 #include "storage/input/edge_reader.h"
 
 #include <algorithm>
@@ -21,13 +22,15 @@ namespace {
       ": only arrays of edges (.npy) have their weights in a file beside them; text has them in a third column");
 }
 
-/// Whether the file is an archive in which edges are to be found, or an array of one of NumPy, beside which weights may lie.
+/// Whether the file is an archive in which edges are to be found, or an array of one of NumPy,
+/// beside which weights may lie.
 bool is_archive_of_edges(const InputFile& file) {
   return !file.memory && (file.member.empty() || (file.path.extension() == ".npz" && file.columns.empty())) &&
          is_zip(file.path);
 }
 
-/// The reader of a file that is no text of pairs; none where it is one, whose bytes are then in `source`.
+/// The reader of a file that is no text of pairs; none where it is one, whose bytes are then in
+/// `source`.
 std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOptions& options, bool by_look,
                                              std::optional<ByteSource>& source) {
   if (is_archive_of_edges(file)) return open_npz_edges(file, options);
@@ -58,7 +61,8 @@ std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions&
 
 namespace {
 
-/// An array whose numbers are names, as lines; nothing where the file is no array. Throws InputError for a matrix.
+/// An array whose numbers are names, as lines; nothing where the file is no array. Throws
+/// InputError for a matrix.
 std::optional<ByteSource> open_array_words(const InputFile& file, const EdgeOptions& options) {
   if (is_archive_of_edges(file)) {
     if (const auto array = npz_edge_array(file, options))

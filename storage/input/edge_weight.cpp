@@ -1,4 +1,5 @@
-// storage/input/edge_weight.cpp - finds weights among attributes, and words the errors for what is none.
+// storage/input/edge_weight.cpp - finds weights among attributes, and words the errors for what is
+// none.
 #include "storage/input/edge_weight.h"
 
 #include <charconv>

@@ -1,4 +1,5 @@
-// storage/input/edge_weight.h - the weights of edges in users' files, and one rule for all formats of what they may be.
+// storage/input/edge_weight.h - the weights of edges in users' files, and one rule for all formats
+// of what they may be.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,18 @@
 
 namespace unweave {
 
-/// The number behind 'weight' in attributes, as networkx.write_edgelist() puts them behind an edge: "{'weight': 3}", also
-/// among others; none where there is no such number.
+/// The number behind 'weight' in attributes, as networkx.write_edgelist() puts them behind an edge:
+/// "{'weight': 3}", also among others; none where there is no such number.
 [[nodiscard]] std::optional<double> attribute_weight(std::string_view attributes) noexcept;
 
 /// Throws the InputError for an edge that has none, or a file that has none at all.
 [[noreturn]] void throw_no_weight(const std::filesystem::path& file, const std::string& place,
                                   const std::string& remedy);
 
-/// What the values beside edges mean. Under every option a weight of 0 is no edge, and NaN, infinities and negative numbers are
-/// errors. Others are whole numbers from 1 to a declared largest one, which may be written as real numbers, "3.0" for 3; or are
-/// ignored; or, where nothing was declared, 1.
+/// What the values beside edges mean. Under every option a weight of 0 is no edge, and NaN,
+/// infinities and negative numbers are errors. Others are whole numbers from 1 to a declared
+/// largest one, which may be written as real numbers, "3.0" for 3; or are ignored; or, where
+/// nothing was declared, 1.
 class WeightRule {
  public:
   /// `most`: the largest weight that was declared, 1 where none was.
@@ -36,8 +38,8 @@ class WeightRule {
   /// Whether values beside edges are expected at all.
   [[nodiscard]] bool takes_values() const noexcept { return ignore_ || most_ > 1; }
 
-  /// The weight of an edge with such a value beside it, counted where it is left out; 0: there is no edge. Throws InputError;
-  /// `place()` tells where, and `file` is for the message.
+  /// The weight of an edge with such a value beside it, counted where it is left out; 0: there is
+  /// no edge. Throws InputError; `place()` tells where, and `file` is for the message.
   template <class Place>
   std::uint32_t take(double value, LeftOutWeights& left_out, const std::filesystem::path& file,
                      const Place& place) const {

@@ -1,4 +1,5 @@
-// storage/input/feature_formats.h - what the readers of feature formats share; open_features() chooses among them.
+// storage/input/feature_formats.h - what the readers of feature formats share; open_features()
+// chooses among them.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,8 @@
 
 namespace unweave {
 
-/// Some columns of an array, or all. `is_file`: else it is one in memory, and whoever gives it has looked at its first column.
+/// Some columns of an array, or all. `is_file`: else it is one in memory, and whoever gives it has
+/// looked at its first column.
 [[nodiscard]] std::unique_ptr<FeatureReader> open_npy_features(NpyReader array, const ColumnChoice& choice,
                                                                bool is_file);
 /// `are_chosen`: its columns were named, so that none is asked about.
@@ -24,7 +26,8 @@ void check_feature_shape(const std::filesystem::path& file, std::uint64_t rows, 
 /// Makes `batch` an empty dense one of `rows` rows.
 void start_dense_batch(FeatureBatch& batch, std::uint64_t first_row, std::size_t rows);
 
-/// Some columns of a matrix, in the order of the choice; the matrix itself where there is none. Throws UsageError.
+/// Some columns of a matrix, in the order of the choice; the matrix itself where there is none.
+/// Throws UsageError.
 [[nodiscard]] std::unique_ptr<FeatureReader> choose_columns(std::unique_ptr<FeatureReader> matrix,
                                                             const ColumnChoice& choice);
 

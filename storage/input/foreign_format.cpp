@@ -1,4 +1,5 @@
-// storage/input/foreign_format.cpp - recognises other formats by their first bytes and says how Python converts them.
+// storage/input/foreign_format.cpp - recognises other formats by their first bytes and says how
+// Python converts them.
 #include "storage/input/foreign_format.h"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ std::string array_name(InputKind kind) {
 
 constexpr const char* kConvert = "convert it with Python: ";
 
-/// A frame of pandas as a table, or as an array of features. What stands behind # is for whoever reads the line.
+/// A frame of pandas as a table, or as an array of features. What stands behind # is for whoever
+/// reads the line.
 std::string with_frame(const std::string& modules, const std::string& reading, InputKind kind) {
   const std::string start = kConvert + std::string("import ") + modules;
   const auto table = [&](const std::string& file, const std::string& option_text) {
@@ -45,8 +47,8 @@ std::string with_frame(const std::string& modules, const std::string& reading, I
          option("features", "features.npy") + ", or 'features.npy[1:]' without a first column of ids";
 }
 
-/// Lines of edges `E` between nodes `ids`, all names in quotes, so that blanks and commas are part of them, and their weights `w`
-/// behind them where one is not 1.
+/// Lines of edges `E` between nodes `ids`, all names in quotes, so that blanks and commas are part
+/// of them, and their weights `w` behind them where one is not 1.
 std::string write_named_edges() {
   return "E = [(str(u), str(v), x)[:3 if set(w) - {1} else 2] for (u, v), x in zip(E, w)]; "
          "csv.writer(open('ids.csv', 'w'), quoting=csv.QUOTE_ALL).writerows([n] for n in ids); "
@@ -54,7 +56,8 @@ std::string write_named_edges() {
          option("edges", "edges.csv") + " and " + option("ids", "ids.csv");
 }
 
-/// Adds up the weights `w` of edges `E` that a graph has more than once, where `is_multigraph` says that it may, and one is not 1.
+/// Adds up the weights `w` of edges `E` that a graph has more than once, where `is_multigraph` says
+/// that it may, and one is not 1.
 std::string add_up_weights(const std::string& is_multigraph) {
   return "M = " + is_multigraph +
          " and set(w) - {1}; S = {}; M and list(map(lambda e, x: S.update({e: S.get(e, 0) + x}), E, w)); "
@@ -69,7 +72,8 @@ std::string with_networkx(const std::string& modules, const std::string& reading
          add_up_weights("G.is_multigraph()") + write_named_edges();
 }
 
-/// Nodes and links as programs write them: links by ids of nodes or by their places, which where both could be meant is an error.
+/// Nodes and links as programs write them: links by ids of nodes or by their places, which where
+/// both could be meant is an error.
 std::string with_links(const std::string& path, InputKind kind) {
   if (kind != InputKind::kEdges)
     return "read it with Python's json, and write the array with numpy.save('" + array_name(kind) + "', ...)";
@@ -90,7 +94,8 @@ std::string with_links(const std::string& path, InputKind kind) {
   throw InputError(source.name(), "byte 0", what, remedy);
 }
 
-/// The names of an archive's members; an empty list where the archive is damaged or comes from a pipe.
+/// The names of an archive's members; an empty list where the archive is damaged or comes from a
+/// pipe.
 std::vector<std::string> members_of(const std::filesystem::path& path) {
   try {
     if (is_zip(path)) return npz_members(path);
@@ -124,7 +129,8 @@ bool begins(std::string_view text, std::string_view word, std::string_view behin
   return std::equal(word.begin(), word.end(), text.begin(), [](char w, char c) { return w == small(c); });
 }
 
-/// Whether the first line that is no remark, which DIMACS begins with c, tells the sizes of a problem: p edge 34 78.
+/// Whether the first line that is no remark, which DIMACS begins with c, tells the sizes of a
+/// problem: p edge 34 78.
 bool is_dimacs(std::string_view text) {
   while (begins(text, "c")) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   return begins(text, "p", " ") && text.size() > 2 && text[2] >= 'a' && text[2] <= 'z';

@@ -1,4 +1,5 @@
-// storage/input/import_options.h - what an import is told: the files of a user, and how they are meant.
+// storage/input/import_options.h - what an import is told: the files of a user, and how they are
+// meant.
 #pragma once
 
 #include <cstdint>
@@ -34,26 +35,29 @@ struct StatedCount {
   std::string place;
 };
 
-/// What an empty line among labels means. Where it is a mistake, empty lines may still end the file.
+/// What an empty line among labels means. Where it is a mistake, empty lines may still end the
+/// file.
 enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
 
 struct ImportOptions {
   std::optional<InputFile> edges;
   std::optional<std::variant<InputFile, CsrInput>> features;
   std::optional<std::uint64_t> nodes;
-  /// Names of the nodes, that of node 0 first (name_reader.h). Edges, splits and requests as text then speak of names; binary
-  /// files of numbers, as rows of features and labels do.
+  /// Names of the nodes, that of node 0 first (name_reader.h). Edges, splits and requests as text
+  /// then speak of names; binary files of numbers, as rows of features and labels do.
   std::optional<InputFile> ids;
-  /// Holds the columns of tables against each other and against the names; with_charges() makes it, where columns are chosen.
+  /// Holds the columns of tables against each other and against the names; with_charges() makes it,
+  /// where columns are chosen.
   std::shared_ptr<LineOrders> orders{};
-  /// What a number means in edges, splits and requests, where nodes have names; has to be said where a name is the position of
-  /// another node.
+  /// What a number means in edges, splits and requests, where nodes have names; has to be said
+  /// where a name is the position of another node.
   std::optional<IdsAre> ids_are;
   std::optional<InputFile> labels;
   std::optional<std::uint64_t> classes;
   std::vector<std::string> class_names;         ///< as many as `classes`, where they have names (class_names.h)
   std::optional<InputFile> train, valid, test;  ///< only with labels
-  /// Requests; the nodes that they remove get a class of their own, the last, and the columns of replay_features.h.
+  /// Requests; the nodes that they remove get a class of their own, the last, and the columns of
+  /// replay_features.h.
   std::optional<InputFile> replay;
   bool standardize = false;
   FeatureType feature_type = FeatureType::f32;

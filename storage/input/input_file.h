@@ -21,14 +21,16 @@ using ChargeReader = std::function<std::shared_ptr<void>(std::uint64_t bytes)>;
 /// Takes a sentence about what was read otherwise than it stands there.
 using TakeRemark = std::function<void(const std::string& sentence)>;
 
-/// Whether the first line of a text names its columns: where nobody says so, readers find out, or ask.
+/// Whether the first line of a text names its columns: where nobody says so, readers find out, or
+/// ask.
 enum class Header : std::uint8_t { ask, yes, no };
 
-/// What line i of a text has to do with node i: nothing, as in a list of edges; it is its row, or its name.
+/// What line i of a text has to do with node i: nothing, as in a list of edges; it is its row, or
+/// its name.
 enum class LinesAre : std::uint8_t { any, rows, names };
 
-/// A file that the user names: a path, a folder with the parts of a table, "-" for standard input, or one member of a zip or .npz
-/// archive; or an array in memory.
+/// A file that the user names: a path, a folder with the parts of a table, "-" for standard input,
+/// or one member of a zip or .npz archive; or an array in memory.
 struct InputFile {
   std::filesystem::path path;
   std::string member;     ///< empty: the whole file; else the member's name, with or without its ".npy"
@@ -44,13 +46,15 @@ struct InputFile {
   std::string header_key{};  ///< what messages name where the header may be said: "edges" for --header edges=yes
 };
 
-/// The file that a user's text names: a path, FILE.npz[MEMBER] for one array of an archive, FILE[COLUMNS] for columns of a table, or
-/// FILE.npz[MEMBER][COLUMNS]. A file whose own name ends so is meant itself where it is there.
+/// The file that a user's text names: a path, FILE.npz[MEMBER] for one array of an archive,
+/// FILE[COLUMNS] for columns of a table, or FILE.npz[MEMBER][COLUMNS]. A file whose own name ends
+/// so is meant itself where it is there.
 [[nodiscard]] InputFile named_input(const std::string& text);
 
-/// An array in memory as an input: it is read as a .npy file of it would be. `descr` is NumPy's name of its type ("<i8").
-/// `pieces`, one after another, hold the elements in C order, or in Fortran order; they must stay as long as the input is
-/// read. `name` is for messages. Throws UsageError where the pieces are not those of the shape.
+/// An array in memory as an input: it is read as a .npy file of it would be. `descr` is NumPy's
+/// name of its type ("<i8"). `pieces`, one after another, hold the elements in C order, or in
+/// Fortran order; they must stay as long as the input is read. `name` is for messages. Throws
+/// UsageError where the pieces are not those of the shape.
 [[nodiscard]] InputFile memory_input(std::string name, std::string_view descr, std::span<const std::uint64_t> shape,
                                      bool fortran_order, std::vector<std::span<const char>> pieces);
 

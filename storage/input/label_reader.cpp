@@ -1,4 +1,5 @@
-// storage/input/label_reader.cpp - reads labels and node ids from text and from .npy arrays, masks included.
+// storage/input/label_reader.cpp - reads labels and node ids from text and from .npy arrays, masks
+// included.
 #include "storage/input/label_reader.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 15;
 constexpr std::uint64_t kAllNodes = std::uint64_t{kMaxNodeId} + 1;
-/// What Python makes of a missing value among texts: a class has such a name where it is declared, and is not proposed.
+/// What Python makes of a missing value among texts: a class has such a name where it is declared,
+/// and is not proposed.
 constexpr std::string_view kMissing[] = {"None", "<NA>", "NaT"};
 constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 31;
 
@@ -188,7 +190,8 @@ class TextLabels final : public LabelReader {
            (header_.empty() ? "" : " (the first line, " + quote_for_message(header_) + ", was taken for a header)");
   }
 
-  /// Names that the file has from the line last given on, as a value of --classes; nothing where they are too many to be classes.
+  /// Names that the file has from the line last given on, as a value of --classes; nothing where
+  /// they are too many to be classes.
   std::string names_ahead(std::string_view line) {
     std::set<std::string> found;
     do {
@@ -374,7 +377,8 @@ std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const Rea
   return ids.take();
 }
 
-/// Whether a line is a node without a name, as programs write it: # and its number, and nothing else.
+/// Whether a line is a node without a name, as programs write it: # and its number, and nothing
+/// else.
 bool is_number_word(std::string_view line) {
   Fields fields(line);
   const std::string_view word = fields.take();
@@ -412,7 +416,8 @@ class TextIds {
   }
 
  private:
-  /// The only word of a line, which may have blanks where it is a name; empty where there are several.
+  /// The only word of a line, which may have blanks where it is a name; empty where there are
+  /// several.
   [[nodiscard]] std::string_view word_of(std::string_view line) const {
     Fields fields(line);
     const std::string_view word = fields.take();

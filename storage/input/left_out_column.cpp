@@ -1,4 +1,5 @@
-// storage/input/left_out_column.cpp - chooses the other columns by name, or by SciPy where there are none to choose.
+// storage/input/left_out_column.cpp - chooses the other columns by name, or by SciPy where there
+// are none to choose.
 #include "storage/input/left_out_column.h"
 
 #include <array>
@@ -13,7 +14,8 @@
 namespace unweave {
 namespace {
 
-/// `matrix`: the arguments of scipy.sparse.csr_matrix. What is written has a name that no array of an export has.
+/// `matrix`: the arguments of scipy.sparse.csr_matrix. What is written has a name that no array of
+/// an export has.
 std::string by_scipy(const std::string& matrix, std::size_t column, std::uint64_t columns) {
   const std::string c = std::to_string(column);
   const std::string others = column == 0             ? "1:"

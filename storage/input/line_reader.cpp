@@ -59,8 +59,8 @@ std::string_view LineReader::look_ahead() {
 
 namespace {
 
-/// Whether a line is what pandas writes above columns without names: 0 alone, or 0,1 and so on. Only commas count between them: lists of
-/// edges that blanks and tabs part begin so too often.
+/// Whether a line is what pandas writes above columns without names: 0 alone, or 0,1 and so on.
+/// Only commas count between them: lists of edges that blanks and tabs part begin so too often.
 bool numbers_columns(std::string_view line) {
   std::uint64_t expected = 0;
   Fields fields(line);

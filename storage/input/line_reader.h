@@ -12,27 +12,30 @@
 
 namespace unweave {
 
-/// Lines ending in "\n" or "\r\n"; the last one may lack its end. A byte order mark of UTF-8 before the first is skipped.
-/// Not thread-safe.
+/// Lines ending in "\n" or "\r\n"; the last one may lack its end. A byte order mark of UTF-8 before
+/// the first is skipped. Not thread-safe.
 class LineReader {
  public:
   explicit LineReader(ByteSource source) : source_(std::move(source)) {}
 
-  /// The next line without its end, valid until the next call; false at the end of the text. Throws InputError on a
-  /// line above ByteSource::kBufferBytes, DataError from the source.
+  /// The next line without its end, valid until the next call; false at the end of the text. Throws
+  /// InputError on a line above ByteSource::kBufferBytes, DataError from the source.
   bool next(std::string_view& line);
 
-  /// For parsers that know most lines at a glance: all bytes in memory from the next line on, valid until the next call
-  /// that is not const. Such a parser takes whole lines off their front by skip(), and leaves the others to next().
+  /// For parsers that know most lines at a glance: all bytes in memory from the next line on, valid
+  /// until the next call that is not const. Such a parser takes whole lines off their front by
+  /// skip(), and leaves the others to next().
   std::string_view window();
   void skip(std::size_t bytes, std::uint64_t lines) noexcept;
 
   /// Most bytes of look_ahead().
   static constexpr std::size_t kMostAhead = ByteSource::kBufferBytes;
-  /// Bytes behind the line last given, kMostAhead of them where there are so many; that line is not valid any more.
+  /// Bytes behind the line last given, kMostAhead of them where there are so many; that line is not
+  /// valid any more.
   std::string_view look_ahead();
-  /// Shows the lines behind the one last given, as far as look_ahead() has them whole, until `see` returns false. True where it has shown
-  /// all that there are; the line last given is not valid any more.
+  /// Shows the lines behind the one last given, as far as look_ahead() has them whole, until `see`
+  /// returns false. True where it has shown all that there are; the line last given is not valid
+  /// any more.
   template <class See>
   bool show_ahead(const See& see) {
     std::string_view ahead = look_ahead();
@@ -48,9 +51,10 @@ class LineReader {
     return is_all;
   }
 
-  /// Whether the line last given, the first one with fields, names columns: as its sender said, or, where he said nothing, words
-  /// alone, none a number. A remark then says that it was left out; false where nobody takes remarks, and after the first call.
-  /// Throws InputError for a line 1 of 0, or 0,1, or 0,1,2 and so on: values, or the names that pandas gives to columns without any.
+  /// Whether the line last given, the first one with fields, names columns: as its sender said, or,
+  /// where he said nothing, words alone, none a number. A remark then says that it was left out;
+  /// false where nobody takes remarks, and after the first call. Throws InputError for a line 1 of
+  /// 0, or 0,1, or 0,1,2 and so on: values, or the names that pandas gives to columns without any.
   [[nodiscard]] bool skips_header(std::string_view line);
   /// As skips_header(), for a line of words that may be names of nodes, and are none.
   [[nodiscard]] bool skips_named_header(std::string_view line);
@@ -82,8 +86,8 @@ class LineReader {
   std::size_t shown_ = 0;  // bytes of the source that `line` occupies, its end included
 };
 
-/// Fields of a line: separated by blanks, or by one comma with or without blanks around it. Blanks and commas in quotes are part
-/// of their field (quoted_word.h).
+/// Fields of a line: separated by blanks, or by one comma with or without blanks around it. Blanks
+/// and commas in quotes are part of their field (quoted_word.h).
 class Fields {
  public:
   explicit Fields(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) { skip_blanks(); }
@@ -94,7 +98,8 @@ class Fields {
   [[nodiscard]] bool at_end() const noexcept { return at_ == end_; }
   [[nodiscard]] char first() const noexcept { return at_ == end_ ? '\0' : *at_; }
 
-  /// Reads a number that fills the whole field, and moves on. On failure the field stays, for take() to show.
+  /// Reads a number that fills the whole field, and moves on. On failure the field stays, for
+  /// take() to show.
   template <class Number>
   std::errc number(Number& value) {
     const auto parsed = std::from_chars(at_, end_, value);
@@ -131,7 +136,8 @@ class Fields {
   /// Whether the last separator was a comma with nothing after it.
   [[nodiscard]] bool after_comma() const noexcept { return after_comma_ && at_end(); }
 
-  /// Whether commas part some of the fields so far, and blanks alone others: "1,5 2,5" may be two numbers or four.
+  /// Whether commas part some of the fields so far, and blanks alone others: "1,5 2,5" may be two
+  /// numbers or four.
   [[nodiscard]] bool mixed() const noexcept { return by_comma_ && by_blank_; }
 
  private:

@@ -69,8 +69,8 @@ std::string shapes_text(const LinearShape& shape) {
   throw InputError(name, "shape " + found, "the store needs " + wanted, remedy);
 }
 
-/// Throws for the weights of a model of another number of classes: rows, or columns, as long as those of the embedding, with
-/// an intercept or without. A single one tells two classes apart.
+/// Throws for the weights of a model of another number of classes: rows, or columns, as long as
+/// those of the embedding, with an intercept or without. A single one tells two classes apart.
 void require_classes(const fs::path& name, const std::vector<std::uint64_t>& found, const LinearShape& shape) {
   const auto is_width = [&](std::uint64_t extent) { return extent == shape.width || extent == shape.width + 1; };
   std::uint64_t rows = 1;

@@ -1,6 +1,8 @@
-// storage/input/matrix_market_edges.cpp - edges as a sparse matrix in Matrix Market's coordinate format.
+// storage/input/matrix_market_edges.cpp - edges as a sparse matrix in Matrix Market's coordinate
+// format.
 //
-// Source: R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
+// Source: R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
+// 1996.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,5 @@
-// storage/input/memory_array.h - an array in the caller's memory as a stream of the bytes that a .npy file of it would have.
+// storage/input/memory_array.h - an array in the caller's memory as a stream of the bytes that a
+// .npy file of it would have.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// storage/input/metis_check.cpp - checks numbers of lines and pairs of a text against what a METIS file would have.
+// storage/input/metis_check.cpp - checks numbers of lines and pairs of a text against what a METIS
+// file would have.
 #include "storage/input/metis_check.h"
 
 #include <algorithm>

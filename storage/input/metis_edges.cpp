@@ -1,8 +1,9 @@
-// storage/input/metis_edges.cpp - edges as METIS keeps graphs: a line of counts, then the neighbours of each node, from 1.
+// storage/input/metis_edges.cpp - edges as METIS keeps graphs: a line of counts, then the
+// neighbours of each node, from 1.
 //
-// Source: G. Karypis, METIS 5.1.0 manual, section 4.1.1. The first line has the numbers of nodes and of edges, a code of three
-// digits (vertex sizes, vertex weights, edge weights) and the number of weights of a vertex, of which the last two may be
-// missing; % begins a comment.
+// Source: G. Karypis, METIS 5.1.0 manual, section 4.1.1. The first line has the numbers of nodes
+// and of edges, a code of three digits (vertex sizes, vertex weights, edge weights) and the number
+// of weights of a vertex, of which the last two may be missing; % begins a comment.
 #include <algorithm>
 #include <charconv>
 #include <optional>

@@ -74,7 +74,8 @@ class TextNames final : public NameReader {
     return false;
   }
 
-  /// Any word may be a name: where nobody has said so, only such as columns of names have are asked about, and words above numbers.
+  /// Any word may be a name: where nobody has said so, only such as columns of names have are asked
+  /// about, and words above numbers.
   bool is_header(std::string_view line) {
     if (line == "#") return true;  // what chosen columns make of a remark, behind which there is no header
     if (lines_.header() != Header::ask) return lines_.skips_header(line);

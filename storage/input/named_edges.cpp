@@ -1,4 +1,5 @@
-// storage/input/named_edges.cpp - parses edges between names, and words the errors for what is none.
+// storage/input/named_edges.cpp - parses edges between names, and words the errors for what is
+// none.
 #include "storage/input/named_edges.h"
 
 #include <algorithm>
@@ -39,8 +40,8 @@ NodeId NamedEdges::node_of(std::string_view word) const {
   return node;
 }
 
-/// Whether the first line with fields names the columns. A line of two names that nodes have is an edge, unless they are such as
-/// columns have; one of two words that are no names of nodes is none.
+/// Whether the first line with fields names the columns. A line of two names that nodes have is an
+/// edge, unless they are such as columns have; one of two words that are no names of nodes is none.
 bool NamedEdges::is_header(std::string_view line) {
   if (lines_.header() != Header::ask) return lines_.skips_header(line);
   Fields fields(line);
@@ -56,7 +57,8 @@ bool NamedEdges::is_header(std::string_view line) {
                    lines_.header_remedy("an edge", "names of columns"));
 }
 
-/// Names with blanks, which part the words of a line unless they stand in quotes, are not to be taken for a header.
+/// Names with blanks, which part the words of a line unless they stand in quotes, are not to be
+/// taken for a header.
 void NamedEdges::require_no_name_with_blanks(std::string_view line) const {
   for (const char separator : {'\t', ','}) {
     if (line.find(separator) == std::string_view::npos) continue;

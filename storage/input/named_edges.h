@@ -1,4 +1,5 @@
-// storage/input/named_edges.h - edges as text whose ends are names: cut into pieces by one thread, resolved by many.
+// storage/input/named_edges.h - edges as text whose ends are names: cut into pieces by one thread,
+// resolved by many.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@
 
 namespace unweave {
 
-/// Puts the nodes of these names into `nodes`, kNoNode for a name that nobody has. Runs on any number of threads at once.
+/// Puts the nodes of these names into `nodes`, kNoNode for a name that nobody has. Runs on any
+/// number of threads at once.
 using FindNodes = std::function<void(std::span<const std::string_view> names, NodeId* nodes)>;
 
 /// Whole lines of the file, and then their edges.
@@ -37,11 +39,13 @@ struct NamedEdgeChunk {
   std::vector<NodeId> nodes;
 };
 
-/// Lines as open_edges() describes them for text, names in the place of ids, in quotes where they have blanks or commas.
+/// Lines as open_edges() describes them for text, names in the place of ids, in quotes where they
+/// have blanks or commas.
 class NamedEdges {
  public:
-  /// `names`: the file that has the names, for messages. `positions`: the number of nodes, where a whole number means one of them
-  /// and not the name that is written so; 0 where it does not. `chosen`: columns that were named.
+  /// `names`: the file that has the names, for messages. `positions`: the number of nodes, where a
+  /// whole number means one of them and not the name that is written so; 0 where it does not.
+  /// `chosen`: columns that were named.
   NamedEdges(ByteSource source, FindNodes find, std::string names, std::uint64_t positions, WeightRule rule,
              std::string chosen = {})
       : lines_(std::move(source)),

@@ -1,4 +1,5 @@
-// storage/input/node_id.h - one rule for node ids in users' files, and one wording for its violation.
+// storage/input/node_id.h - one rule for node ids in users' files, and one wording for its
+// violation.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace unweave {
 [[noreturn]] void throw_bad_id(const std::filesystem::path& file, std::string_view place, std::string_view id,
                                std::uint64_t limit);
 
-/// Reads the id in the next field of the line that `lines` gave last. Throws InputError naming the line.
+/// Reads the id in the next field of the line that `lines` gave last. Throws InputError naming the
+/// line.
 [[nodiscard]] NodeId parse_id(Fields& fields, const LineReader& lines, std::uint64_t limit);
 
 }  // namespace unweave

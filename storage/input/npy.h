@@ -1,6 +1,7 @@
 // storage/input/npy.h - NumPy's .npy arrays as streams, and headers of arrays that we write.
 //
-// Read: format 1.0, 2.0 and 3.0, little endian; b1, i1 i2 i4 i8, u1 u2 u4 u8, f2 f4 f8, and S for short byte strings.
+// Read: format 1.0, 2.0 and 3.0, little endian; b1, i1 i2 i4 i8, u1 u2 u4 u8, f2 f4 f8, and S for
+// short byte strings.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +27,23 @@ struct NpyHeader {
   [[nodiscard]] std::string shape_text() const;  ///< "(3, 2)"
 };
 
-/// Whether `source`, made from `file`, is to be read as an array: it begins like one or is named like one, so that an
-/// array cut off before its first bytes is not taken for a text.
+/// Whether `source`, made from `file`, is to be read as an array: it begins like one or is named
+/// like one, so that an array cut off before its first bytes is not taken for a text.
 [[nodiscard]] bool is_npy(const InputFile& file, ByteSource& source);
 
-/// Reads and checks the header at the beginning of `source`. Throws InputError; allocates at most 64 KiB whatever the
-/// header claims.
+/// Reads and checks the header at the beginning of `source`. Throws InputError; allocates at most
+/// 64 KiB whatever the header claims.
 [[nodiscard]] NpyHeader read_npy_header(ByteSource& source);
 
 /// The elements of one array, in the order in which they lie in the file. Not thread-safe.
 ///
-/// Errors: InputError where the file ends before the last element (naming the element) or goes on after it.
+/// Errors: InputError where the file ends before the last element (naming the element) or goes on
+/// after it.
 class NpyReader {
  public:
   explicit NpyReader(const InputFile& file) : NpyReader(ByteSource(file)) {}
-  /// `takes_columns`: whether the caller chooses the columns that source.columns() asks for; else those are an error.
+  /// `takes_columns`: whether the caller chooses the columns that source.columns() asks for; else
+  /// those are an error.
   explicit NpyReader(ByteSource source, bool takes_columns = false);
 
   [[nodiscard]] const NpyHeader& header() const noexcept { return header_; }
@@ -52,12 +55,13 @@ class NpyReader {
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }  ///< elements read so far
   [[nodiscard]] std::uint64_t remaining() const noexcept { return header_.elements - position_; }
 
-  /// Fills `out` as far as elements remain and returns how many. Integer kinds only; throws UsageError on others,
-  /// InputError on a u8 above 2^63 - 1.
+  /// Fills `out` as far as elements remain and returns how many. Integer kinds only; throws
+  /// UsageError on others, InputError on a u8 above 2^63 - 1.
   std::size_t read(std::span<std::int64_t> out);
   /// Fills `out` with float64, exact but for integers above 2^53. Number kinds only.
   std::size_t read(std::span<double> out);
-  /// Up to `count` elements as they lie in the file, as many as remain; valid until the next call. Any kind.
+  /// Up to `count` elements as they lie in the file, as many as remain; valid until the next call.
+  /// Any kind.
   std::string_view read_items(std::size_t count);
   /// All bytes of a small array (at most 4 KiB, else InputError).
   std::string read_small_bytes();

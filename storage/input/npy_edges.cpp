@@ -1,7 +1,8 @@
 // storage/input/npy_edges.cpp - edges as an integer array, m x 2 or 2 x m.
 //
-// In the file, the ids of an edge lie side by side ("pairs": m x 2 in C order, 2 x m in Fortran order) or m ids apart
-// ("rows": the other two). Rows need two streams at once: a second reader of the same file, or a spool of the first row.
+// In the file, the ids of an edge lie side by side ("pairs": m x 2 in C order, 2 x m in Fortran
+// order) or m ids apart ("rows": the other two). Rows need two streams at once: a second reader of
+// the same file, or a spool of the first row.
 #include <algorithm>
 #include <string>
 #include <vector>

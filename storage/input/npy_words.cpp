@@ -1,4 +1,5 @@
-// storage/input/npy_words.cpp - an array of edges whose numbers are names of nodes, as the lines of a text.
+// storage/input/npy_words.cpp - an array of edges whose numbers are names of nodes, as the lines of
+// a text.
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,6 +1,8 @@
-// storage/input/npz_edges.cpp - edges in an .npz archive: the non-zeros of a sparse matrix, or an array of edges.
+// storage/input/npz_edges.cpp - edges in an .npz archive: the non-zeros of a sparse matrix, or an
+// array of edges.
 //
-// A matrix in CSC has the arcs of its CSR turned round, and edges have no direction here: both are read alike.
+// A matrix in CSC has the arcs of its CSR turned round, and edges have no direction here: both are
+// read alike.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -30,7 +32,8 @@ NpyReader open_ids(const std::filesystem::path& archive, const std::string& memb
   return reader;
 }
 
-/// The non-zeros of a square matrix: columns from one array, rows by what a subclass knows, values beside.
+/// The non-zeros of a square matrix: columns from one array, rows by what a subclass knows, values
+/// beside.
 class MatrixEdges : public EdgeReader {
  public:
   MatrixEdges(const std::filesystem::path& archive, const std::string& columns, const std::string& values,
@@ -197,7 +200,8 @@ std::uint64_t square(const std::filesystem::path& archive, const std::string& me
   return rows;
 }
 
-/// The array of edges among the members of an archive; none where these are a sparse matrix. Throws InputError where there is neither.
+/// The array of edges among the members of an archive; none where these are a sparse matrix. Throws
+/// InputError where there is neither.
 std::string edge_array_of(const InputFile& file, const std::vector<std::string>& members) {
   const auto has = [&](std::string_view name) {
     return std::find(members.begin(), members.end(), name) != members.end();

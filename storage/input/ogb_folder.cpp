@@ -1,4 +1,5 @@
-// storage/input/ogb_folder.cpp - finds the files of a data set in either layout of OGB, and reads its two counts.
+// storage/input/ogb_folder.cpp - finds the files of a data set in either layout of OGB, and reads
+// its two counts.
 #include "storage/input/ogb_folder.h"
 
 #include <algorithm>

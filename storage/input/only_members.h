@@ -7,7 +7,8 @@
 
 namespace unweave {
 
-/// Throws InputError for a member of an archive that is not among those which are read: another program may go by it.
+/// Throws InputError for a member of an archive that is not among those which are read: another
+/// program may go by it.
 void require_only(const std::filesystem::path& archive, const std::vector<std::string>& members,
                   const std::vector<std::string>& read);
 

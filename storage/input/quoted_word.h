@@ -1,5 +1,5 @@
-// storage/input/quoted_word.h - words in quotes, as RFC 4180 has them: one way to write a name that has blanks, commas or
-// quotes, in every text that comes in or goes out.
+// storage/input/quoted_word.h - words in quotes, as RFC 4180 has them: one way to write a name that
+// has blanks, commas or quotes, in every text that comes in or goes out.
 //
 //   "O'Brien, Pat"      a blank and a comma
 //   "the ""one"" node"  quotes are doubled
@@ -10,7 +10,8 @@
 
 namespace unweave {
 
-/// Where the word in quotes ends with which `text` begins, behind its last quote; npos where the quotes are not closed.
+/// Where the word in quotes ends with which `text` begins, behind its last quote; npos where the
+/// quotes are not closed.
 [[nodiscard]] std::size_t end_of_quotes(std::string_view text) noexcept;
 
 /// Whether a word stands in quotes from its first byte to its last.

@@ -1,4 +1,5 @@
-// storage/input/raw_bytes.h - unbuffered streams of bytes: a file or pipe, gzip, zstd, a member of a zip archive.
+// storage/input/raw_bytes.h - unbuffered streams of bytes: a file or pipe, gzip, zstd, a member of
+// a zip archive.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ class RawBytes {
   RawBytes(const RawBytes&) = delete;
   RawBytes& operator=(const RawBytes&) = delete;
 
-  /// Reads at least one byte into `out` (not empty) and returns how many; 0 at the end of the stream, which is reached
-  /// only if the stream is whole: checksums agree and nothing was cut off. Throws DataError naming the file.
+  /// Reads at least one byte into `out` (not empty) and returns how many; 0 at the end of the
+  /// stream, which is reached only if the stream is whole: checksums agree and nothing was cut off.
+  /// Throws DataError naming the file.
   virtual std::size_t read(std::span<char> out) = 0;
 
   /// Where a line lies that read() has given, counted from 1, for messages: "line 17".
@@ -63,20 +65,23 @@ struct OpenedFile {
 [[nodiscard]] std::unique_ptr<RawBytes> open_gzip_bytes(std::unique_ptr<RawBytes> compressed,
                                                         const std::filesystem::path& name);
 
-/// The contents of zstd data (one or more frames, checksums checked where present). No window is larger than that of the
-/// first frame, which is charged, or kUsualWindow.
+/// The contents of zstd data (one or more frames, checksums checked where present). No window is
+/// larger than that of the first frame, which is charged, or kUsualWindow.
 [[nodiscard]] std::unique_ptr<RawBytes> open_zstd_bytes(std::unique_ptr<RawBytes> compressed,
                                                         const std::filesystem::path& name, const ChargeReader& charge);
 
-/// A stream of the bytes of `source`, which a thread of its own reads ahead into 1 MiB. The destructor waits for a read
-/// that is under way, so the source must not be one that can keep a reader waiting, such as a pipe.
+/// A stream of the bytes of `source`, which a thread of its own reads ahead into 1 MiB. The
+/// destructor waits for a read that is under way, so the source must not be one that can keep a
+/// reader waiting, such as a pipe.
 [[nodiscard]] std::unique_ptr<RawBytes> read_ahead(std::unique_ptr<RawBytes> source);
 
-/// The lines of all parts of a table in a folder, in the order of their names (part-2 before part-10), each of which may be compressed
-/// and may repeat the header of the first. place_of_line() may run while another thread reads. Throws InputError.
+/// The lines of all parts of a table in a folder, in the order of their names (part-2 before
+/// part-10), each of which may be compressed and may repeat the header of the first.
+/// place_of_line() may run while another thread reads. Throws InputError.
 [[nodiscard]] std::unique_ptr<RawBytes> open_folder_bytes(const InputFile& folder);
 
-/// The contents of one member of a zip archive, found by its directory (zip_directory.h). `path` is a regular file.
+/// The contents of one member of a zip archive, found by its directory (zip_directory.h). `path` is
+/// a regular file.
 [[nodiscard]] std::unique_ptr<RawBytes> open_zip_bytes(const std::filesystem::path& path, const std::string& member);
 
 /// Names of the members of a zip archive, in the archive's order.

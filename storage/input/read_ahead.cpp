@@ -1,5 +1,5 @@
-// storage/input/read_ahead.cpp - a stream that a thread of its own reads ahead, so that decompression and the parsing of
-// what comes out of it overlap.
+// storage/input/read_ahead.cpp - a stream that a thread of its own reads ahead, so that
+// decompression and the parsing of what comes out of it overlap.
 #include <algorithm>
 #include <array>
 #include <condition_variable>

@@ -1,4 +1,5 @@
-// storage/input/replay_features.cpp - makes the rows of a batch longer in place, from the last to the first.
+// storage/input/replay_features.cpp - makes the rows of a batch longer in place, from the last to
+// the first.
 #include "storage/input/replay_features.h"
 
 #include <algorithm>

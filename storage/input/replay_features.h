@@ -1,7 +1,8 @@
-// storage/input/replay_features.h - a feature matrix with columns more, which mark some of its rows: the data of a deleted
-// data replay test.
+// storage/input/replay_features.h - a feature matrix with columns more, which mark some of its
+// rows: the data of a deleted data replay test.
 //
-// source   Cong and Mahdavi, GraphEditor, 2022; 100 binary features in Yi and Wei, ScaleGUN, ICLR 2025, appendix.
+// source   Cong and Mahdavi, GraphEditor, 2022; 100 binary features in Yi and Wei, ScaleGUN, ICLR
+// 2025, appendix.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace unweave {
 
 inline constexpr std::uint64_t kReplayColumns = 100;
 
-/// The rows of `inner` with kReplayColumns columns more: 1 in the rows of `marked` (sorted), else 0. Throws UsageError
-/// where there would be too many.
+/// The rows of `inner` with kReplayColumns columns more: 1 in the rows of `marked` (sorted), else
+/// 0. Throws UsageError where there would be too many.
 [[nodiscard]] std::unique_ptr<FeatureReader> mark_features(std::unique_ptr<FeatureReader> inner,
                                                            std::vector<NodeId> marked);
 

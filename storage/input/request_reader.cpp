@@ -68,8 +68,8 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-/// Values of a row, or pairs of column and value; empty where the fields are neither, which `fault` tells then. Behind them may
-/// be an id.
+/// Values of a row, or pairs of column and value; empty where the fields are neither, which `fault`
+/// tells then. Behind them may be an id.
 std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
   std::string text;
   std::vector<std::pair<std::uint64_t, double>> pairs;
@@ -144,7 +144,8 @@ std::string text_of_word(RequestKind kind, std::string_view word, const ClassWor
   return whole && (number > 0 || !is_weight) ? mark + std::to_string(number) : "";
 }
 
-/// What a request of this kind sets, from the fields that are left; empty where they do not say it, which `fault` tells then.
+/// What a request of this kind sets, from the fields that are left; empty where they do not say it,
+/// which `fault` tells then.
 std::string value_text(RequestKind kind, Fields& fields, const ClassWords* classes, std::string_view& id,
                        std::string& fault) {
   if (kind == RequestKind::set_feature || kind == RequestKind::insert_node) return row_text(fields, id, fault);
@@ -187,8 +188,8 @@ bool read_id_word(std::string_view word, Request& request, std::string& fault) {
   return false;
 }
 
-/// Whether the line ends here, or with the id that its sender gave the request; what it removes may be to expire, and an edge is
-/// inserted with a weight.
+/// Whether the line ends here, or with the id that its sender gave the request; what it removes may
+/// be to expire, and an edge is inserted with a weight.
 bool take_rest(Fields& fields, Request& request, std::string& fault) {
   if (fields.at_end()) return true;
   std::string_view word = fields.take();

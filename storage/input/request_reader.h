@@ -19,10 +19,12 @@ namespace unweave {
 
 /// The first word of a request's line.
 [[nodiscard]] std::string_view word_of(RequestKind kind);
-/// What requests of a kind are called in records: the first word of their lines; "expires" where something is to go later.
+/// What requests of a kind are called in records: the first word of their lines; "expires" where
+/// something is to go later.
 [[nodiscard]] std::string_view kind_name(RequestKind kind);
-/// The line of a request, without its end, as printable() has it: older programs took ids of any bytes. A removal that a note has
-/// asked for has `expired` and the moment behind its ids, which no line may have. `write`: how ids are written, where not as numbers.
+/// The line of a request, without its end, as printable() has it: older programs took ids of any
+/// bytes. A removal that a note has asked for has `expired` and the moment behind its ids, which no
+/// line may have. `write`: how ids are written, where not as numbers.
 [[nodiscard]] std::string text_of(const Request& request);
 /// Gives the text of a node; `by_name`: as the request says of it.
 using WriteRequestNode = std::function<std::string(std::uint64_t id, bool by_name)>;
@@ -34,7 +36,8 @@ struct RequestFault {
   std::string remedy;  ///< how requests of its kind are written, or which kinds there are
 };
 
-/// The request of a line, without its end; none for a line of another form, of which `fault` tells then.
+/// The request of a line, without its end; none for a line of another form, of which `fault` tells
+/// then.
 [[nodiscard]] std::optional<Request> parse_request(std::string_view line, const RequestWords& words = {},
                                                    RequestFault* fault = nullptr);
 
@@ -44,25 +47,29 @@ struct RequestFault {
 /// Whether a line is empty or a `#` comment.
 [[nodiscard]] bool is_skipped_line(std::string_view line);
 
-/// Lines `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U V` or `insert-edge U V
-/// weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U C:V ..`, `set-label U C` (a number or name, or
-/// none), `move-split U S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#` comments are
-/// skipped.
+/// Lines `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U
+/// V` or `insert-edge U V weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U
+/// C:V ..`, `set-label U C` (a number or name, or none), `move-split U S`, behind which `id=T` may
+/// stand, the sender's name of the request; empty lines and `#` comments are skipped.
 ///
-/// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait for the answer to a
-/// batch before it sends the next; other files may be compressed. Not thread-safe.
+/// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait
+/// for the answer to a batch before it sends the next; other files may be compressed. Not
+/// thread-safe.
 class RequestReader {
  public:
-  /// `most_line`: bytes of a line from standard input; one of a file has up to ByteSource::kBufferBytes.
+  /// `most_line`: bytes of a line from standard input; one of a file has up to
+  /// ByteSource::kBufferBytes.
   explicit RequestReader(const std::filesystem::path& path, RequestWords words = {},
                          std::uint64_t most_line = std::uint64_t{16} << 20);
 
-  /// The next request; false at the end. Throws InputError naming the line for a line of another form, or one that is too long.
+  /// The next request; false at the end. Throws InputError naming the line for a line of another
+  /// form, or one that is too long.
   bool next(Request& request);
   [[nodiscard]] const std::filesystem::path& name() const noexcept { return name_; }  ///< for messages
   /// Number of the last request's line, from 1.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// The last request as it stands there, with one blank between words; empty where ids are numbers.
+  /// The last request as it stands there, with one blank between words; empty where ids are
+  /// numbers.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:

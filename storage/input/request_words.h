@@ -1,4 +1,5 @@
-// storage/input/request_words.h - what words of requests mean in a store: names of nodes and of classes.
+// storage/input/request_words.h - what words of requests mean in a store: names of nodes and of
+// classes.
 #pragma once
 
 #include <cstdint>

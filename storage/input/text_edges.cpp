@@ -25,8 +25,9 @@ constexpr const char* kAttributesOrColumn =
     "write {'weight': W} behind each edge, or a third column by networkx.write_weighted_edgelist(G, path)";
 static_assert(std::endian::native == std::endian::little, "parse_digits() takes the first digit from the lowest byte");
 
-/// Reads the decimal number of 1 to 10 digits at `at` and moves on; false where there is none. Bytes up to
-/// `at` + 18 are read. Eight digits are added up at once: D. Lemire, Number Parsing at a Gigabyte per Second, 2021.
+/// Reads the decimal number of 1 to 10 digits at `at` and moves on; false where there is none.
+/// Bytes up to `at` + 18 are read. Eight digits are added up at once: D. Lemire, Number Parsing at
+/// a Gigabyte per Second, 2021.
 bool parse_digits(const char*& at, std::uint64_t& value) {
   constexpr std::uint64_t kEveryByte = 0x0101'0101'0101'0101;
   std::uint64_t bytes = 0;
@@ -169,8 +170,8 @@ class TextEdges final : public EdgeReader {
       metis_.see(static_cast<NodeId>(nodes), static_cast<NodeId>(edges), lines_.number());
   }
 
-  /// A first line of two numbers above all ids behind it is an edge between two nodes that no other edge has, or the numbers of
-  /// nodes and edges, with which some programs begin a list.
+  /// A first line of two numbers above all ids behind it is an edge between two nodes that no other
+  /// edge has, or the numbers of nodes and edges, with which some programs begin a list.
   void require_no_counts(const std::string& line, Edge first) {
     std::uint64_t largest = 0, others = 0;
     const bool is_all = lines_.show_ahead([&](std::string_view next) {
@@ -192,8 +193,8 @@ class TextEdges final : public EdgeReader {
                      lines_.header_remedy("an edge", "no edge"));
   }
 
-  /// Reads lines that are nothing but two good ids with one separator, and a good weight where edges have some, up to the first
-  /// that is not, or that lies near the end of the bytes at hand.
+  /// Reads lines that are nothing but two good ids with one separator, and a good weight where
+  /// edges have some, up to the first that is not, or that lies near the end of the bytes at hand.
   std::size_t read_plain(std::span<Edge> out, std::span<std::uint32_t> weights) {
     const std::string_view window = lines_.window();
     const char* const begin = window.data();
@@ -272,7 +273,8 @@ class TextEdges final : public EdgeReader {
                      "give two node ids a line");
   }
 
-  /// Attributes at the end of a line, "{..}", without blanks after them; empty where they do not end so.
+  /// Attributes at the end of a line, "{..}", without blanks after them; empty where they do not
+  /// end so.
   static std::string_view rest_of(std::string_view line) {
     std::string_view rest = line.substr(line.find('{'));
     rest = rest.substr(0, rest.find_last_not_of(" \t") + 1);

@@ -1,4 +1,5 @@
-// storage/input/zip_directory.cpp - reads the directory and holds it against the headers of the entries (PKWARE's APPNOTE 6.3).
+// storage/input/zip_directory.cpp - reads the directory and holds it against the headers of the
+// entries (PKWARE's APPNOTE 6.3).
 #include "storage/input/zip_directory.h"
 
 #include <algorithm>
@@ -111,7 +112,8 @@ class ZipDirectory {
     directory_at_ = first;
   }
 
-  /// Takes sizes and place from the field of wide numbers, where the narrow ones are full. Refuses a second name.
+  /// Takes sizes and place from the field of wide numbers, where the narrow ones are full. Refuses
+  /// a second name.
   void take_extra(std::string_view extra, ZipRecord& record) const {
     constexpr std::uint64_t kWide = 1, kOtherName = 0x7075;
     std::optional<std::string_view> wide;
@@ -196,7 +198,8 @@ class ZipDirectory {
     return bytes(record.header + at, count);
   }
 
-  /// Entries that overlap, or bytes between them, are another archive for whoever reads headers one after the other.
+  /// Entries that overlap, or bytes between them, are another archive for whoever reads headers one
+  /// after the other.
   void require_filled() {
     std::sort(records_.begin(), records_.end(), [](const auto& a, const auto& b) { return a.header < b.header; });
     std::uint64_t end = 0, gap = 0;

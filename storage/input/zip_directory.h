@@ -1,7 +1,9 @@
-// storage/input/zip_directory.h - what the directory at the end of a zip archive says of its entries.
+// storage/input/zip_directory.h - what the directory at the end of a zip archive says of its
+// entries.
 //
-// Python's zipfile, and with it numpy.load, finds entries by this directory and takes the last one of a name; programs that
-// read a stream go by the header before each entry. An archive of which two readers can see different things is refused.
+// Python's zipfile, and with it numpy.load, finds entries by this directory and takes the last one
+// of a name; programs that read a stream go by the header before each entry. An archive of which
+// two readers can see different things is refused.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +24,10 @@ struct ZipEntry {
   std::uint64_t offset = 0;        ///< where they begin
 };
 
-/// The entries in the order of the directory. They fill the archive one behind the other; each has the name, sizes and
-/// checksum that its own header gives, and a name that no other has, with or without ".npy" at its end. Throws DataError
-/// for anything else, for an archive of more than 65,536 entries or parts, and for one that is encrypted or packed by
-/// another method than deflate.
+/// The entries in the order of the directory. They fill the archive one behind the other; each has
+/// the name, sizes and checksum that its own header gives, and a name that no other has, with or
+/// without ".npy" at its end. Throws DataError for anything else, for an archive of more than
+/// 65,536 entries or parts, and for one that is encrypted or packed by another method than deflate.
 [[nodiscard]] std::vector<ZipEntry> read_zip_directory(const File& file);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// storage/io/checksum.h - XXH3 checksums: they find damage, not intent; content digests are cryptographic and elsewhere.
+// storage/io/checksum.h - XXH3 checksums: they find damage, not intent; content digests are
+// cryptographic and elsewhere.
 #pragma once
 
 #include <array>

@@ -40,8 +40,8 @@ EntryStatus status_from(const struct stat& status) noexcept {
   return result;
 }
 
-/// The folder that holds the last name of a path, open. Where it cannot be had, the descriptor is negative and errno says why:
-/// ELOOP where a link is in the way.
+/// The folder that holds the last name of a path, open. Where it cannot be had, the descriptor is
+/// negative and errno says why: ELOOP where a link is in the way.
 class Holder {
  public:
   explicit Holder(const std::filesystem::path& path) noexcept {
@@ -131,7 +131,8 @@ const char* next_name(DIR* folder) noexcept {
   }
 }
 
-/// Removes what has a name in a folder, and what lies below it; false, errno being set, where something stays.
+/// Removes what has a name in a folder, and what lies below it; false, errno being set, where
+/// something stays.
 bool remove_below(int holder, const char* name, int depth) noexcept {
   if (::unlinkat(holder, name, 0) == 0 || errno == ENOENT) return true;
   if (errno != EISDIR && errno != EPERM) return false;

@@ -1,8 +1,9 @@
 // storage/io/error.h - the ways in which work can fail, each with the exit code that tools give it.
 //
-// Bad arguments, bad bytes, refused system calls and failed checks throw. Broken invariants of our own are asserts.
-// A message is one line and names the file, the place in it and the remedy. The options and operations that it names are
-// marked (message.h): what() is the plain text, message() has the marks, with which a front end shows them in its own way.
+// Bad arguments, bad bytes, refused system calls and failed checks throw. Broken invariants of our
+// own are asserts. A message is one line and names the file, the place in it and the remedy. The
+// options and operations that it names are marked (message.h): what() is the plain text, message()
+// has the marks, with which a front end shows them in its own way.
 #pragma once
 
 #include <exception>
@@ -51,8 +52,9 @@ struct CheckError : Error {
   using Error::Error;
 };
 
-/// Work was cancelled by whoever watches it. A store is then as a crash at that moment would have left it, whole: what was
-/// acknowledged stays, and what was under way is taken back, or finished when the store is opened next.
+/// Work was cancelled by whoever watches it. A store is then as a crash at that moment would have
+/// left it, whole: what was acknowledged stays, and what was under way is taken back, or finished
+/// when the store is opened next.
 struct Cancelled final : Error {
   Cancelled() : Error("cancelled") {}
 };
@@ -66,8 +68,8 @@ struct FormatError final : DataError {
   std::string fault;  ///< without file and remedy, with its marks
 };
 
-/// A file is not what the manifest recorded of it at a clean close, or has lost acknowledged records. `remedy`: beside
-/// restoring it from a copy.
+/// A file is not what the manifest recorded of it at a clean close, or has lost acknowledged
+/// records. `remedy`: beside restoring it from a copy.
 struct RecordError final : DataError {
   RecordError(const std::filesystem::path& file, std::string_view what, std::string_view remedy)
       : DataError(file.string() + ": " + std::string(what) + "; restore the file from a copy, or " +
@@ -76,7 +78,8 @@ struct RecordError final : DataError {
   std::string fault;  ///< place, where there is one, and what is wrong; without file and remedy, with its marks
 };
 
-/// Bytes of a user's file are wrong. `place` is "line 17" or "element 3", say; `remedy` says what to change.
+/// Bytes of a user's file are wrong. `place` is "line 17" or "element 3", say; `remedy` says what
+/// to change.
 struct InputError final : DataError {
   InputError(const std::filesystem::path& file, std::string_view at, std::string_view what, std::string_view remedy)
       : DataError(file.string() + ": " + std::string(at) + ": " + std::string(what) + "; " + std::string(remedy)),
@@ -84,8 +87,8 @@ struct InputError final : DataError {
   std::string place;
 };
 
-/// Throws for the system error `errno_value` of `action` ("open", "write") on `file`: ResourceError for a full disk,
-/// exhausted descriptors or memory, DataError otherwise.
+/// Throws for the system error `errno_value` of `action` ("open", "write") on `file`: ResourceError
+/// for a full disk, exhausted descriptors or memory, DataError otherwise.
 [[noreturn]] void throw_system_error(std::string_view action, const std::filesystem::path& file, int errno_value);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// storage/io/json_text.h - JSON from files that nobody vouches for, and JSON of texts that nobody vouches for.
+// storage/io/json_text.h - JSON from files that nobody vouches for, and JSON of texts that nobody
+// vouches for.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,10 @@
 
 namespace unweave {
 
-/// Throws std::runtime_error for a text that is no JSON, or such as would take time or memory without measure: values nest 32 deep at
-/// most, since what goes through them recurses; an object has 4,096 members at most, each once, since of two the library keeps the last; and there
-/// are 65,536 values, or one in 16 bytes, since one of a byte takes a hundred.
+/// Throws std::runtime_error for a text that is no JSON, or such as would take time or memory
+/// without measure: values nest 32 deep at most, since what goes through them recurses; an object
+/// has 4,096 members at most, each once, since of two the library keeps the last; and there are
+/// 65,536 values, or one in 16 bytes, since one of a byte takes a hundred.
 void require_modest_json(std::string_view text);
 
 /// Parses a text. Throws as require_modest_json() does, or one of the library's exceptions.
@@ -38,14 +40,15 @@ template <class Json = nlohmann::ordered_json>
   return Json(nlohmann::detail::value_t::discarded);
 }
 
-/// JSON text with the characters that are not plain (plain_text.h) as escapes, "\u0085": another text of the one value.
-/// Line feeds stay, which stand between values alone.
+/// JSON text with the characters that are not plain (plain_text.h) as escapes, "\u0085": another
+/// text of the one value. Line feeds stay, which stand between values alone.
 [[nodiscard]] std::string with_json_escapes(std::string text);
 
-/// A value as JSON, on one line, or with each member on a line of its own, `indent` blanks a level. Nothing that a value
-/// holds makes it throw: bytes that are not UTF-8 become U+FFFD, numbers that are not finite null, and a text never holds a
-/// character that is not plain. Nothing else in this program writes JSON (`sources.json_text`): the library's own function
-/// throws for bytes that are not UTF-8. Throws std::bad_alloc.
+/// A value as JSON, on one line, or with each member on a line of its own, `indent` blanks a level.
+/// Nothing that a value holds makes it throw: bytes that are not UTF-8 become U+FFFD, numbers that
+/// are not finite null, and a text never holds a character that is not plain. Nothing else in this
+/// program writes JSON (`sources.json_text`): the library's own function throws for bytes that are
+/// not UTF-8. Throws std::bad_alloc.
 template <class Json>
 [[nodiscard]] std::string text_of_json(const Json& json, int indent = -1) {
   return with_json_escapes(json.dump(indent, ' ', false, Json::error_handler_t::replace));
@@ -60,8 +63,8 @@ template <class Json>
   return message_of(error);
 }
 
-/// A whole number from 0 to the type's largest. The library would cut off signs, fractions and digits. Throws
-/// std::runtime_error.
+/// A whole number from 0 to the type's largest. The library would cut off signs, fractions and
+/// digits. Throws std::runtime_error.
 template <class T, class Json>
 [[nodiscard]] T whole_number(const Json& json) {
   static_assert(std::is_unsigned_v<T>);

@@ -1,4 +1,5 @@
-// storage/io/line_log.cpp - finds the last line from the end of a file, writes after it, and reads all lines.
+// storage/io/line_log.cpp - finds the last line from the end of a file, writes after it, and reads
+// all lines.
 #include "storage/io/line_log.h"
 
 #include <algorithm>
@@ -19,8 +20,8 @@ struct Tail {
   std::uint64_t end = 0;            // bytes that whole lines fill
 };
 
-/// A power cut may leave the end of a line on the disk and not its middle. No text holds the zeros that are there then. `at`
-/// is where the line begins in the file.
+/// A power cut may leave the end of a line on the disk and not its middle. No text holds the zeros
+/// that are there then. `at` is where the line begins in the file.
 bool is_finished(std::string_view line, std::uint64_t at) {
   return !has_unwritten_sector(std::as_bytes(std::span(line)), at);
 }
@@ -56,7 +57,8 @@ LogEnd read_lines(const std::filesystem::path& path,
 
 namespace {
 
-/// Lines from a byte on, each with its first byte, until `visit` returns false; `step`: bytes that are read at once.
+/// Lines from a byte on, each with its first byte, until `visit` returns false; `step`: bytes that
+/// are read at once.
 LogEnd visit_lines(const File& file, std::uint64_t from, std::uint64_t step,
                    const std::function<bool(std::string_view, std::uint64_t)>& visit) {
   LogEnd end;
@@ -115,7 +117,8 @@ AppendedLine::AppendedLine(const std::filesystem::path& path, std::string_view l
     file_ = readers == Readers::owner ? create_private(path) : File::create(path);
   }
   Tail tail = read_tail(file_);
-  // After a sync that failed, the system takes pages for written that are not: only what is written again is synced.
+  // After a sync that failed, the system takes pages for written that are not: only what is written
+  // again is synced.
   if (tail.line == line) tail.end -= line.size() + 1;
   const std::string text = std::string(line) + '\n';
   file_.write_at(tail.end, std::as_bytes(std::span(text)));

@@ -112,8 +112,8 @@ std::atomic<bool> a_map_was_cut{false};
 
 void fail_cut_map() {
   const std::scoped_lock lock(mutex);
-  // Before the maps are looked at: what the handler notes from now on is told the next time. A map that is gone is told once,
-  // and to whoever else has seen the flag by now.
+  // Before the maps are looked at: what the handler notes from now on is told the next time. A map
+  // that is gone is told once, and to whoever else has seen the flag by now.
   a_map_was_cut.store(false);
   for_each_map([](const Slot& slot) {
     if (!slot.cut.load()) return;

@@ -1,4 +1,5 @@
-// storage/io/message.cpp - marks options and operations in messages, and shows them in a given style.
+// storage/io/message.cpp - marks options and operations in messages, and shows them in a given
+// style.
 #include "storage/io/message.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct Marked {
   std::size_t size = 0;
 };
 
-/// The option whose marks `message` begins with. It ends at the next mark: texts of others may hold very many.
+/// The option whose marks `message` begins with. It ends at the next mark: texts of others may hold
+/// very many.
 std::optional<Marked> leading_option(std::string_view message) {
   if (!message.starts_with(kOption)) return std::nullopt;
   const std::size_t key_end = std::min(message.find_first_not_of(kKeyLetters, 1), message.size());

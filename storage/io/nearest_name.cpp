@@ -1,4 +1,5 @@
-// storage/io/nearest_name.cpp - finds the known name that differs from a typed one by the fewest edits.
+// storage/io/nearest_name.cpp - finds the known name that differs from a typed one by the fewest
+// edits.
 #include "storage/io/nearest_name.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace {
 constexpr std::size_t kLongest = 64;                     // letters; nobody mistypes more
 constexpr std::size_t kMostWork = std::size_t{1} << 14;  // pairs of letters
 
-/// Letters inserted, left out, changed, or two neighbours swapped, no letter twice (optimal string alignment).
+/// Letters inserted, left out, changed, or two neighbours swapped, no letter twice (optimal string
+/// alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> steps(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) steps[i][0] = i;

@@ -1,4 +1,5 @@
-// storage/io/plain_text.cpp - reads UTF-8 character by character and knows those that act on their neighbours.
+// storage/io/plain_text.cpp - reads UTF-8 character by character and knows those that act on their
+// neighbours.
 #include "storage/io/plain_text.h"
 
 namespace unweave {

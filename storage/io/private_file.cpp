@@ -1,4 +1,5 @@
-// storage/io/private_file.cpp - creates files that only their owner may read, and takes rights from others.
+// storage/io/private_file.cpp - creates files that only their owner may read, and takes rights from
+// others.
 #include "storage/io/private_file.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// storage/io/readable_bytes.cpp - writes sizes for people, in the largest unit that leaves at least 1.
+// storage/io/readable_bytes.cpp - writes sizes for people, in the largest unit that leaves at least
+// 1.
 #include "storage/io/readable_bytes.h"
 
 #include <array>

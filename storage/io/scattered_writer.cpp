@@ -1,4 +1,5 @@
-// storage/io/scattered_writer.cpp - gathers the bytes of many threads in segments and hands over full ones.
+// storage/io/scattered_writer.cpp - gathers the bytes of many threads in segments and hands over
+// full ones.
 #include "storage/io/scattered_writer.h"
 
 #include <fcntl.h>
@@ -16,8 +17,9 @@ std::shared_ptr<const File> direct_file(const std::filesystem::path& path, std::
   if (expected_bytes < kLeastDirect) return nullptr;
   File file = File::open_direct(path);
   if (!file.is_open()) return nullptr;
-  // Writes that make a file longer wait for each other; those into room that it has do not. A file system without room
-  // tells of it with the writes, and one that cannot give it ahead does without.
+  // Writes that make a file longer wait for each other; those into room that it has do not. A file
+  // system without room tells of it with the writes, and one that cannot give it ahead does
+  // without.
   (void)::fallocate(file.descriptor(), 0, 0, static_cast<off_t>(expected_bytes));
   return std::make_shared<const File>(std::move(file));
 }
@@ -37,7 +39,8 @@ void ScatteredWriter::put(std::uint64_t offset, std::span<const std::byte> bytes
     const std::size_t take = std::min(bytes.size(), size - at);
     std::unique_lock lock(*mutex_);
     Segment& segment = open_[index];
-    // Whoever has the lock may wait here while others hold segments that are not full: there must be more than those.
+    // Whoever has the lock may wait here while others hold segments that are not full: there must
+    // be more than those.
     if (segment.memory == nullptr) segment.memory = queue_->take();
     std::byte* const to = segment.memory + at;
     lock.unlock();

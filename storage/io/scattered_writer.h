@@ -1,8 +1,8 @@
-// storage/io/scattered_writer.h - a new file written by many threads in any order, past the page cache where the file system
-// allows it.
+// storage/io/scattered_writer.h - a new file written by many threads in any order, past the page
+// cache where the file system allows it.
 //
-// The file is cut into segments of a WriteBehind. A segment is taken when its first byte comes and written when its last
-// one has come, so what is at work at a time should lie close together.
+// The file is cut into segments of a WriteBehind. A segment is taken when its first byte comes and
+// written when its last one has come, so what is at work at a time should lie close together.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,21 @@ namespace unweave {
 
 class ScatteredWriter {
  public:
-  /// Creates the file `path`, which must not exist; one that is expected to be small goes through the page cache. Others
-  /// have `expected_bytes` of room from the start, and must not end up shorter. The queue must outlive this object.
+  /// Creates the file `path`, which must not exist; one that is expected to be small goes through
+  /// the page cache. Others have `expected_bytes` of room from the start, and must not end up
+  /// shorter. The queue must outlive this object.
   ScatteredWriter(const std::filesystem::path& path, std::uint64_t expected_bytes, WriteBehind& queue);
 
-  /// Bytes of the file from `offset` on: each byte of it once, from any thread. Throws what a write before it threw.
+  /// Bytes of the file from `offset` on: each byte of it once, from any thread. Throws what a write
+  /// before it threw.
   void put(std::uint64_t offset, std::span<const std::byte> bytes);
-  /// Hands what is left to the queue, after all puts. The file is complete when the queue is drained.
+  /// Hands what is left to the queue, after all puts. The file is complete when the queue is
+  /// drained.
   void finish();
   /// Is gone once this object and all that the queue had of it are.
   [[nodiscard]] std::weak_ptr<const File> watch() const noexcept { return buffered_; }
-  /// For reading, after the queue was drained: whole blocks of WriteBehind::kAlignment, as it may be opened past the page
-  /// cache.
+  /// For reading, after the queue was drained: whole blocks of WriteBehind::kAlignment, as it may
+  /// be opened past the page cache.
   [[nodiscard]] const File& file() const noexcept { return direct_ ? *direct_ : *buffered_; }
 
  private:

@@ -1,4 +1,5 @@
-// storage/io/shell_word.cpp - quotes as POSIX has them (XCU 2.2.2): within single quotes every character stands for itself.
+// storage/io/shell_word.cpp - quotes as POSIX has them (XCU 2.2.2): within single quotes every
+// character stands for itself.
 #include "storage/io/shell_word.h"
 
 namespace unweave {

@@ -1,4 +1,5 @@
-// storage/io/spool_file.cpp - creates unlinked temporary files, and appends to, reads and maps them.
+// storage/io/spool_file.cpp - creates unlinked temporary files, and appends to, reads and maps
+// them.
 #include "storage/io/spool_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when closed or killed.
+// storage/io/spool_file.h - a temporary file without a name: append, then read anywhere; gone when
+// closed or killed.
 #pragma once
 
 #include <atomic>
@@ -11,13 +12,14 @@
 
 namespace unweave {
 
-/// Move-only owner of the file. Appends and reads may run on several threads at once.
-/// Errors: ResourceError (full disk), DataError (folder missing or not writable), naming the folder.
+/// Move-only owner of the file. Appends and reads may run on several threads at once. Errors:
+/// ResourceError (full disk), DataError (folder missing or not writable), naming the folder.
 class SpoolFile {
  public:
   static constexpr std::string_view kPrefix = "unweave-spool-";  ///< how its name begins
 
-  /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash leaves anything behind.
+  /// Creates the file in the folder `directory` and unlinks it at once, so that hardly a crash
+  /// leaves anything behind.
   explicit SpoolFile(const std::filesystem::path& directory);
   ~SpoolFile();
   SpoolFile(SpoolFile&& other) noexcept;
@@ -42,8 +44,9 @@ class SpoolFile {
   std::atomic<std::uint64_t> size_ = 0;
 };
 
-/// Such a file that is read through a mapping. Move-only. Its pages are the kernel's to drop; only bytes that write() has
-/// put there may be read. Writes of different bytes may run at once. Errors as above.
+/// Such a file that is read through a mapping. Move-only. Its pages are the kernel's to drop; only
+/// bytes that write() has put there may be read. Writes of different bytes may run at once. Errors
+/// as above.
 class MappedSpool {
  public:
   /// `most` bytes at most; takes address space for them, and no disk before they are written.

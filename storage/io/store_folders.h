@@ -1,5 +1,5 @@
-// storage/io/store_folders.h - the folders of a store whose files its manifest names one by one, and those of which it
-// records some.
+// storage/io/store_folders.h - the folders of a store whose files its manifest names one by one,
+// and those of which it records some.
 #pragma once
 
 #include <string_view>
@@ -15,12 +15,14 @@ inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",  
                                                 "names", "state",    kJournalFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
 
-/// In kCertificatesFolder: the store's own signing key, the log of requests, the list of feeds of changes. A purge keeps them.
+/// In kCertificatesFolder: the store's own signing key, the log of requests, the list of feeds of
+/// changes. A purge keeps them.
 inline constexpr const char* kSigningKeyName = "signing-key";
 inline constexpr const char* kRequestLogName = "requests";
 inline constexpr const char* kFeedListName = "feeds";
 
-/// What every line of a public log of certificates begins with, and what its format begins with, whatever the version.
+/// What every line of a public log of certificates begins with, and what its format begins with,
+/// whatever the version.
 inline constexpr std::string_view kPublicLine = R"({"format":"unweave certificate )";
 inline constexpr std::string_view kCertificateFormats = kPublicLine.substr(std::string_view(R"({"format":")").size());
 

@@ -1,4 +1,5 @@
-// storage/io/stream_copy.cpp - copies whole vectors past the caches, and the unaligned rest as usual.
+// storage/io/stream_copy.cpp - copies whole vectors past the caches, and the unaligned rest as
+// usual.
 #include "storage/io/stream_copy.h"
 
 #include <hwy/cache_control.h>

@@ -1,4 +1,5 @@
-// storage/io/stream_writer.cpp - fills one aligned buffer while the other is written past the page cache.
+// storage/io/stream_writer.cpp - fills one aligned buffer while the other is written past the page
+// cache.
 #include "storage/io/stream_writer.h"
 
 #include <fcntl.h>

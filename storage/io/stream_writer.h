@@ -1,7 +1,9 @@
-// storage/io/stream_writer.h - writes a new file front to back, past the page cache where the file system allows it.
+// storage/io/stream_writer.h - writes a new file front to back, past the page cache where the file
+// system allows it.
 //
-// Bytes gather in one of two aligned buffers while the other is on its way to the disk. What a store writes in bulk is not
-// read again soon: kept out of the page cache, it costs no copies and displaces nothing.
+// Bytes gather in one of two aligned buffers while the other is on its way to the disk. What a
+// store writes in bulk is not read again soon: kept out of the page cache, it costs no copies and
+// displaces nothing.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +17,8 @@
 
 namespace unweave {
 
-/// Not for concurrent use. Errors of a write (ResourceError, DataError) are thrown by a later call, finish() at the latest.
+/// Not for concurrent use. Errors of a write (ResourceError, DataError) are thrown by a later call,
+/// finish() at the latest.
 class StreamWriter {
  public:
   explicit StreamWriter(File file);

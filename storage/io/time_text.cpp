@@ -73,7 +73,8 @@ struct Printed {
 }  // namespace
 
 Millis present_time() noexcept {
-  // The clock of the standard library counts nanoseconds, of which 64 bits hold no more than some centuries.
+  // The clock of the standard library counts nanoseconds, of which 64 bits hold no more than some
+  // centuries.
   timespec now{};
   std::timespec_get(&now, TIME_UTC);
   constexpr std::int64_t kLastSecond = kLastMoment / 1000;

@@ -13,7 +13,8 @@ using ArcIndex = std::uint64_t;  ///< a count of arcs, edges or bytes of them: a
 inline constexpr NodeId kMaxNodeId = 0xFFFF'FFFEU;  ///< 2^32 - 2, so that a node count fits 32 bits too
 inline constexpr NodeId kNoNode = 0xFFFF'FFFFU;     ///< never a node
 
-/// The largest weight that edges may be declared to have: a list holds a neighbour once for each unit.
+/// The largest weight that edges may be declared to have: a list holds a neighbour once for each
+/// unit.
 inline constexpr std::uint32_t kMostWeight = 65535;
 
 /// Exact sums of products; a compiler extension, spelled once.

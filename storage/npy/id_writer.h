@@ -1,5 +1,5 @@
-// storage/npy/id_writer.h - ids of nodes, one a row of what is written beside them: as an array of numbers, or as users write
-// them, one a line.
+// storage/npy/id_writer.h - ids of nodes, one a row of what is written beside them: as an array of
+// numbers, or as users write them, one a line.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// storage/npy/named_arrays.cpp - the bytes of .npz and .safetensors files; zip archives through libarchive.
+// storage/npy/named_arrays.cpp - the bytes of .npz and .safetensors files; zip archives through
+// libarchive.
 #include "storage/npy/named_arrays.h"
 
 #include <archive.h>

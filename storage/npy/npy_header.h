@@ -12,8 +12,8 @@ inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 /// A shape as NumPy writes it: "(3, 2)".
 [[nodiscard]] std::string npy_shape_text(std::span<const std::uint64_t> shape);
-/// Header of a .npy file (format 1.0) whose data then starts at a multiple of 64 bytes. `descr` is NumPy's name of the
-/// type ("<f4", "<i8").
+/// Header of a .npy file (format 1.0) whose data then starts at a multiple of 64 bytes. `descr` is
+/// NumPy's name of the type ("<f4", "<i8").
 [[nodiscard]] std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape,
                                      bool fortran_order = false);
 

@@ -7,7 +7,8 @@
 
 namespace unweave {
 
-/// Where an array goes: to a file, or to a stream that takes it as it comes and outlives its writer.
+/// Where an array goes: to a file, or to a stream that takes it as it comes and outlives its
+/// writer.
 struct NpyTarget {
   NpyTarget(std::filesystem::path path) : file(std::move(path)) {}  // NOLINT: every path is one
   explicit NpyTarget(std::ostream& out) : stream(&out) {}

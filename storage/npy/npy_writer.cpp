@@ -1,4 +1,5 @@
-// storage/npy/npy_writer.cpp - writes one NumPy array front to back, so that the file appears whole or not at all.
+// storage/npy/npy_writer.cpp - writes one NumPy array front to back, so that the file appears whole
+// or not at all.
 #include "storage/npy/npy_writer.h"
 
 #include <unistd.h>

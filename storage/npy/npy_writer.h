@@ -1,4 +1,5 @@
-// storage/npy/npy_writer.h - writes one NumPy array front to back, so that the file appears whole or not at all.
+// storage/npy/npy_writer.h - writes one NumPy array front to back, so that the file appears whole
+// or not at all.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,14 @@
 
 namespace unweave {
 
-/// A .npy file (format 1.0, C order, data at a multiple of 64 bytes), which numpy.load can map. Its bytes lie under a
-/// temporary name beside `path` until finish(), which replaces what was there; a writer that is destroyed before leaves
-/// nothing behind. A stream has had what was appended, whatever becomes of the rest. Not for concurrent use.
+/// A .npy file (format 1.0, C order, data at a multiple of 64 bytes), which numpy.load can map. Its
+/// bytes lie under a temporary name beside `path` until finish(), which replaces what was there; a
+/// writer that is destroyed before leaves nothing behind. A stream has had what was appended,
+/// whatever becomes of the rest. Not for concurrent use.
 class NpyWriter {
  public:
-  /// `descr` is NumPy's name of the type ("<f4"), of `item_bytes` bytes. Throws DataError, ResourceError.
+  /// `descr` is NumPy's name of the type ("<f4"), of `item_bytes` bytes. Throws DataError,
+  /// ResourceError.
   NpyWriter(const NpyTarget& target, std::string_view descr, std::size_t item_bytes,
             std::span<const std::uint64_t> shape);
   ~NpyWriter();

@@ -1,4 +1,5 @@
-// storage/types/changes.h - what requests have changed of a store's edges, features, labels and splits, in absolute values.
+// storage/types/changes.h - what requests have changed of a store's edges, features, labels and
+// splits, in absolute values.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace unweave {
 
-/// A row of features that was set. Its words are the number k of values whose bits are not all 0, then, if 2 k is below
-/// the number of columns, their k columns and k values as float32 bits, else all values. Copies share them.
+/// A row of features that was set. Its words are the number k of values whose bits are not all 0,
+/// then, if 2 k is below the number of columns, their k columns and k values as float32 bits, else
+/// all values. Copies share them.
 struct SetRow {
   NodeId node = 0;
   std::shared_ptr<const std::vector<std::uint32_t>> words;
@@ -36,10 +38,12 @@ struct SetSplit {
   friend bool operator==(const SetSplit&, const SetSplit&) = default;
 };
 
-/// What is set comes after what is cleared: a cleared node may have a row, a label and a split that were set later.
+/// What is set comes after what is cleared: a cleared node may have a row, a label and a split that
+/// were set later.
 struct Changes {
-  /// u < v, sorted; edges of the shards that are gone, and such as the shards lack. Where edges have weights, an edge stands there
-  /// once for each unit that it has lost or gained, in one of both alone.
+  /// u < v, sorted; edges of the shards that are gone, and such as the shards lack. Where edges
+  /// have weights, an edge stands there once for each unit that it has lost or gained, in one of
+  /// both alone.
   std::vector<Edge> removed, inserted;
   std::vector<NodeId> cleared;   ///< sorted; nodes without features, label and split
   std::vector<SetLabel> labels;  ///< sorted by node, as the next two

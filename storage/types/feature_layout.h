@@ -1,4 +1,5 @@
-// storage/types/feature_layout.h - how the features of a store are kept: which values, and in how many bits.
+// storage/types/feature_layout.h - how the features of a store are kept: which values, and in how
+// many bits.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,8 @@ enum class FeatureType {
   return std::nullopt;
 }
 
-/// How rows of features came to norm at most 1: they are divided by `divisor`, and those still above 1 by their norm.
+/// How rows of features came to norm at most 1: they are divided by `divisor`, and those still
+/// above 1 by their norm.
 struct FeatureScale {
   bool as_given = false;  ///< rows stay as they came, with divisor 1: an import that meets a norm above 1 fails
   double divisor = 1;     ///< declared, in kLeastDivisor .. kMostDivisor

@@ -7,8 +7,8 @@
 
 namespace unweave {
 
-/// What a number means, in files and requests, where nodes have names: the name that is written so, or the place among the names,
-/// from 0.
+/// What a number means, in files and requests, where nodes have names: the name that is written so,
+/// or the place among the names, from 0.
 enum class IdsAre : std::uint8_t { names, positions };
 [[nodiscard]] constexpr std::string_view text_of(IdsAre ids_are) noexcept {
   return ids_are == IdsAre::names ? "names" : "positions";

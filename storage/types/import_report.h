@@ -37,8 +37,9 @@ struct LeftOutWeights {
 };
 
 struct ImportReport : BuildReport {
-  /// Distinct edges that stand in one direction only, which the graph has in both. Where edges are repeated in both
-  /// directions nobody counts which of them are repeats of the same direction: then the fewest that there can be.
+  /// Distinct edges that stand in one direction only, which the graph has in both. Where edges are
+  /// repeated in both directions nobody counts which of them are repeats of the same direction:
+  /// then the fewest that there can be.
   std::uint64_t one_way_edges = 0;
   bool one_way_exact = true;
   LeftOutWeights left_out;

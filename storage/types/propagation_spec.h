@@ -1,5 +1,5 @@
-// storage/types/propagation_spec.h - by which constants a store is propagated, and what is kept of its levels: the exact sums, or rows
-// of values alone.
+// storage/types/propagation_spec.h - by which constants a store is propagated, and what is kept of
+// its levels: the exact sums, or rows of values alone.
 #pragma once
 
 #include <array>

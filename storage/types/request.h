@@ -1,4 +1,5 @@
-// storage/types/request.h - what is asked of a store: to remove, insert or set something, and how far sums may lag behind.
+// storage/types/request.h - what is asked of a store: to remove, insert or set something, and how
+// far sums may lag behind.
 #pragma once
 
 #include <cstdint>
@@ -31,27 +32,29 @@ enum class RequestKind : std::uint8_t {
 [[nodiscard]] constexpr bool sets_expiry(RequestKind kind) noexcept {
   return kind == RequestKind::expire_edge || kind == RequestKind::expire_node || kind == RequestKind::expire_feature;
 }
-/// Whether requests of a kind set something, which their value says; an inserted edge may have a value too, its weight, and a
-/// removal the moment that a note gave it (is_expired()).
+/// Whether requests of a kind set something, which their value says; an inserted edge may have a
+/// value too, its weight, and a removal the moment that a note gave it (is_expired()).
 [[nodiscard]] constexpr bool sets_value(RequestKind kind) noexcept {
   return kind >= RequestKind::set_feature;
 }
 
-/// One line of a stream. Node ids are kept as given (64 bits), so that an absurd id is rejected, not truncated.
+/// One line of a stream. Node ids are kept as given (64 bits), so that an absurd id is rejected,
+/// not truncated.
 struct Request {
   RequestKind kind = RequestKind::remove_edge;
   std::uint64_t u = 0;
   std::uint64_t v = 0;  ///< only for edges
   std::string id{};     ///< what its sender calls it; empty: nothing
   std::string value{};  ///< what is to be set; empty for the kinds that set nothing, and for a weight of 1
-  /// Whether the sender wrote the node's name, and not its number: by a name that a node has lost, it is not meant any more.
+  /// Whether the sender wrote the node's name, and not its number: by a name that a node has lost,
+  /// it is not meant any more.
   bool u_by_name = false, v_by_name = false;
 
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Whether a removal was asked for by a note whose moment, its value, had come: its id is that of the request that set the note. No
-/// sender writes such a request.
+/// Whether a removal was asked for by a note whose moment, its value, had come: its id is that of
+/// the request that set the note. No sender writes such a request.
 [[nodiscard]] inline bool is_expired(const Request& request) noexcept {
   return request.kind <= RequestKind::remove_feature && !request.value.empty();
 }

@@ -1,10 +1,12 @@
-// tests/bench/outside_loop.cpp - sums over uncompressed lists, by a loop that shares no line with the engine: the limit of a sweep.
+// tests/bench/outside_loop.cpp - sums over uncompressed lists, by a loop that shares no line with
+// the engine: the limit of a sweep.
 //
 //   outside_loop OFFSETS TARGETS FEATURES THREADS LINES REPEATS [FILE]
 //
-// OFFSETS has nodes + 1 numbers of 64 bits, TARGETS the lists, 32 bits a node. Every node receives its own row and those of its list,
-// of FEATURES int32, a multiple of 128, that lie in huge pages; rows are fetched LINES cache lines ahead, sums stay in registers. With FILE
-// they are also written to a new file, by pwrite, a call for 256 nodes. Prints (arcs + nodes) x features a second, best
+// OFFSETS has nodes + 1 numbers of 64 bits, TARGETS the lists, 32 bits a node. Every node receives
+// its own row and those of its list, of FEATURES int32, a multiple of 128, that lie in huge pages;
+// rows are fetched LINES cache lines ahead, sums stay in registers. With FILE they are also written
+// to a new file, by pwrite, a call for 256 nodes. Prints (arcs + nodes) x features a second, best
 // of REPEATS.
 #include <fcntl.h>
 #include <sys/mman.h>

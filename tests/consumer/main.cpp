@@ -1,7 +1,8 @@
-// tests/consumer/main.cpp - a program of somebody else's: a small store, a model, removals, and the proof that they hold.
+// tests/consumer/main.cpp - a program of somebody else's: a small store, a model, removals, and the
+// proof that they hold.
 //
-// It includes the library's headers and the standard library, and nothing else; tests/consumer_test.cmake builds it against an
-// installed library and runs it: consumer FOLDER.
+// It includes the library's headers and the standard library, and nothing else;
+// tests/consumer_test.cmake builds it against an installed library and runs it: consumer FOLDER.
 #include <cstdint>
 #include <cstdio>
 #include <exception>

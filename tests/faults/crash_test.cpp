@@ -1,4 +1,5 @@
-// tests/faults/crash_test.cpp - the power fails before every change of a disk; a store opens and goes on to the same bits.
+// tests/faults/crash_test.cpp - the power fails before every change of a disk; a store opens and
+// goes on to the same bits.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

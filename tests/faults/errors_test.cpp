@@ -1,6 +1,6 @@
-// tests/faults/errors_test.cpp - every call of an operation fails once; the operation says so or does without, and the
-// store opens and goes on to the same bits. Some of the places that allocate and some of the solvers are tried, and all
-// of them if UNWEAVE_ALL_FAULTS is set.
+// tests/faults/errors_test.cpp - every call of an operation fails once; the operation says so or
+// does without, and the store opens and goes on to the same bits. Some of the places that allocate
+// and some of the solvers are tried, and all of them if UNWEAVE_ALL_FAULTS is set.
 #include <doctest/doctest.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
-// tests/fuzz/files.cpp - readers of a store's own files. Checksums are set right, so that they protect nobody.
+// tests/fuzz/files.cpp - readers of a store's own files. Checksums are set right, so that they
+// protect nobody.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -165,7 +166,8 @@ void payload(std::string_view bytes) {
   }
 }
 
-/// Contents as text, under the right checksum, in JSON laid out as `other` is; anything else as it is.
+/// Contents as text, under the right checksum, in JSON laid out as `other` is; anything else as it
+/// is.
 std::string under_checksum(std::string_view bytes, const std::string& other) {
   using Json = nlohmann::ordered_json;
   const int deepest = 64;  // the text alone is tried where it nests deeper

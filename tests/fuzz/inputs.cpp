@@ -1,4 +1,5 @@
-// tests/fuzz/inputs.cpp - readers of users' files: edges, features, labels, ids, requests, OGB folders, their containers.
+// tests/fuzz/inputs.cpp - readers of users' files: edges, features, labels, ids, requests, OGB
+// folders, their containers.
 #include <zlib.h>
 
 #include <array>
@@ -168,7 +169,8 @@ void ogb(std::string_view bytes) {
     if (split) static_cast<void>(read_node_ids(*split));
 }
 
-/// Weights of three classes and four numbers, or of two and four, in the form that the first bytes begin.
+/// Weights of three classes and four numbers, or of two and four, in the form that the first bytes
+/// begin.
 void linear(std::string_view bytes) {
   const char* const name = bytes.starts_with("PK") ? "W.npz" : bytes.starts_with("\x93") ? "W.npy" : "W.safetensors";
   static_cast<void>(read_linear_model(put_file(name, bytes), {2 + bytes.size() % 2, 4}));

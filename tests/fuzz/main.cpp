@@ -86,7 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 #else
 
-/// Files named on the command line go to the target of their folder's name; otherwise the whole corpus of the group.
+/// Files named on the command line go to the target of their folder's name; otherwise the whole
+/// corpus of the group.
 int main(int count, char** words) {
   namespace fs = std::filesystem;
   std::size_t files = 0, taken = 0;
@@ -107,7 +108,8 @@ int main(int count, char** words) {
     const std::size_t before = taken;
     const fs::path folder = fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / target.name;
     for (const auto& item : fs::directory_iterator(folder)) replay(item.path());
-    // Inputs of an old format would all be refused at the door, and a parser that refuses everything not be noticed.
+    // Inputs of an old format would all be refused at the door, and a parser that refuses
+    // everything not be noticed.
     if (taken == before) throw std::runtime_error(folder.string() + ": no input that its parser takes");
   }
   std::printf("%zu inputs, %zu of them taken\n", files, taken);

@@ -1,4 +1,5 @@
-// tests/fuzz/models.cpp - models with what their solvers keep in them, logs of certificates and receipts.
+// tests/fuzz/models.cpp - models with what their solvers keep in them, logs of certificates and
+// receipts.
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/receipts.h"
 #include "algorithms/registry/registry.h"
@@ -27,7 +28,8 @@ void clear() {
   }
 }
 
-/// The solver, lengths of the arrays, a zero byte after the text, then the arrays as far as bytes go.
+/// The solver, lengths of the arrays, a zero byte after the text, then the arrays as far as bytes
+/// go.
 void model(std::string_view bytes) {
   clear();
   static constexpr std::string_view kSolvers[] = {"newton", "langevin", "rewind", "hessian-free", "streaming"};

@@ -1,4 +1,5 @@
-// tests/fuzz/sessions.cpp - any bytes as requests to a session with a model and receipts, killed, opened again and closed.
+// tests/fuzz/sessions.cpp - any bytes as requests to a session with a model and receipts, killed,
+// opened again and closed.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

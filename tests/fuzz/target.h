@@ -1,7 +1,8 @@
 // tests/fuzz/target.h - parsers of bytes from outside, to be run on any bytes.
 //
-// Built by clang (preset `fuzz`) each group is a libFuzzer program: `fuzz_inputs --target=edges CORPUS`. Built otherwise it
-// is a test that runs every file of corpus/<target>/. A parser may throw DataError; all else that leaves it is a crash.
+// Built by clang (preset `fuzz`) each group is a libFuzzer program: `fuzz_inputs --target=edges
+// CORPUS`. Built otherwise it is a test that runs every file of corpus/<target>/. A parser may
+// throw DataError; all else that leaves it is a crash.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// tests/hostile/corruption_test.cpp - stores that were damaged or forged: one clear error, or the same answers.
+// tests/hostile/corruption_test.cpp - stores that were damaged or forged: one clear error, or the
+// same answers.
 //
-// Some of the corruptions; UNWEAVE_CORRUPTIONS=N tries N of each kind for each store, and UNWEAVE_ALL_FAULTS every flip and
-// cut. UNWEAVE_SEED=S takes other random ones.
+// Some of the corruptions; UNWEAVE_CORRUPTIONS=N tries N of each kind for each store, and
+// UNWEAVE_ALL_FAULTS every flip and cut. UNWEAVE_SEED=S takes other random ones.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

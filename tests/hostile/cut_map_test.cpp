@@ -1,4 +1,5 @@
-// tests/hostile/cut_map_test.cpp - files that are cut short under a process at work: an error, and nothing comes of it.
+// tests/hostile/cut_map_test.cpp - files that are cut short under a process at work: an error, and
+// nothing comes of it.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// tests/hostile/forged_order_test.cpp - an order of the nodes whose checksums are right and which is no permutation.
+// tests/hostile/forged_order_test.cpp - an order of the nodes whose checksums are right and which
+// is no permutation.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -90,7 +91,8 @@ TEST_SUITE("slow") {
         CHECK(end.error.find("restore the file from a copy") != std::string::npos);
       }
       const auto after = folder_bytes(store);
-      // With more nodes the model is trained for their default lambda before files are read; it and its certificates are whole.
+      // With more nodes the model is trained for their default lambda before files are read; it and
+      // its certificates are whole.
       for (const auto& [name, bytes] : before) {
         const std::string& shown = name;
         CAPTURE(shown);

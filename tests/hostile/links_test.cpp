@@ -1,8 +1,10 @@
-// tests/hostile/links_test.cpp - stores in which a name that the program uses is a link out of the store, a pipe or a device: no
-// command reads, writes or removes anything beyond the store, waits, or dies.
+// tests/hostile/links_test.cpp - stores in which a name that the program uses is a link out of the
+// store, a pipe or a device: no command reads, writes or removes anything beyond the store, waits,
+// or dies.
 //
-// Where a link leads to a folder or a file, a copy of what belongs there lies at its end, so that whoever followed it would go
-// on, and what it did would be seen. UNWEAVE_ALL_FAULTS=1 gives every command for each name and kind; otherwise they take turns.
+// Where a link leads to a folder or a file, a copy of what belongs there lies at its end, so that
+// whoever followed it would go on, and what it did would be seen. UNWEAVE_ALL_FAULTS=1 gives every
+// command for each name and kind; otherwise they take turns.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +34,8 @@ constexpr Trap kTraps[] = {Trap::folder_link, Trap::file_link, Trap::pipe_link, 
 constexpr const char* kTrapNames[] = {"link to a folder", "link to a file", "link to a pipe", "link to a device",
                                       "pipe"};
 
-/// Names that FORMAT.md gives and that a store at rest has not: marks, locks, temporary files, folders of unfinished work.
+/// Names that FORMAT.md gives and that a store at rest has not: marks, locks, temporary files,
+/// folders of unfinished work.
 std::set<std::string> names_of(const FullStore& store) {
   std::set<std::string> names{"lock",
                               "unfinished",

@@ -1,4 +1,5 @@
-// tests/hostile/places_test.cpp - stores that point elsewhere, inputs and manifests that ask for more than there is.
+// tests/hostile/places_test.cpp - stores that point elsewhere, inputs and manifests that ask for
+// more than there is.
 #include <doctest/doctest.h>
 
 #include <algorithm>

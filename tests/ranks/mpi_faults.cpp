@@ -1,4 +1,5 @@
-// tests/ranks/mpi_faults.cpp - stands before the library of MPI, and makes its calls late, fail, or be the last ones.
+// tests/ranks/mpi_faults.cpp - stands before the library of MPI, and makes its calls late, fail, or
+// be the last ones.
 //
 //   UNWEAVE_MPI_FAULT="RANK CALL KIND [MICROSECONDS]"   KIND: fail, at call number CALL of that rank, from 1; kill, there or
 //                                                       that long afterwards, wherever the rank is by then; delay: every
@@ -59,7 +60,8 @@ Fault& fault() {
   return one;
 }
 
-/// The file that a variable of the environment names, opened to append to it; null where the variable is not set.
+/// The file that a variable of the environment names, opened to append to it; null where the
+/// variable is not set.
 std::FILE* file_of(const char* variable) {
   const char* const path = std::getenv(variable);
   return path != nullptr && *path != '\0' ? std::fopen(path, "a") : nullptr;

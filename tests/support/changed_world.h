@@ -1,5 +1,6 @@
-// tests/support/changed_world.h - a user's data that every kind of request changes, kept by plain loops: what a store that was
-// streamed must equal is an import of them. Shares no code with the engine but the import itself.
+// tests/support/changed_world.h - a user's data that every kind of request changes, kept by plain
+// loops: what a store that was streamed must equal is an import of them. Shares no code with the
+// engine but the import itself.
 #pragma once
 
 #include <algorithm>
@@ -215,7 +216,8 @@ inline std::string number_of(double value) {
   return text.str();
 }
 
-/// Random edges with a hub, rows of which some have a norm above 1 where `long_rows`, labels for half of the nodes.
+/// Random edges with a hub, rows of which some have a norm above 1 where `long_rows`, labels for
+/// half of the nodes.
 inline ChangedWorld changed_world(NodeId nodes, std::uint32_t columns, std::uint64_t seed, bool long_rows) {
   ChangedWorld world;
   world.nodes = nodes;

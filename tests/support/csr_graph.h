@@ -1,4 +1,5 @@
-// tests/support/csr_graph.h - an uncompressed graph in memory: the yardstick of benchmarks and the fixture of tests.
+// tests/support/csr_graph.h - an uncompressed graph in memory: the yardstick of benchmarks and the
+// fixture of tests.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +15,14 @@
 
 namespace unweave::testing {
 
-/// Adjacency lists with 32-bit targets and 64-bit offsets, a BlockGraph whose decoding copies nothing.
+/// Adjacency lists with 32-bit targets and 64-bit offsets, a BlockGraph whose decoding copies
+/// nothing.
 class CsrGraph {
  public:
   struct BlockBuffer {};
 
-  /// The undirected graph of `edges` in any order and direction: duplicates and self loops are dropped, lists ascend.
-  /// Every id is below `nodes`.
+  /// The undirected graph of `edges` in any order and direction: duplicates and self loops are
+  /// dropped, lists ascend. Every id is below `nodes`.
   CsrGraph(NodeId nodes, const std::vector<Edge>& edges)
       : offsets_(static_cast<std::size_t>(nodes) + 1, 0), counts_(nodes, 0) {
     std::vector<std::uint64_t> arcs;  // source in the upper half, target in the lower

@@ -1,5 +1,6 @@
-// tests/support/dense_runs.h - SGD and its statistics by dense matrices, row by row: shares no kernel with the project's, but
-// for hidden layers, of which single rows are Network's, held against loops over scalars in network_test.cpp.
+// tests/support/dense_runs.h - SGD and its statistics by dense matrices, row by row: shares no
+// kernel with the project's, but for hidden layers, of which single rows are Network's, held
+// against loops over scalars in network_test.cpp.
 #pragma once
 
 #include <set>

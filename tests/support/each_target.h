@@ -1,4 +1,5 @@
-// tests/support/each_target.h - work done anew by every vector extension that this machine and this build have.
+// tests/support/each_target.h - work done anew by every vector extension that this machine and this
+// build have.
 #pragma once
 
 #include <hwy/highway.h>

@@ -1,5 +1,6 @@
-// tests/support/exact_reference.h - the pinned small problems of correctly rounded training, and their minimisers in 80 decimal digits
-// by code that shares nothing with the project's but the data.
+// tests/support/exact_reference.h - the pinned small problems of correctly rounded training, and
+// their minimisers in 80 decimal digits by code that shares nothing with the project's but the
+// data.
 #pragma once
 
 #include <algorithm>
@@ -42,9 +43,10 @@ class SplitMix {
   std::uint64_t state_;
 };
 
-/// 40 rows of 8 features without clipping, node i for row i, whose entries reach over fourteen binary orders: z = (top 24 bits
-/// of x - 2^23) 2^-(25 + s), s = 2 (x mod 16) where x has bit 4, else 0; after a row's features its label, the next x mod
-/// `used`. `without` names rows that are left out.
+/// 40 rows of 8 features without clipping, node i for row i, whose entries reach over fourteen
+/// binary orders: z = (top 24 bits of x - 2^23) 2^-(25 + s), s = 2 (x mod 16) where x has bit 4,
+/// else 0; after a row's features its label, the next x mod `used`. `without` names rows that are
+/// left out.
 inline TrainingSet tiny_rows(std::uint64_t seed, std::size_t classes = 3, const std::vector<std::size_t>& without = {},
                              std::uint64_t used = 3) {
   constexpr std::size_t kRows = 40, kFeatures = 8;

@@ -1,4 +1,5 @@
-// tests/support/feature_files.h - feature files of a span whose rows are all in memory, written in one go.
+// tests/support/feature_files.h - feature files of a span whose rows are all in memory, written in
+// one go.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,8 @@
 
 namespace unweave::testing {
 
-/// `size` elements that end where a page begins that can be read at most: a write after the end kills the test.
+/// `size` elements that end where a page begins that can be read at most: a write after the end
+/// kills the test.
 template <class T>
 class FencedArray {
  public:

@@ -1,4 +1,5 @@
-// tests/support/graphs.h - small graphs of every shape that tends to break things, and sums computed the plain way.
+// tests/support/graphs.h - small graphs of every shape that tends to break things, and sums
+// computed the plain way.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,8 @@ inline std::vector<NamedGraph> graph_family() {
   return family;
 }
 
-/// S(u, c) of one level by definition: a dense adjacency of booleans, 64-bit sums, no order that matters.
+/// S(u, c) of one level by definition: a dense adjacency of booleans, 64-bit sums, no order that
+/// matters.
 inline std::vector<std::int64_t> plain_sums(const NamedGraph& graph, const std::vector<std::int64_t>& t,
                                             std::size_t width) {
   std::vector<std::vector<bool>> adjacent(graph.nodes, std::vector<bool>(graph.nodes, false));

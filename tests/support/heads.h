@@ -1,4 +1,5 @@
-// tests/support/heads.h - the heads of each kind, and derivatives of one margin under a one-vs-rest head.
+// tests/support/heads.h - the heads of each kind, and derivatives of one margin under a one-vs-rest
+// head.
 #pragma once
 
 #include <vector>

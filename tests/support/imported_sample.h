@@ -1,4 +1,5 @@
-// tests/support/imported_sample.h - samples that come into stores the way a user's data do: through files and `import`.
+// tests/support/imported_sample.h - samples that come into stores the way a user's data do: through
+// files and `import`.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +39,9 @@ inline std::string id_of(const Importing& importing, NodeId node) {
   return importing.names[node].empty() ? "#" + std::to_string(node) : importing.names[node];
 }
 
-/// Writes the sample's files into a folder: train, valid and test of its nodes, whose number and classes are declared. The
-/// split is one of ids alone, so that it is the same before and after labels are removed.
+/// Writes the sample's files into a folder: train, valid and test of its nodes, whose number and
+/// classes are declared. The split is one of ids alone, so that it is the same before and after
+/// labels are removed.
 inline ImportOptions write_sample(const std::filesystem::path& folder, const Sample& sample,
                                   const Importing& importing) {
   const auto file = [&](const char* name, const std::string& bytes) {
@@ -119,8 +121,8 @@ inline void apply_batch(const std::filesystem::path& store, std::span<const Requ
   if (checkpoint) live.checkpoint();
 }
 
-/// Applies the requests to the store, some at a time, the store opened anew for each batch and left with a journal at the
-/// end, and to the sample.
+/// Applies the requests to the store, some at a time, the store opened anew for each batch and left
+/// with a journal at the end, and to the sample.
 inline void stream_sample(const std::filesystem::path& store, Sample& sample, const std::vector<Request>& requests,
                           std::size_t batch, double r_max) {
   for (std::size_t first = 0; first < requests.size(); first += batch) {
@@ -130,7 +132,8 @@ inline void stream_sample(const std::filesystem::path& store, Sample& sample, co
   }
 }
 
-/// Requests on any sample: without edges there are only features and nodes to remove, and edges to insert.
+/// Requests on any sample: without edges there are only features and nodes to remove, and edges to
+/// insert.
 inline std::vector<Request> requests_for(const Sample& sample, std::size_t count, std::uint64_t seed) {
   if (!sample.edges.empty()) return random_requests(sample, count, seed);
   return {{RequestKind::remove_feature, sample.nodes / 2, 0},

@@ -18,7 +18,8 @@
 namespace unweave::testing {
 
 inline std::filesystem::path write_file(const std::filesystem::path& path, const std::string& bytes) {
-  // Truncating an existing file makes some file systems flush it to disk; a new one is quick. A pipe stays.
+  // Truncating an existing file makes some file systems flush it to disk; a new one is quick. A
+  // pipe stays.
   if (std::filesystem::is_regular_file(path)) std::filesystem::remove(path);
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -60,7 +61,8 @@ std::string npy(const std::string& descr, const std::string& shape, const std::v
   return bytes;
 }
 
-/// Compressed by libarchive, which shares no code with our readers of gzip and zstd beyond the libraries.
+/// Compressed by libarchive, which shares no code with our readers of gzip and zstd beyond the
+/// libraries.
 inline std::string compressed(const std::string& bytes, bool gzip) {
   std::vector<char> out(bytes.size() + bytes.size() / 2 + 4096);
   std::size_t used = 0;

@@ -1,5 +1,5 @@
-// tests/support/kept_store.h - stores that keep rows in place of sums: their options, their rows, and one value that is
-// falsified.
+// tests/support/kept_store.h - stores that keep rows in place of sums: their options, their rows,
+// and one value that is falsified.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -38,8 +38,8 @@ inline std::vector<float> rows_of(const std::filesystem::path& store, const std:
   return rows;
 }
 
-/// Writes the first file of kept rows of a level anew, a whole and sound file, with `more` added to a column of a
-/// node's row.
+/// Writes the first file of kept rows of a level anew, a whole and sound file, with `more` added to
+/// a column of a node's row.
 inline void falsify_row(const std::filesystem::path& store, std::uint32_t level, NodeId node, std::uint32_t column,
                         float more) {
   Manifest manifest = read_manifest(store);

@@ -1,4 +1,5 @@
-// tests/support/langevin_runs.h - production runs of noisy SGD, epoch by epoch, with noise that two runs can share.
+// tests/support/langevin_runs.h - production runs of noisy SGD, epoch by epoch, with noise that two
+// runs can share.
 #pragma once
 
 #include "algorithms/sgd/noisy_sgd_run.h"

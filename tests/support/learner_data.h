@@ -1,4 +1,5 @@
-// tests/support/learner_data.h - small learning tasks, and a dense solver that shares no code with the project's.
+// tests/support/learner_data.h - small learning tasks, and a dense solver that shares no code with
+// the project's.
 #pragma once
 
 #include <Eigen/Dense>
@@ -13,8 +14,8 @@ namespace unweave::testing {
 /// The error of embeddings that are exact.
 inline const ApproximationError kExact;
 
-/// `rows` rows around class centres, norms up to 1, labels below `used` of `classes` declared; node ids 3, 6, 9, ...
-/// With an intercept they have one feature more.
+/// `rows` rows around class centres, norms up to 1, labels below `used` of `classes` declared; node
+/// ids 3, 6, 9, ... With an intercept they have one feature more.
 inline TrainingSet random_rows(std::size_t rows, std::size_t features, std::size_t classes, unsigned seed,
                                std::size_t used = 0, bool intercept = false) {
   std::mt19937 random(seed);

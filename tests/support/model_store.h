@@ -1,4 +1,5 @@
-// tests/support/model_store.h - a small propagated store with a model, for clients of the library's interface.
+// tests/support/model_store.h - a small propagated store with a model, for clients of the library's
+// interface.
 #pragma once
 
 #include <filesystem>

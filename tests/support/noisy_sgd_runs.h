@@ -9,7 +9,8 @@ namespace unweave::testing {
 
 inline constexpr std::uint64_t kMnistRows = 11264, kCifarRows = 9728;  // 3 against 8; cat against ship
 
-/// Logistic regression on unit rows with ridge 1e-6 n, step 1/L, M = 1; batch 0 stands for full batches.
+/// Logistic regression on unit rows with ridge 1e-6 n, step 1/L, M = 1; batch 0 stands for full
+/// batches.
 inline NoisySgdConstants published_constants(std::uint64_t rows, std::uint64_t batch) {
   const double ridge = 1e-6 * static_cast<double>(rows);
   NoisySgdConstants c;
@@ -37,7 +38,8 @@ inline double worst_distance(const NoisySgd& sgd, std::uint64_t rows = 1) {
   return stationary_distance(sgd, packed_shift(sgd, rows, sgd.replaced_row_weight()));
 }
 
-/// Shift of one row that may be drawn at every iteration: it weighs in every batch, as in the published runs of Figure 3b.
+/// Shift of one row that may be drawn at every iteration: it weighs in every batch, as in the
+/// published runs of Figure 3b.
 inline double every_iteration_shift(const NoisySgd& sgd, double weight) {
   std::vector<ChangedBatch> changes;
   for (std::uint64_t batch = 0; batch < sgd.batches(); ++batch) changes.push_back({batch, weight});

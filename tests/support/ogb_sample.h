@@ -1,4 +1,5 @@
-// tests/support/ogb_sample.h - a small data set written as OGB lays its folders out, and as plain files.
+// tests/support/ogb_sample.h - a small data set written as OGB lays its folders out, and as plain
+// files.
 #pragma once
 
 #include <charconv>

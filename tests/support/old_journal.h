@@ -1,4 +1,5 @@
-// tests/support/old_journal.h - journals of older programs, which took words that no program takes now.
+// tests/support/old_journal.h - journals of older programs, which took words that no program takes
+// now.
 #pragma once
 
 #include <cstring>
@@ -13,8 +14,9 @@
 
 namespace unweave::testing {
 
-/// The bytes of a journal with `to` in the place of `from`, which is as long, in its last record, which begins at byte `record`;
-/// its checksum fits. Throws std::invalid_argument where that cannot be done.
+/// The bytes of a journal with `to` in the place of `from`, which is as long, in its last record,
+/// which begins at byte `record`; its checksum fits. Throws std::invalid_argument where that cannot
+/// be done.
 inline std::string with_words(std::string bytes, std::size_t record, const std::string& from, const std::string& to) {
   const std::size_t at = bytes.find(from, record);
   if (from.size() != to.size() || at == std::string::npos) throw std::invalid_argument("there are no such words");

@@ -10,13 +10,15 @@
 
 namespace unweave::testing {
 
-/// Starts the program with standard output going to a file and standard error to nowhere. Returns its process id.
+/// Starts the program with standard output going to a file and standard error to nowhere. Returns
+/// its process id.
 pid_t start_program(const std::vector<std::string>& words, const std::filesystem::path& output);
 
 /// Waits for the end and returns the exit code, or minus the signal that killed it.
 int wait_for(pid_t process);
 
-/// The program's calls that change files, or those that read at a place of one (support/stop_at_call.cpp).
+/// The program's calls that change files, or those that read at a place of one
+/// (support/stop_at_call.cpp).
 enum class FileCalls { changes, reads };
 
 /// A signal that comes before one of these calls, by its number from 1.
@@ -26,8 +28,8 @@ struct Stop {
   FileCalls calls = FileCalls::changes;
 };
 
-/// Runs the program until the signal, or to its end where that comes first, as start_program() and wait_for() do. A program that
-/// goes on for ten seconds after the signal dies of an alarm.
+/// Runs the program until the signal, or to its end where that comes first, as start_program() and
+/// wait_for() do. A program that goes on for ten seconds after the signal dies of an alarm.
 int run_stopped(const std::vector<std::string>& words, const Stop& stop, const std::filesystem::path& output);
 
 /// How many of these calls a command makes that must go well.

@@ -1,4 +1,5 @@
-// tests/support/program.h - one command of the program within the test's own process: what it returns and prints.
+// tests/support/program.h - one command of the program within the test's own process: what it
+// returns and prints.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -32,7 +33,8 @@ struct Result {
   }
 };
 
-/// Whether a text that is printed has a mark of a message (storage/io/message.h) in it, as such, as JSON has it or as printable().
+/// Whether a text that is printed has a mark of a message (storage/io/message.h) in it, as such, as
+/// JSON has it or as printable().
 inline bool has_marks(const std::string& text) {
   if (text.starts_with("\x93NUMPY")) return false;
   const auto has = [&](const std::string& mark) { return text.find(mark) != std::string::npos; };
@@ -42,7 +44,8 @@ inline bool has_marks(const std::string& text) {
   return false;
 }
 
-/// Runs the words after the program's name; standard error is no terminal. Fails the test where the command prints a mark.
+/// Runs the words after the program's name; standard error is no terminal. Fails the test where the
+/// command prints a mark.
 inline Result run(const std::vector<std::string>& words, std::span<const Command> commands = all_commands()) {
   std::ostringstream out, error;
   const int code = run_program(commands, words, {out, error, false});

@@ -9,7 +9,8 @@
 
 namespace unweave::testing {
 
-/// The finished iterate behind a seeded release, rounded to its grid: the noise is drawn again and taken off.
+/// The finished iterate behind a seeded release, rounded to its grid: the noise is drawn again and
+/// taken off.
 inline Matrix without_noise(const Model& model, const StepReport& report, const SolverOptions& options) {
   const double grid = report.terms.at("grid"), sigma = report.terms.at("sigma");
   const auto variance = static_cast<std::uint64_t>(std::llround(sigma / grid * (sigma / grid)));

@@ -40,7 +40,8 @@ struct RewindRuns {
                              std::uint64_t seed = 0) const {
     const std::uint64_t all = constants.epochs;
     Matrix unlearnt = zero(before), retrained = unlearnt;
-    // Learning's last T - K epochs (descend) or first ones (rewind) share their batches with the first of retraining.
+    // Learning's last T - K epochs (descend) or first ones (rewind) share their batches with the
+    // first of retraining.
     if (descend) run(before, all, all + epochs, unlearnt, seed);
     run(before, 0, all - epochs, unlearnt, seed);
     run(after, 0, all - epochs, retrained, seed);

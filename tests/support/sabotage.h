@@ -1,4 +1,5 @@
-// tests/support/sabotage.h - solvers that break a promise of theirs in one place and report as if they had kept it.
+// tests/support/sabotage.h - solvers that break a promise of theirs in one place and report as if
+// they had kept it.
 #pragma once
 
 #include <memory>
@@ -51,8 +52,8 @@ class WeakNoise final : public Wrapped {
   }
 };
 
-/// Noise of a third of the level that its public terms name: of `sigma` (T2, T4) or `s-max` (T3) where the options give it, else of
-/// tau (T1).
+/// Noise of a third of the level that its public terms name: of `sigma` (T2, T4) or `s-max` (T3)
+/// where the options give it, else of tau (T1).
 class ThirdOfNoise final : public Wrapped {
  public:
   ThirdOfNoise(std::string_view name, const SolverOptions& options, const SolverResources& resources)
@@ -150,9 +151,10 @@ class SkippedMoves final : public Wrapped {
   }
 };
 
-/// Objective perturbation with exact minimisers, retained B where `draws_again` is false: the unlearned model then has the
-/// law of the retrained one. With it B is drawn again where the published model was wrong about the removed row by much,
-/// which depends on B and truncates its law.
+/// Objective perturbation with exact minimisers, retained B where `draws_again` is false: the
+/// unlearned model then has the law of the retrained one. With it B is drawn again where the
+/// published model was wrong about the removed row by much, which depends on B and truncates its
+/// law.
 class ExactObjectiveNoise final : public Wrapped {
  public:
   ExactObjectiveNoise(const SolverOptions& options, const SolverResources& resources, bool draws_again)

@@ -1,8 +1,9 @@
-// tests/support/scalar_descent.h - gradient descent on one number, where the bounds of unlearning are met with equality.
+// tests/support/scalar_descent.h - gradient descent on one number, where the bounds of unlearning
+// are met with equality.
 //
-// Sample i has the gradient c theta + a_i. With a_i = +G for rows that disappear and -G for the rest, every replaced slot
-// moves the gradient by 2 G the same way, and every step stretches distances by exactly 1 - eta c: strongly convex with
-// L = mu = c > 0.
+// Sample i has the gradient c theta + a_i. With a_i = +G for rows that disappear and -G for the
+// rest, every replaced slot moves the gradient by 2 G the same way, and every step stretches
+// distances by exactly 1 - eta c: strongly convex with L = mu = c > 0.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ inline ScalarData scalar_data(double curvature, std::size_t n, std::size_t m, do
   return data;
 }
 
-/// One batch of D, and the batch of D' that is coupled with it: rows that remain stay, others are drawn anew.
+/// One batch of D, and the batch of D' that is coupled with it: rows that remain stay, others are
+/// drawn anew.
 struct CoupledMeans {
   double before = 0;
   double after = 0;
@@ -54,8 +56,9 @@ inline CoupledMeans full_means(const ScalarData& data) {
   return mean;
 }
 
-/// |unlearnt - retrained| of one run; batch 0 means exact gradients. `descend`: unlearning goes on from theta_T, its
-/// learning steps K + 1 .. T coupled with retraining's 1 .. T - K, else from theta_(T-K). Start at `start`.
+/// |unlearnt - retrained| of one run; batch 0 means exact gradients. `descend`: unlearning goes on
+/// from theta_T, its learning steps K + 1 .. T coupled with retraining's 1 .. T - K, else from
+/// theta_(T-K). Start at `start`.
 inline double scalar_distance(const ScalarData& data, double size, std::size_t batch, std::size_t steps,
                               std::size_t unlearning_steps, bool descend, double start, std::mt19937_64& random) {
   const auto draw = [&] { return batch == 0 ? full_means(data) : draw_coupled(data, batch, random); };

@@ -1,4 +1,5 @@
-// tests/support/sealed_line.h - lines of a log of certificates as a forger makes them who has the key.
+// tests/support/sealed_line.h - lines of a log of certificates as a forger makes them who has the
+// key.
 #pragma once
 
 #include <string>

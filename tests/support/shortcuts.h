@@ -1,5 +1,5 @@
-// tests/support/shortcuts.h - solvers that stop one step too early, or unlearn another change than they were asked for, and report
-// as if they had not.
+// tests/support/shortcuts.h - solvers that stop one step too early, or unlearn another change than
+// they were asked for, and report as if they had not.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,8 @@ inline TrainingSet rows_before(const TrainingSet& after, const BatchChange& chan
   return before;
 }
 
-/// Absorbs another change than it was asked for, with all that its solver does, fresh noise included, and reports the right one.
+/// Absorbs another change than it was asked for, with all that its solver does, fresh noise
+/// included, and reports the right one.
 class OtherChange : public Wrapped {
  public:
   using Wrapped::Wrapped;
@@ -66,7 +67,8 @@ class OldIterate final : public OtherChange {
   void choose(BatchChange&, const BatchChange&, const TrainingSet&) const override {}
 };
 
-/// Forgets the row that stands behind the first one that leaves: of `hessian-free`, adds the wrong vector.
+/// Forgets the row that stands behind the first one that leaves: of `hessian-free`, adds the wrong
+/// vector.
 class WrongRow final : public OtherChange {
  public:
   using OtherChange::OtherChange;
@@ -104,8 +106,8 @@ class OneMoveMissing final : public OtherChange {
   }
 };
 
-/// Newton's method, or gradient descent, that ends one step before the gradient is as small as tau says (T1); of `exact` what that
-/// leaves, rounded to the grid (T0).
+/// Newton's method, or gradient descent, that ends one step before the gradient is as small as tau
+/// says (T1); of `exact` what that leaves, rounded to the grid (T0).
 class OneStepTooFew final : public Wrapped {
  public:
   OneStepTooFew(std::string_view name, const SolverOptions& options, const SolverResources& resources)
@@ -159,7 +161,8 @@ class OneStepTooFew final : public Wrapped {
   SolverOptions options_;
 };
 
-/// A run over slots that takes one epoch fewer after a request (T2, T4), as it would by right for the larger epsilon of `done`.
+/// A run over slots that takes one epoch fewer after a request (T2, T4), as it would by right for
+/// the larger epsilon of `done`.
 class OneEpochTooFew final : public Wrapped {
  public:
   OneEpochTooFew(std::string_view name, const SolverOptions& options, const SolverOptions& done,
@@ -197,8 +200,8 @@ class ShorterRun final : public Wrapped {
   }
 };
 
-/// Was released with weights at the rim of the ball of its run before the request: a history that T2 from any start allows as any
-/// other.
+/// Was released with weights at the rim of the ball of its run before the request: a history that
+/// T2 from any start allows as any other.
 class FarStart final : public Wrapped {
  public:
   FarStart(std::unique_ptr<Solver> solver, double radius) : Wrapped(std::move(solver)), radius_(radius) {}
@@ -229,7 +232,8 @@ inline StepReport report_of(std::string_view name, const SolverOptions& options,
   return report;
 }
 
-/// Options under which a run over slots takes one epoch fewer for this canary than under `asked`, by a larger epsilon and delta.
+/// Options under which a run over slots takes one epoch fewer for this canary than under `asked`,
+/// by a larger epsilon and delta.
 inline SolverOptions one_epoch_fewer(std::string_view name, const SolverOptions& asked, const Canary& canary,
                                      const std::filesystem::path& folder) {
   const double epochs = report_of(name, asked, canary, folder).terms.at("epochs");

@@ -1,4 +1,5 @@
-// tests/support/slow_network.h - the loss of one row under a network, by a loop over scalars in extended precision.
+// tests/support/slow_network.h - the loss of one row under a network, by a loop over scalars in
+// extended precision.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,12 +1,13 @@
-// tests/support/stop_at_call.cpp - a library that is loaded before a program's others, counts the program's calls on files,
-// and raises a signal before one of them.
+// tests/support/stop_at_call.cpp - a library that is loaded before a program's others, counts the
+// program's calls on files, and raises a signal before one of them.
 //
-//   UNWEAVE_STOP_AT="SIGNAL KIND CALL"   the signal, and the number of the call among those of its kind, from 1; ten seconds later an alarm
-//                                        ends the program
-//   UNWEAVE_COUNT_CALLS=FILE             the program writes there how many calls of each kind it has made, when it ends by itself
+//   UNWEAVE_STOP_AT="SIGNAL KIND CALL"   the signal, and the number of the call among those of its
+//                                        kind, from 1; ten seconds later an alarm ends the program
+//   UNWEAVE_COUNT_CALLS=FILE             the program writes there how many calls of each kind it
+//                                        has made, when it ends by itself
 //
-// Calls of kind 0 create, write, sync, resize, rename or remove a file, or make a folder; those of kind 1 read at a place. What goes to
-// standard output or standard error is no call.
+// Calls of kind 0 create, write, sync, resize, rename or remove a file, or make a folder; those of
+// kind 1 read at a place. What goes to standard output or standard error is no call.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>

@@ -16,7 +16,8 @@ enum class Where { memory, disk };
 class TempDir {
  public:
   explicit TempDir(Where where = Where::memory) {
-    // A folder in memory, where there is one: tests sync thousands of times, and nobody pulls the plug on them.
+    // A folder in memory, where there is one: tests sync thousands of times, and nobody pulls the
+    // plug on them.
     const std::filesystem::path memory = "/dev/shm";
     const bool usable = where == Where::memory && access(memory.c_str(), W_OK) == 0 && has_room(memory);
     std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "unweave-test-XXXXXX").string();

@@ -1,4 +1,5 @@
-// tests/support/thread_ranks.h - a job of several ranks that are threads of the test, in the place of processes.
+// tests/support/thread_ranks.h - a job of several ranks that are threads of the test, in the place
+// of processes.
 #pragma once
 
 #include <algorithm>
@@ -123,7 +124,8 @@ class ThreadRanks final : public Ranks {
   std::size_t rank_;
 };
 
-/// What Ranks::world() is while a job of threads runs: on each thread that is a rank, that rank; else a job of one.
+/// What Ranks::world() is while a job of threads runs: on each thread that is a rank, that rank;
+/// else a job of one.
 class WorldOfThreads final : public Ranks {
  public:
   WorldOfThreads() { set_world(this); }
@@ -152,8 +154,8 @@ class WorldOfThreads final : public Ranks {
   bool fail(const std::exception& error) noexcept override { return mine() ? mine()->fail(error) : Ranks::fail(error); }
 };
 
-/// Runs `work` as each rank of a job of `size`, which Ranks::world() is, too. What one throws ends all, and is thrown
-/// when they have ended.
+/// Runs `work` as each rank of a job of `size`, which Ranks::world() is, too. What one throws ends
+/// all, and is thrown when they have ended.
 inline void run_ranks(std::size_t size, const std::function<void(Ranks&)>& work) {
   RankMeeting meeting(size);
   const WorldOfThreads world;

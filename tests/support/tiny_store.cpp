@@ -1,4 +1,5 @@
-// tests/support/tiny_store.cpp - small stores written by the storage writers alone, without `import`.
+// tests/support/tiny_store.cpp - small stores written by the storage writers alone, without
+// `import`.
 #include "support/tiny_store.h"
 
 #include <cmath>

@@ -49,11 +49,12 @@ PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options
 /// Repairs the store at `path` and tells nobody of the progress.
 std::vector<RepairedFile> repair(const std::filesystem::path& path, bool cut_journal = false);
 
-/// The path 0-1-2 with x = (1, 0.5, -0.25), labels 0, none, 1 and one node in each of train and test.
+/// The path 0-1-2 with x = (1, 0.5, -0.25), labels 0, none, 1 and one node in each of train and
+/// test.
 [[nodiscard]] TinyStore path_of_three();
 
-/// A random graph with a hub, random features (some rows zero, some values -0), labels for a part of the nodes and
-/// splits; the same for the same seed.
+/// A random graph with a hub, random features (some rows zero, some values -0), labels for a part
+/// of the nodes and splits; the same for the same seed.
 [[nodiscard]] TinyStore random_store(NodeId nodes, std::size_t edges, std::uint32_t columns, std::uint32_t seed);
 
 }  // namespace unweave::testing

@@ -1,4 +1,5 @@
-// tests/support/trained_store.h - a tiny store with models, and a forger who changes them without a trace in checksums.
+// tests/support/trained_store.h - a tiny store with models, and a forger who changes them without a
+// trace in checksums.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -104,8 +105,8 @@ struct TrainedStore {
     for (const auto& [file, bytes] : files) write_file(file, bytes);
   }
 
-  /// A forger's work: changes model and certificate, keeps checksums, ids and the log right. `certificate` may still
-  /// change what was set right.
+  /// A forger's work: changes model and certificate, keeps checksums, ids and the log right.
+  /// `certificate` may still change what was set right.
   void forge(
       const std::string& solver, const std::function<void(ModelRecord&)>& change,
       const std::function<void(Json&)>& certificate = [](Json&) {}) const {
@@ -151,8 +152,8 @@ inline std::string text_of(const VerifyReport& report) {
   return text;
 }
 
-/// Whether all is right with a log that was read without its owner's public key, which is noted of it, as are releases of
-/// seeded noise, that are not certified.
+/// Whether all is right with a log that was read without its owner's public key, which is noted of
+/// it, as are releases of seeded noise, that are not certified.
 inline bool is_sound(const VerifyReport& report) {
   const auto notes = [&](std::size_t i, const char* words) {
     return report.remarks[i].find(words) != std::string::npos;

@@ -1,4 +1,5 @@
-// tests/support/vector_targets.h - the same test on every vector extension that this machine and this build have.
+// tests/support/vector_targets.h - the same test on every vector extension that this machine and
+// this build have.
 #pragma once
 
 #include <doctest/doctest.h>

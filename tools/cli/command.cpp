@@ -1,4 +1,5 @@
-// tools/cli/command.cpp - reading a command line, printing its help, turning failures into exit codes.
+// tools/cli/command.cpp - reading a command line, printing its help, turning failures into exit
+// codes.
 #include "tools/cli/command.h"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ std::string without_dashes(const std::string& word) {
   return word.substr(std::min(word.size(), word.find_first_not_of('-')));
 }
 
-/// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to each kind of value.
+/// Boost would swallow the next option as the value of one that lacks it, and leaves repetition to
+/// each kind of value.
 void check_option(const po::option& option, bool repeatable, std::map<std::string, std::string>& seen) {
   const std::string name = "--" + option.string_key, value = option.value.empty() ? "" : option.value.front();
   const auto [first, is_new] = seen.emplace(option.string_key, value);
@@ -70,7 +72,8 @@ void check_option(const po::option& option, bool repeatable, std::map<std::strin
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastMemory = 16 * kMiB;
 
-/// Exit code of what the standard library reports of a file: 3 where the machine has run out of something.
+/// Exit code of what the standard library reports of a file: 3 where the machine has run out of
+/// something.
 int code_of(const std::error_code& error) {
   if (error.category() != std::system_category() && error.category() != std::generic_category()) return 2;
   for (const int exhausted : {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM})

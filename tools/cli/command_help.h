@@ -1,4 +1,5 @@
-// tools/cli/command_help.h - what a command says of itself, as data: manual pages and completions of shells are made of it.
+// tools/cli/command_help.h - what a command says of itself, as data: manual pages and completions
+// of shells are made of it.
 #pragma once
 
 #include <string>

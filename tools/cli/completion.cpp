@@ -1,4 +1,5 @@
-// tools/cli/completion.cpp - the completions of bash, zsh and fish: commands, options, fixed words, names of files.
+// tools/cli/completion.cpp - the completions of bash, zsh and fish: commands, options, fixed words,
+// names of files.
 #include "tools/cli/completion.h"
 
 #include <array>

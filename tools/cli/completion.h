@@ -1,4 +1,5 @@
-// tools/cli/completion.h - scripts by which shells complete commands and options, made of what the commands say of themselves.
+// tools/cli/completion.h - scripts by which shells complete commands and options, made of what the
+// commands say of themselves.
 #pragma once
 
 #include <iosfwd>

@@ -16,8 +16,8 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM};
 constexpr std::string_view kName = "unweave: ";
 
-/// A handler may come on any thread at any moment: it reads this only under the lock, which is taken with the signals
-/// blocked, so that it never waits for its own thread.
+/// A handler may come on any thread at any moment: it reads this only under the lock, which is
+/// taken with the signals blocked, so that it never waits for its own thread.
 struct InterruptState {
   std::atomic_flag locked;
   std::array<char, 4096> line;  // with its end

@@ -1,11 +1,12 @@
-// tools/cli/interrupt.h - what Ctrl-C and SIGTERM say before they end the program: one line on standard error.
+// tools/cli/interrupt.h - what Ctrl-C and SIGTERM say before they end the program: one line on
+// standard error.
 //
 //   InterruptText text("interrupted: nothing was changed");
 //   ...
 //   text.set("interrupted: 60 requests are acknowledged");
 //
-// The process still dies of the signal, at once, and a shell still shows 130 or 143; a signal that the process was begun
-// with orders to ignore stays ignored.
+// The process still dies of the signal, at once, and a shell still shows 130 or 143; a signal that
+// the process was begun with orders to ignore stays ignored.
 #pragma once
 
 #include <string>
@@ -13,8 +14,8 @@
 
 namespace unweave {
 
-/// While one lives, the signals print its text, "unweave: TEXT"; after it what they printed before. Objects are nested as
-/// scopes are. All of the process's threads share the text.
+/// While one lives, the signals print its text, "unweave: TEXT"; after it what they printed before.
+/// Objects are nested as scopes are. All of the process's threads share the text.
 class InterruptText {
  public:
   /// An empty text prints nothing.

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kPurpose = "out-of-core graph propagation and certified unlearning";
 
-/// Characters that roff would take for its own, or print as typographic ones, which nobody can paste into a shell.
+/// Characters that roff would take for its own, or print as typographic ones, which nobody can
+/// paste into a shell.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -77,8 +78,8 @@ class Verbatim {
   bool is_open_ = false;
 };
 
-/// Running text: what ends a sentence at the end of a line ends the line, as in the help; lines that begin with a blank stay as
-/// they are.
+/// Running text: what ends a sentence at the end of a line ends the line, as in the help; lines
+/// that begin with a blank stay as they are.
 void print_text(const std::string& text, std::ostream& out) {
   Verbatim verbatim(out);
   bool breaks = false;

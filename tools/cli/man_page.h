@@ -1,4 +1,5 @@
-// tools/cli/man_page.h - manual pages in roff, for man(1), made of what the commands say of themselves.
+// tools/cli/man_page.h - manual pages in roff, for man(1), made of what the commands say of
+// themselves.
 #pragma once
 
 #include <iosfwd>

@@ -1,4 +1,5 @@
-// tools/cli/measure.h - what every long command reports of itself: time, peaks of memory, bytes moved.
+// tools/cli/measure.h - what every long command reports of itself: time, peaks of memory, bytes
+// moved.
 #pragma once
 
 #include <nlohmann/json.hpp>

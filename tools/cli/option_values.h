@@ -1,7 +1,8 @@
 // tools/cli/option_values.h - the kinds of value that options take, each read strictly and whole.
 //
-// Boost's own reading of numbers lets "-1" wrap to 4294967295 and accepts "nan"; these kinds refuse both. Use them as
-// po::value<Count>()->default_value({100}). A value that does not fit is an error that names option, value and remedy.
+// Boost's own reading of numbers lets "-1" wrap to 4294967295 and accepts "nan"; these kinds refuse
+// both. Use them as po::value<Count>()->default_value({100}). A value that does not fit is an error
+// that names option, value and remedy.
 #pragma once
 
 #include <boost/any.hpp>

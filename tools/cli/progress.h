@@ -10,14 +10,16 @@
 
 namespace unweave {
 
-/// Draws "label  3.1M/10.0M arcs  31 %  1.2M arcs/s  6 s left" on `out`, at most five times a second,
-/// and clears the line when destroyed. Draws nothing unless `shown`: give CommandLine::shows_progress().
+/// Draws "label  3.1M/10.0M arcs  31 %  1.2M arcs/s  6 s left" on `out`, at most five times a
+/// second, and clears the line when destroyed. Draws nothing unless `shown`: give
+/// CommandLine::shows_progress().
 class Progress {
  public:
   /// The least time before the first drawing and between two; tests that look for one set it to 0.
   static inline std::chrono::milliseconds between_drawings{200};
 
-  /// `total` counts `unit`s ("arcs", "bytes"); 0 if it is not known, then no share and no time left are drawn.
+  /// `total` counts `unit`s ("arcs", "bytes"); 0 if it is not known, then no share and no time left
+  /// are drawn.
   Progress(std::ostream& out, bool shown, std::string label, std::uint64_t total, std::string unit);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -27,7 +29,8 @@ class Progress {
   void set_note(std::string note);
   /// Takes the line away for other output; it comes back with the next drawing.
   void clear();
-  /// `count` more units are done. Any number of threads at once; never waits for another thread's drawing.
+  /// `count` more units are done. Any number of threads at once; never waits for another thread's
+  /// drawing.
   void advance(std::uint64_t count) noexcept;
 
  private:

@@ -17,7 +17,8 @@ struct JsonMaker {
   using Value = nlohmann::ordered_json;
   using Object = nlohmann::ordered_json;
 
-  // A null object that finds no memory for its first member cannot be destroyed (nlohmann-json 3.11); an empty one can.
+  // A null object that finds no memory for its first member cannot be destroyed (nlohmann-json
+  // 3.11); an empty one can.
   [[nodiscard]] Object object() const { return Object::object(); }
   void add(Object& object, std::string_view name, Value value) const { object[std::string(name)] = std::move(value); }
   [[nodiscard]] Value null() const { return nullptr; }

@@ -8,14 +8,16 @@
 
 namespace unweave {
 
-/// While one lives, what is written to `stream` goes to the descriptor `descriptor` on a thread of its own: a terminal after Ctrl-S or a
-/// pipe that nobody reads holds nothing else up. What was not taken yet is kept, 1 MiB at most; lines beyond that are left out and
-/// counted. A write that fails is an error of the stream like any other. Any thread may write.
+/// While one lives, what is written to `stream` goes to the descriptor `descriptor` on a thread of
+/// its own: a terminal after Ctrl-S or a pipe that nobody reads holds nothing else up. What was not
+/// taken yet is kept, 1 MiB at most; lines beyond that are left out and counted. A write that fails
+/// is an error of the stream like any other. Any thread may write.
 class SteadyOutput {
  public:
   /// `descriptor`: -1 for a stream that has none, which is left as it is.
   SteadyOutput(std::ostream& stream, int descriptor);
-  /// Waits half a second at most until all is taken. Where it is not, the stream takes what is written to it later and drops it.
+  /// Waits half a second at most until all is taken. Where it is not, the stream takes what is
+  /// written to it later and drops it.
   ~SteadyOutput();
   SteadyOutput(const SteadyOutput&) = delete;
   SteadyOutput& operator=(const SteadyOutput&) = delete;

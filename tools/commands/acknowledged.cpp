@@ -1,4 +1,5 @@
-// tools/commands/acknowledged.cpp - counts acknowledged requests, and words where to go on with `stream`.
+// tools/commands/acknowledged.cpp - counts acknowledged requests, and words where to go on with
+// `stream`.
 #include "tools/commands/acknowledged.h"
 
 #include <filesystem>

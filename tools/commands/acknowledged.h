@@ -1,5 +1,5 @@
-// tools/commands/acknowledged.h - how many requests of the input of `stream` are acknowledged, and where to go on after an end that
-// nobody wanted: a bad line, a refused batch, Ctrl-C.
+// tools/commands/acknowledged.h - how many requests of the input of `stream` are acknowledged, and
+// where to go on after an end that nobody wanted: a bad line, a refused batch, Ctrl-C.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class Acknowledged {
   void end(std::uint64_t requests, std::uint64_t last_line);
   /// The batch came from elsewhere.
   void end() { end(0, last_line_); }
-  /// The batch's line is being printed, which takes as long as its reader likes: signals do not wait for that.
+  /// The batch's line is being printed, which takes as long as its reader likes: signals do not
+  /// wait for that.
   void tell();
   /// The batch's receipts are written and its line is printed.
   void told();
@@ -28,7 +29,8 @@ class Acknowledged {
   void finish();
 
   [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }  ///< that the file had
-  /// "requests 1 to 200 are acknowledged" and how to send the rest, `mended` where something in it has to be mended first.
+  /// "requests 1 to 200 are acknowledged" and how to send the rest, `mended` where something in it
+  /// has to be mended first.
   [[nodiscard]] std::string text(bool mended) const;
 
  private:

@@ -1,4 +1,5 @@
-// tools/commands/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what certificates claim.
+// tools/commands/audit.cpp - `unweave audit`: a lower bound of epsilon by attack, beside what
+// certificates claim.
 #include "unweave/fields/audit.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// tools/commands/certify.cpp - `unweave certify`: weights that another program made, measured, then released or finished.
+// tools/commands/certify.cpp - `unweave certify`: weights that another program made, measured, then
+// released or finished.
 #include <string>
 
 #include "storage/io/error.h"

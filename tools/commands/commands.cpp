@@ -1,4 +1,5 @@
-// tools/commands/commands.cpp - the table of commands: a new one is a line here, a declaration in commands.h, and a file.
+// tools/commands/commands.cpp - the table of commands: a new one is a line here, a declaration in
+// commands.h, and a file.
 #include "tools/commands/commands.h"
 
 #include <vector>

@@ -1,4 +1,5 @@
-// tools/commands/commands.h - the commands of this program; each is written in tools/commands/<name>.cpp.
+// tools/commands/commands.h - the commands of this program; each is written in
+// tools/commands/<name>.cpp.
 #pragma once
 
 #include <span>

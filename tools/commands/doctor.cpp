@@ -1,4 +1,5 @@
-// tools/commands/doctor.cpp - `unweave doctor`: the machine, and a store, before work on them begins.
+// tools/commands/doctor.cpp - `unweave doctor`: the machine, and a store, before work on them
+// begins.
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
-// tools/commands/evaluate.cpp - `unweave evaluate`: accuracy of the published weights of every model, and what they still show of
-// forgotten rows.
+// tools/commands/evaluate.cpp - `unweave evaluate`: accuracy of the published weights of every
+// model, and what they still show of forgotten rows.
 #include "unweave/fields/evaluate.h"
 
 #include <algorithm>
@@ -57,7 +57,8 @@ EvaluateOptions evaluate_options(const CommandLine& line, NodeList& nodes) {
   return options;
 }
 
-/// One line a model: the present one of each solver and, of a copy, the one from before the removals.
+/// One line a model: the present one of each solver and, of a copy, the one from before the
+/// removals.
 class Printer {
  public:
   Printer(CommandLine& line, const Reader& store, const EvaluateOptions& options)

@@ -1,4 +1,5 @@
-// tools/commands/export.cpp - `unweave export`: embeddings and edges as NumPy files, requests drawn from a store.
+// tools/commands/export.cpp - `unweave export`: embeddings and edges as NumPy files, requests drawn
+// from a store.
 #include <array>
 #include <charconv>
 #include <filesystem>
@@ -67,8 +68,8 @@ bool names_archive(const CommandLine& line) {
   return extension == ".npz" || extension == ".safetensors";
 }
 
-/// The command that makes a store of what `export --all` has written, to be given in its folder, and the one behind it that
-/// says when edges are to go.
+/// The command that makes a store of what `export --all` has written, to be given in its folder,
+/// and the one behind it that says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
   if (exported.has_names)
@@ -244,7 +245,8 @@ void run_export(CommandLine& line) {
     nodes = std::move(list.nodes);
   }
   if (opened) {
-    // The weights, and beside them the line that says what is claimed of them: both may be given away.
+    // The weights, and beside them the line that says what is claimed of them: both may be given
+    // away.
     export_model(opened->model, npy_target(line, "model"));
     note_state(line, opened->model, reader);
   }

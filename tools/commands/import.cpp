@@ -1,4 +1,5 @@
-// tools/commands/import.cpp - `unweave import`: a store from files of edges, features, labels and splits.
+// tools/commands/import.cpp - `unweave import`: a store from files of edges, features, labels and
+// splits.
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -159,7 +160,8 @@ void require_one_pipe(const ImportOptions& options) {
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
 }
 
-/// A folder that was fetched in part makes a store on which nothing can be trained, which would be noticed later.
+/// A folder that was fetched in part makes a store on which nothing can be trained, which would be
+/// noticed later.
 void note_missing_parts(const CommandLine& line, const ImportOptions& from) {
   const std::pair<const char*, const std::optional<InputFile>&> parts[] = {
       {"labels", from.labels}, {"train", from.train}, {"valid", from.valid}, {"test", from.test}};

@@ -9,10 +9,12 @@
 
 namespace unweave {
 
-/// Where the sums of a propagation, which are dense, will be large beside the features; empty elsewhere.
+/// Where the sums of a propagation, which are dense, will be large beside the features; empty
+/// elsewhere.
 [[nodiscard]] std::string remark_on_sums(const ImportReport& report);
 
-/// `import --plan`: a table or one line of JSON. Throws ResourceError, once it is printed, where the import cannot fit.
+/// `import --plan`: a table or one line of JSON. Throws ResourceError, once it is printed, where
+/// the import cannot fit.
 void print_import_plan(const CommandLine& line, const ImportForecast& forecast);
 
 [[nodiscard]] Table import_table(const ImportReport& report);

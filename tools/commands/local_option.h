@@ -16,7 +16,8 @@ inline void add_local_option(CommandLine& line) {
       "a store on storage that is far");
 }
 
-/// The copies of the lists of the store that the first argument names; they have to outlive whatever opens it.
+/// The copies of the lists of the store that the first argument names; they have to outlive
+/// whatever opens it.
 [[nodiscard]] inline std::unique_ptr<const LocalLists> local_lists(const CommandLine& line) {
   if (!line.has("local")) return nullptr;
   return std::make_unique<const LocalLists>(line.positional(0), line.get<std::string>("local"));

@@ -18,8 +18,8 @@ struct NamedMetrics {
 /// One line a model and split, and what the columns are.
 void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models);
 
-/// A line for each class and the confusion matrix: of the test split, or of the first of validation and training with
-/// rows.
+/// A line for each class and the confusion matrix: of the test split, or of the first of validation
+/// and training with rows.
 void print_by_class(std::ostream& out, const NamedMetrics& metrics, const std::vector<std::string>& class_names);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// tools/commands/model_notes.cpp - prints the remarks about models that are replaced or left behind.
+// tools/commands/model_notes.cpp - prints the remarks about models that are replaced or left
+// behind.
 #include "tools/commands/model_notes.h"
 
 #include "tools/cli/message_style.h"

@@ -1,4 +1,5 @@
-// tools/commands/model_notes.h - remarks on standard error, before a command takes models away or leaves them behind.
+// tools/commands/model_notes.h - remarks on standard error, before a command takes models away or
+// leaves them behind.
 #pragma once
 
 #include <string>

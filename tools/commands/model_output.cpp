@@ -1,4 +1,5 @@
-// tools/commands/model_output.cpp - options that choose models and nodes, and what people read of a model.
+// tools/commands/model_output.cpp - options that choose models and nodes, and what people read of a
+// model.
 #include "tools/commands/model_output.h"
 
 #include "tools/cli/message_style.h"

@@ -1,4 +1,5 @@
-// tools/commands/plan.cpp - `unweave plan`: what a propagation or a stream is going to take, beside what there is.
+// tools/commands/plan.cpp - `unweave plan`: what a propagation or a stream is going to take, beside
+// what there is.
 #include "unweave/plan.h"
 
 #include <algorithm>
@@ -78,7 +79,8 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
                         " are free; free some, or keep fewer rows (--rows labelled)");
 }
 
-/// What ranks would take that share the propagation, both ways; where one way is not to be had, why. Throws where neither is.
+/// What ranks would take that share the propagation, both ways; where one way is not to be had,
+/// why. Throws where neither is.
 void print_ranks(const CommandLine& line, const Reader& reader) {
   const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
   const std::uint64_t ranks = line.get<Count>("ranks").value;

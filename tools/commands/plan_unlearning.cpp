@@ -172,7 +172,8 @@ void add_lines(Table& table, const std::vector<TrainingNeeds::Line>& lines) {
   for (const TrainingNeeds::Line& line : lines) table.add_row({line.label, std::visit(ValueText(), line.value), ""});
 }
 
-/// What a training takes that makes files. Throws ResourceError where it would refuse for want of disk.
+/// What a training takes that makes files. Throws ResourceError where it would refuse for want of
+/// disk.
 void print_files(const CommandLine& line, const std::string& solver, const Reader& reader, const TrainingNeeds& needs,
                  std::uint64_t free_disk) {
   if (line.common().json) {
@@ -193,7 +194,8 @@ void print_files(const CommandLine& line, const std::string& solver, const Reade
   if (needs.makes_files) require_disk(reader, needs);
 }
 
-/// What the solver costs on these rows, and in all where requests are given: `batches` of them, or 0.
+/// What the solver costs on these rows, and in all where requests are given: `batches` of them, or
+/// 0.
 void print_trial(const CommandLine& line, const std::string& solver, const UnlearningForecast& forecast,
                  const SolverTrial& trial, std::size_t batches) {
   const double stream =

@@ -1,4 +1,5 @@
-// tools/commands/plan_unlearning.h - `unweave plan --solver`: what a solver's requests will cost, before it is trained.
+// tools/commands/plan_unlearning.h - `unweave plan --solver`: what a solver's requests will cost,
+// before it is trained.
 #pragma once
 
 #include "tools/cli/command.h"

@@ -1,4 +1,5 @@
-// tools/commands/predict.cpp - `unweave predict`: what a model says of nodes, or of rows that are not in the store.
+// tools/commands/predict.cpp - `unweave predict`: what a model says of nodes, or of rows that are
+// not in the store.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -34,11 +35,12 @@ bool writes_files(const CommandLine& line) {
   return std::any_of(kFiles.begin(), kFiles.end(), [&](const std::string& option) { return line.has(option); });
 }
 
-/// Takes predictions in order and puts them where the options say: into arrays, else on standard output, one line each.
+/// Takes predictions in order and puts them where the options say: into arrays, else on standard
+/// output, one line each.
 class Predictions {
  public:
-  /// `names`: of the nodes whose ids come; null where these are numbers of rows. `class_names`: empty where classes have numbers
-  /// alone; arrays have numbers all the same.
+  /// `names`: of the nodes whose ids come; null where these are numbers of rows. `class_names`:
+  /// empty where classes have numbers alone; arrays have numbers all the same.
   Predictions(const CommandLine& line, const ModelFacts& model, std::uint64_t rows, const NodeNames* names,
               std::vector<std::string> class_names)
       : line_(line),

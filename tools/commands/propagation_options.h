@@ -1,4 +1,5 @@
-// tools/commands/propagation_options.h - what `propagate` computes and `plan` estimates: the options that say it.
+// tools/commands/propagation_options.h - what `propagate` computes and `plan` estimates: the
+// options that say it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// tools/commands/rejections.cpp - writes rejected requests: some with their batch, all of them to a file, counts at the
-// end.
+// tools/commands/rejections.cpp - writes rejected requests: some with their batch, all of them to a
+// file, counts at the end.
 #include "tools/commands/rejections.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 namespace unweave {
 namespace {
 
-/// A batch may have a million rejected requests: what is longer than this is written before the next one is made.
+/// A batch may have a million rejected requests: what is longer than this is written before the
+/// next one is made.
 constexpr std::size_t kWriteBytes = 4096;
 constexpr std::size_t kBegunBytes = 1024;  // by which one knows that a line begins with a request
 constexpr std::size_t kShownBytes = 64;    // where people read a request: rows of features are long

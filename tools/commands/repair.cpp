@@ -1,4 +1,5 @@
-// tools/commands/repair.cpp - `unweave repair`: what damaged files had, rebuilt where it can be, named where it cannot.
+// tools/commands/repair.cpp - `unweave repair`: what damaged files had, rebuilt where it can be,
+// named where it cannot.
 #include <algorithm>
 
 #include "storage/io/error.h"

@@ -1,4 +1,5 @@
-// tools/commands/report.cpp - `unweave report`: what was asked, done and certified, as a page to be filed.
+// tools/commands/report.cpp - `unweave report`: what was asked, done and certified, as a page to be
+// filed.
 #include <filesystem>
 #include <span>
 #include <string>

@@ -70,9 +70,9 @@ std::vector<std::string> split_names(std::string_view text) {
   return names;
 }
 
-/// SIGINT and SIGTERM, which come to wait() from now on and to nobody else. Who sends one twice means the same: those that are left
-/// when the service has ended, or failed, are taken, and how it ended is told. Whoever reads what it prints may go away: SIGPIPE is
-/// ignored meanwhile.
+/// SIGINT and SIGTERM, which come to wait() from now on and to nobody else. Who sends one twice
+/// means the same: those that are left when the service has ended, or failed, are taken, and how it
+/// ended is told. Whoever reads what it prints may go away: SIGPIPE is ignored meanwhile.
 class EndSignals {
  public:
   EndSignals() {
@@ -93,7 +93,8 @@ class EndSignals {
     ::sigaction(SIGPIPE, &pipe_before_, nullptr);
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  /// While one of these lives, a signal ends the process at once: nobody was answered yet, and the store is as after a kill.
+  /// While one of these lives, a signal ends the process at once: nobody was answered yet, and the
+  /// store is as after a kill.
   class EndAtOnce {
    public:
     explicit EndAtOnce(const EndSignals& signals)
@@ -235,7 +236,8 @@ class ServedNames {
 void serve(const CommandLine& line) {
   HttpOptions options = http_options(line);
   const EndSignals signals;  // before any thread is made
-  // Nobody has to read what a service prints: whoever does not, holds up neither batches nor the end.
+  // Nobody has to read what a service prints: whoever does not, holds up neither batches nor the
+  // end.
   SteadyOutput out(line.out(), line.out_descriptor());
   const SteadyOutput error(line.error(), line.error_descriptor());
   std::optional<EndSignals::EndAtOnce> starting(std::in_place, signals);
@@ -258,7 +260,8 @@ void serve(const CommandLine& line) {
   if (line.has("purge-every")) how.purge_every = read_duration("purge-every", line.get<std::string>("purge-every"));
   if (line.has("purge-after")) how.purge_after = line.get<Count>("purge-after").value;
   how.key = key_file(line);
-  // The writer's own names move when its shards are written anew, and calls are read on other threads meanwhile.
+  // The writer's own names move when its shards are written anew, and calls are read on other
+  // threads meanwhile.
   ServedNames names(writer);
   bool is_heard = true;        // on the thread that applies
   std::latch is_listening(1);  // which is printed first

@@ -1,4 +1,5 @@
-// tools/commands/solver_help.h - `train --help-solver NAME`: what one solver does, and the parameters of its own.
+// tools/commands/solver_help.h - `train --help-solver NAME`: what one solver does, and the
+// parameters of its own.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// tools/commands/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch when it is durable.
+// tools/commands/stream.cpp - `unweave stream`: requests in order, in batches, one line a batch
+// when it is durable.
 #include "unweave/stream.h"
 
 #include <algorithm>
@@ -223,8 +224,8 @@ std::string Stream::text(std::size_t i) const {
                                                               : printable(unknown->second);
 }
 
-/// A request whose id stands for another one is left out where such lines go to a file, and else ends the stream: those before it are
-/// applied, and none behind it.
+/// A request whose id stands for another one is left out where such lines go to a file, and else
+/// ends the stream: those before it are applied, and none behind it.
 void Stream::take_out(const IdConflict& conflict) {
   const std::size_t at = conflict.index;
   const std::uint64_t place = places_[at];
@@ -354,8 +355,8 @@ void Stream::add(Request request, std::uint64_t place, const std::string& text) 
   if (requests_.size() == batch_size) send();
 }
 
-/// What is due, a batch at a time: each of it is gone when the next is asked for. A batch that is being
-/// collected goes first.
+/// What is due, a batch at a time: each of it is gone when the next is asked for. A batch that is
+/// being collected goes first.
 void Stream::run_expired() {
   const std::optional<Millis> until =
       line_.has("until") ? read_time(line_.get<std::string>("until")) : std::optional<Millis>();
@@ -423,13 +424,14 @@ void Stream::run_arriving() {
   }
 }
 
-/// What an error has to add where earlier batches are in the journal: that their requests need not be sent again. Empty where
-/// nothing was acknowledged.
+/// What an error has to add where earlier batches are in the journal: that their requests need not
+/// be sent again. Empty where nothing was acknowledged.
 std::string Stream::acknowledged_before() const {
   return acknowledged_.requests() == 0 ? "" : "; " + acknowledged_.text(false);
 }
 
-/// What an error at the end has to add: its remedy, the command again, would send every request once more.
+/// What an error at the end has to add: its remedy, the command again, would send every request
+/// once more.
 std::string Stream::all_acknowledged() const {
   if (acknowledged_.requests() == 0) return "";
   return "; send no request of " + input_name() +
@@ -452,7 +454,8 @@ void Stream::run() {
     print_summary();
     throw;
   } catch (const InputError& error) {
-    // What came before the bad line was asked for in good order; --strict rejects it with its batch.
+    // What came before the bad line was asked for in good order; --strict rejects it with its
+    // batch.
     if (!line_.get<bool>("strict")) send();
     finish();
     print_summary();

@@ -8,8 +8,8 @@
 
 namespace unweave {
 
-/// What was done to the models that follow the stream, without what tells of removed data where the output `is_public`.
-/// `accuracies`: one of each, where they were asked for.
+/// What was done to the models that follow the stream, without what tells of removed data where the
+/// output `is_public`. `accuracies`: one of each, where they were asked for.
 void print_models(std::ostream& out, const BatchOutcome& outcome, const std::vector<Accuracies>& accuracies,
                   bool is_public);
 

@@ -1,4 +1,5 @@
-// tools/commands/training.h - what the commands that learn a model have in common: options, remarks, figures.
+// tools/commands/training.h - what the commands that learn a model have in common: options,
+// remarks, figures.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,15 +15,18 @@
 
 namespace unweave {
 
-/// --solver, of which `solvers` are the names that the help lists, --name, --weights, those of a learner, and --key.
+/// --solver, of which `solvers` are the names that the help lists, --name, --weights, those of a
+/// learner, and --key.
 void add_training_options(CommandLine& line, std::string_view solvers);
-/// What they say; `progress` is ended before a remark. Throws UsageError, also for options that the solver does not take.
+/// What they say; `progress` is ended before a remark. Throws UsageError, also for options that the
+/// solver does not take.
 [[nodiscard]] TrainOptions train_options(const CommandLine& line, StepProgress& progress);
 
 /// What a user would want to know before using the model.
 void warn_of_training(const CommandLine& line, const TrainedModel& model);
 
-/// Takes the fields of a model from describe() into an object, and behind its head what the command measures of itself.
+/// Takes the fields of a model from describe() into an object, and behind its head what the command
+/// measures of itself.
 class MeasuredFields {
  public:
   MeasuredFields(nlohmann::ordered_json& json, Measure& measure) : json_(json), measure_(measure) {}

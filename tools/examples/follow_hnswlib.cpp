@@ -1,12 +1,16 @@
-// tools/examples/follow_hnswlib.cpp - keeps an index of hnswlib in step with a feed of changes (`unweave stream --changes FEED`).
+// tools/examples/follow_hnswlib.cpp - keeps an index of hnswlib in step with a feed of changes
+// (`unweave stream --changes FEED`).
 //
 //   g++ -std=c++17 -O2 tools/examples/follow_hnswlib.cpp -o follow_hnswlib -pthread     needs Debian's libhnswlib-dev
-//   ./follow_hnswlib FEED READER INDEX        takes the entries that READER has not taken yet into the file INDEX
-//   ./follow_hnswlib --nearest INDEX Z.npy    prints of each row of Z.npy the node whose row is nearest, and the squared distance
+//   ./follow_hnswlib FEED READER INDEX        takes the entries that READER has not taken yet into
+//                                             the file INDEX
+//   ./follow_hnswlib --nearest INDEX Z.npy    prints of each row of Z.npy the node whose row is
+//                                             nearest, and the squared distance
 //
-// Labels of the index are nodes. A row that changed replaces the one of its label; a node without a row any more is marked as deleted, and
-// no search finds it. hnswlib keeps the bytes of a deleted row until another takes its place, and neighbours were chosen while it was there:
-// an entry that holds all rows (the first one, and the one after a purge) therefore makes a new index.
+// Labels of the index are nodes. A row that changed replaces the one of its label; a node without a
+// row any more is marked as deleted, and no search finds it. hnswlib keeps the bytes of a deleted
+// row until another takes its place, and neighbours were chosen while it was there: an entry that
+// holds all rows (the first one, and the one after a purge) therefore makes a new index.
 #include <fcntl.h>
 #include <hnswlib/hnswlib.h>
 #include <unistd.h>
@@ -154,7 +158,8 @@ void follow(const fs::path& feed, const std::string& reader, const fs::path& fil
       if (index->label_lookup_.count(static_cast<hnswlib::labeltype>(node)) > 0)
         index->markDelete(static_cast<hnswlib::labeltype>(node));
   }
-  // The receipt comes last: whoever is killed before it takes the same entries again, with the same end.
+  // The receipt comes last: whoever is killed before it takes the same entries again, with the same
+  // end.
   index->saveIndex(file.string() + ".new");
   std::ofstream(file.string() + ".dim") << dimension << "\n";
   make_durable(file.string() + ".new");

@@ -19,7 +19,8 @@ constexpr double kBottomMargin = 76;                    // below it: ticks and t
 constexpr std::size_t kMostMarkers = 60;                // in a series: more would hide its line
 constexpr double kMarker = 6.5;                         // half of its width
 
-/// A coordinate: tenths are enough, and keep the page small. Far outside of the drawing all places are one.
+/// A coordinate: tenths are enough, and keep the page small. Far outside of the drawing all places
+/// are one.
 std::string at(double x) {
   std::array<char, 32> text{};
   const int size = std::snprintf(text.data(), text.size(), "%.1f", std::isnan(x) ? 0 : std::clamp(x, -1e4, 1e4));
@@ -134,7 +135,8 @@ std::string legend_html(const std::vector<LegendEntry>& entries) {
   return html + "</ul>\n";
 }
 
-/// The figure around a drawing. The name of the axis on the left stands above it, where it needs no turned letters.
+/// The figure around a drawing. The name of the axis on the left stands above it, where it needs no
+/// turned letters.
 std::string figure_html(const ChartTexts& texts, double height, const std::string& drawing, const std::string& legend) {
   const std::string id = escaped(texts.id);
   return "<figure>\n<figcaption>" + escaped(texts.title) + "</figcaption>\n" + legend +
@@ -190,8 +192,8 @@ Axis whole_axis(std::size_t last) {
   return axis;
 }
 
-/// What is above the diagonal, and its mirror image in the middle of the plot. With y = e^epsilon x + delta and the same of
-/// 1 - x and 1 - y both borders are straight lines with one corner.
+/// What is above the diagonal, and its mirror image in the middle of the plot. With y = e^epsilon x
+/// + delta and the same of 1 - x and 1 - y both borders are straight lines with one corner.
 std::string claim_svg(const TradeOff::Claim& claim, std::size_t number, const Axis& xs, const Axis& ys) {
   const double delta = std::clamp(claim.delta, 0.0, 1.0);
   const double corner = (1 - delta) / (1 + std::exp(std::max(0.0, claim.epsilon)));

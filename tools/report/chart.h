@@ -1,7 +1,9 @@
-// tools/report/chart.h - charts as SVG within an HTML page: lines over batches, points on a scale, an attack's trade-off.
+// tools/report/chart.h - charts as SVG within an HTML page: lines over batches, points on a scale,
+// an attack's trade-off.
 //
-// Every series has a colour, a marker and a stroke of its own, so that it is told from others without colour; the colours are the
-// page's (style.h). Texts are not HTML and are escaped here. A chart stands beside a table of the same numbers.
+// Every series has a colour, a marker and a stroke of its own, so that it is told from others
+// without colour; the colours are the page's (style.h). Texts are not HTML and are escaped here. A
+// chart stands beside a table of the same numbers.
 #pragma once
 
 #include <optional>
@@ -29,13 +31,13 @@ struct ChartTexts {
 /// Values over 1, 2, 3, ...; the y axis begins at 0, or near the least value.
 [[nodiscard]] std::string line_chart(const ChartTexts& texts, const std::vector<Series>& series, bool from_zero);
 
-/// A row for each name, on which each series has a point; the x axis goes from 0 to the largest value, or to `most`. The
-/// axis on the left has no scale, and y_label is not used.
+/// A row for each name, on which each series has a point; the x axis goes from 0 to the largest
+/// value, or to `most`. The axis on the left has no scale, and y_label is not used.
 [[nodiscard]] std::string point_chart(const ChartTexts& texts, const std::vector<std::string>& rows,
                                       const std::vector<Series>& series, std::optional<double> most);
 
-/// What a claim of (epsilon, delta) leaves to any attack, and what attacks have reached: x is the share of retrained models
-/// that it takes for unlearned ones, y that of unlearned ones.
+/// What a claim of (epsilon, delta) leaves to any attack, and what attacks have reached: x is the
+/// share of retrained models that it takes for unlearned ones, y that of unlearned ones.
 struct TradeOff {
   struct Claim {
     double epsilon = 0, delta = 0;

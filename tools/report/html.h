@@ -1,6 +1,7 @@
 // tools/report/html.h - pieces of an HTML page: escaped texts, figures, tables.
 //
-// A function that takes a text from outside escapes it. What is called HTML here was made by this program.
+// A function that takes a text from outside escapes it. What is called HTML here was made by this
+// program.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace unweave {
 /// The shortest decimal number that reads back as `x`; "" where it is not finite.
 [[nodiscard]] std::string decimal(double x);
 
-/// Cells of a table as HTML, empty where there is no value. What is rounded for people keeps the whole number beside it, as
-/// `<data value>`.
+/// Cells of a table as HTML, empty where there is no value. What is rounded for people keeps the
+/// whole number beside it, as `<data value>`.
 [[nodiscard]] std::string count_cell(std::optional<std::uint64_t> count);
 [[nodiscard]] std::string real_cell(std::optional<double> x);
 [[nodiscard]] std::string seconds_cell(std::optional<double> seconds);
@@ -32,8 +33,8 @@ namespace unweave {
 /// Digests, keys and names of releases.
 [[nodiscard]] std::string code_cell(const std::optional<std::string>& text);
 
-/// A table in a frame that scrolls, which a keyboard reaches. The first cell of a row names it. Columns that no row has a cell of
-/// are left out.
+/// A table in a frame that scrolls, which a keyboard reaches. The first cell of a row names it.
+/// Columns that no row has a cell of are left out.
 class HtmlTable {
  public:
   enum class Align { text, number };

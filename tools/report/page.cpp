@@ -1,4 +1,5 @@
-// tools/report/page.cpp - a page for the files of whoever answers for the data: its figures at a glance, its sections, its limits.
+// tools/report/page.cpp - a page for the files of whoever answers for the data: its figures at a
+// glance, its sections, its limits.
 #include "tools/report/page.h"
 
 #include <algorithm>
@@ -184,7 +185,8 @@ BatchTotals totals_of(const RunLines& lines) {
 std::string report_page(const ReportInput& input) {
   const std::vector<Section> sections = sections_of(input);
   const std::string title = "Unlearning report" + (input.store ? ": " + escaped(input.store->name) : std::string());
-  // The policy forbids whatever an error of this program, or a text from outside, could make a browser fetch or run.
+  // The policy forbids whatever an error of this program, or a text from outside, could make a
+  // browser fetch or run.
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"

@@ -1,4 +1,5 @@
-// tools/report/request_table.h - what became of requests with an id, as HTML: for a report, and for the page of a service.
+// tools/report/request_table.h - what became of requests with an id, as HTML: for a report, and for
+// the page of a service.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,8 @@ const Json* member(const RunLine& line, std::string_view name) {
   return at == line.fields.end() || at->is_null() ? nullptr : &*at;
 }
 
-/// Lines of a text, which may be longer than those of LineReader: a batch names every request that it rejected.
+/// Lines of a text, which may be longer than those of LineReader: a batch names every request that
+/// it rejected.
 class LongLines {
  public:
   explicit LongLines(const std::filesystem::path& path) : source_({path, {}}) {}

@@ -1,4 +1,5 @@
-// tools/report/run_lines.h - what commands have printed with --json, line by line, sorted by the command.
+// tools/report/run_lines.h - what commands have printed with --json, line by line, sorted by the
+// command.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace unweave {
 
-/// One object of a file, and where it stands. A member that is missing or null has no value; the functions throw InputError,
-/// which names file and line, for one of another kind.
+/// One object of a file, and where it stands. A member that is missing or null has no value; the
+/// functions throw InputError, which names file and line, for one of another kind.
 struct RunLine {
   std::filesystem::path file;
   std::uint64_t number = 0;  ///< counted from 1
@@ -42,11 +43,13 @@ class RunLines {
   std::vector<RunLine> evaluations, audits, verifications, purges;
   std::uint64_t others = 0;  ///< lines of other commands
 
-  /// Rejected requests by their reason. The requests themselves, which say what somebody wanted removed, are not kept.
+  /// Rejected requests by their reason. The requests themselves, which say what somebody wanted
+  /// removed, are not kept.
   std::map<std::string, std::uint64_t> rejections;
 
-  /// Adds the lines of a file, which may be compressed; "-" is standard input. Throws InputError for a line that is no JSON
-  /// object, DataError, ResourceError where the lines and what a page makes of them do not fit in memory.
+  /// Adds the lines of a file, which may be compressed; "-" is standard input. Throws InputError
+  /// for a line that is no JSON object, DataError, ResourceError where the lines and what a page
+  /// makes of them do not fit in memory.
   void read(const std::filesystem::path& path, MemoryBudget& budget);
 
  private:

@@ -1,4 +1,5 @@
-// tools/report/store_facts.cpp - what a store says of itself, and the public lines of its certificates.
+// tools/report/store_facts.cpp - what a store says of itself, and the public lines of its
+// certificates.
 #include "tools/report/store_facts.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// tools/report/store_facts.h - what a store says of itself, and the public lines of its certificates.
+// tools/report/store_facts.h - what a store says of itself, and the public lines of its
+// certificates.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,8 @@ struct StoreFacts {
   LoggedRequests requests;
 };
 
-/// Reads all of the store for its digest, and of certificates/ the public lines alone. Throws DataError, ResourceError.
+/// Reads all of the store for its digest, and of certificates/ the public lines alone. Throws
+/// DataError, ResourceError.
 [[nodiscard]] StoreFacts read_store_facts(const std::filesystem::path& store, Resources& resources);
 
 }  // namespace unweave

@@ -1,6 +1,7 @@
 // tools/report/style.h - how a page looks: light, dark, on a phone, on paper.
 //
-// The colours of series are Okabe's and Ito's, darkened or lightened until they stand out 3:1 from the ground. Paper is always light.
+// The colours of series are Okabe's and Ito's, darkened or lightened until they stand out 3:1 from
+// the ground. Paper is always light.
 #pragma once
 
 #include <string_view>

@@ -17,9 +17,11 @@ struct Path {
 
 /// What stands behind the question mark.
 [[nodiscard]] std::string_view query_of(std::string_view target);
-/// What is wrong with a query that may have these members, with commas between, once each; nothing is passed over.
+/// What is wrong with a query that may have these members, with commas between, once each; nothing
+/// is passed over.
 [[nodiscard]] std::optional<std::string> fault_of_query(std::string_view target, std::string_view members);
-/// The value of a member of the query, decoded; none where it is missing. Throws UsageError for an escape that is none.
+/// The value of a member of the query, decoded; none where it is missing. Throws UsageError for an
+/// escape that is none.
 [[nodiscard]] std::optional<std::string> query_member(std::string_view target, std::string_view name);
 
 }  // namespace unweave

@@ -1,8 +1,11 @@
-// tools/service/callers.h - who may call a service: nobody without a token where there are tokens, and no page but its own.
+// tools/service/callers.h - who may call a service: nobody without a token where there are tokens,
+// and no page but its own.
 //
-// A browser carries calls of any page to this machine. It cannot be told apart by its address, but it says which page asks (Origin,
-// Sec-Fetch-Site), and by which name it found the service (Host): a page whose own name was made to mean this machine has no other
-// Origin, and is found by that name. What it may send without asking first has one of three content types; see is_request_type().
+// A browser carries calls of any page to this machine. It cannot be told apart by its address, but
+// it says which page asks (Origin, Sec-Fetch-Site), and by which name it found the service (Host):
+// a page whose own name was made to mean this machine has no other Origin, and is found by that
+// name. What it may send without asking first has one of three content types; see
+// is_request_type().
 #pragma once
 
 #include <optional>
@@ -15,10 +18,12 @@
 
 namespace unweave {
 
-/// The content type of request lines. No form and no script sends it to another site without asking first, which is refused.
+/// The content type of request lines. No form and no script sends it to another site without asking
+/// first, which is refused.
 inline constexpr std::string_view kLinesType = "text/x-unweave";
 inline constexpr std::string_view kJsonType = "application/json";
-/// What a form of a page sends. Any page may send it, so that it counts only beside the page's name (Callers::names_page).
+/// What a form of a page sends. Any page may send it, so that it counts only beside the page's name
+/// (Callers::names_page).
 inline constexpr std::string_view kFormType = "application/x-www-form-urlencoded";
 
 /// A content type without its parameters, in small letters; empty for none.
@@ -26,8 +31,9 @@ inline constexpr std::string_view kFormType = "application/x-www-form-urlencoded
 
 class Callers {
  public:
-  /// `address`: where the service listens, its port included. `names`: further values of Host, "graph.example.org" say, by which
-  /// a proxy or a tunnel calls. `tokens`: one must come with each call; empty: none need.
+  /// `address`: where the service listens, its port included. `names`: further values of Host,
+  /// "graph.example.org" say, by which a proxy or a tunnel calls. `tokens`: one must come with each
+  /// call; empty: none need.
   Callers(const ListenAddress& address, const std::vector<std::string>& names, std::vector<std::string> tokens);
 
   /// Why a call comes from a place that may not call; none where it may.

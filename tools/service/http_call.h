@@ -1,4 +1,5 @@
-// tools/service/http_call.h - a call of a client and its answer, as transport and routes hand them to each other.
+// tools/service/http_call.h - a call of a client and its answer, as transport and routes hand them
+// to each other.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +71,8 @@ struct Answer {
   std::vector<std::pair<std::string, std::string>> headers{};  ///< further ones
 };
 
-/// Where a call is answered: beside many others, or one after another with those of its kind, whose answers may take seconds.
+/// Where a call is answered: beside many others, or one after another with those of its kind, whose
+/// answers may take seconds.
 enum class Lane : std::uint8_t { quick, look_ups, predictions };
 inline constexpr std::size_t kLanes = 3;
 
@@ -80,8 +82,8 @@ struct Admission {
   bool known_caller = false;      ///< it came with a token: its connection makes room for no other
   Lane lane = Lane::quick;
   bool is_last = false;  ///< the connection is closed behind the answer
-  /// Its body is a form of at most so many bytes. Strangers may send forms, which have a memory of their own, and as little time
-  /// as a head. 0: it is none.
+  /// Its body is a form of at most so many bytes. Strangers may send forms, which have a memory of
+  /// their own, and as little time as a head. 0: it is none.
   std::uint64_t form_bytes = 0;
 };
 

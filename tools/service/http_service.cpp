@@ -1,4 +1,5 @@
-// tools/service/http_service.cpp - the calls of the service: which are admitted, and what each does.
+// tools/service/http_service.cpp - the calls of the service: which are admitted, and what each
+// does.
 #include "tools/service/http_service.h"
 
 #include <unistd.h>
@@ -48,8 +49,8 @@ constexpr std::size_t kLinesAtOnce = 256, kPredictedAtOnce = 64;     // between 
 constexpr std::size_t kShownText = 200, kKeptText = 4096;  // bytes of a line that is no request: answered, kept
 constexpr std::uint64_t kFormBytes = std::uint64_t{4} << 10;
 
-/// An id for a request to which its sender gave none: 128 random bits of the system's, which some processors give by themselves a
-/// hundred times as slowly.
+/// An id for a request to which its sender gave none: 128 random bits of the system's, which some
+/// processors give by themselves a hundred times as slowly.
 std::string drawn_id() {
   std::array<unsigned char, 16> bytes{};
   if (::getentropy(bytes.data(), bytes.size()) != 0)
@@ -57,7 +58,8 @@ std::string drawn_id() {
   return "u-" + to_hex(std::as_bytes(std::span(bytes)));
 }
 
-/// The options of a purge: a JSON object with none of its members or some; an empty body has none. False for another form.
+/// The options of a purge: a JSON object with none of its members or some; an empty body has none.
+/// False for another form.
 bool read_purge_options(std::string_view body, PurgeOptions& options) {
   constexpr std::size_t kMostBytes = 4096;
   if (body.empty()) return true;
@@ -153,7 +155,8 @@ struct HttpService::Impl {
     std::size_t count = 0;
   };
 
-  /// Who calls comes before what is called: a stranger hears nothing else, but for the form that asks for a token.
+  /// Who calls comes before what is called: a stranger hears nothing else, but for the form that
+  /// asks for a token.
   Admission admit(const CallHead& head) const {
     const bool with_token = callers.need_token() && callers.has_token(head);
     const std::optional<Path> path = read_path(head.target);
@@ -162,7 +165,8 @@ struct HttpService::Impl {
     // A cookie, which a browser sends by itself, opens the page and nothing else.
     const bool with_session =
         callers.need_token() && !with_token && (is_page || (is_form(route) && !is_login)) && sessions.has(head.cookie);
-    // Who has no token where one is needed gets one answer a connection, so that his do not stay in the way of others.
+    // Who has no token where one is needed gets one answer a connection, so that his do not stay in
+    // the way of others.
     const bool is_last = callers.need_token() && !with_token && !with_session;
     if (const std::optional<std::string> why = callers.foreign(head))
       return {error_of(*why, kForbidden), false, Lane::quick, is_last};
@@ -173,7 +177,8 @@ struct HttpService::Impl {
       refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
       return {std::move(refusal), false, Lane::quick, is_last};
     }
-    // These take the memory of a reader and wait for a purge, or look into logs that grow with the life of the store.
+    // These take the memory of a reader and wait for a purge, or look into logs that grow with the
+    // life of the store.
     const bool predicts = route != nullptr && route->name == "predict";
     const bool looks_up =
         is_page || (route != nullptr &&
@@ -193,7 +198,8 @@ struct HttpService::Impl {
     return route != nullptr && (route->name == "login" || route->name == "logout");
   }
 
-  /// A form may be sent by any page, and without asking first: it has to say that it is the service's own.
+  /// A form may be sent by any page, and without asking first: it has to say that it is the
+  /// service's own.
   [[nodiscard]] std::optional<Answer> fault_of_form(const CallHead& head) const {
     if (!callers.need_token()) return error_of("no token is needed here, and the page is at /", kNotFound);
     if (!Callers::names_page(head))
@@ -341,7 +347,8 @@ struct HttpService::Impl {
                      kConflict);
   }
 
-  /// Its answer comes when the purge is done. Those of requests come meanwhile: they are refused, and may be sent again.
+  /// Its answer comes when the purge is done. Those of requests come meanwhile: they are refused,
+  /// and may be sent again.
   Answer purge(Call& call, const std::string&) {
     PurgeOptions purge;
     if (!read_purge_options(call.body, purge))
@@ -370,7 +377,8 @@ struct HttpService::Impl {
     return answer_of(json);
   }
 
-  /// Each of several models has a file of receipts; the query says whose is asked for, else it is that of the first one.
+  /// Each of several models has a file of receipts; the query says whose is asked for, else it is
+  /// that of the first one.
   Answer tell_receipt(Call& call, const std::string& id) {
     if (!lookup.has_receipts()) return error_of("this service writes no receipts", kNotFound);
     std::string name = options.models.empty() ? std::string() : options.models.front();
@@ -479,7 +487,8 @@ struct HttpService::Impl {
 
   Answer log_out(Call& call, const std::string&) { return to_page(sessions.end(call.head.cookie)); }
 
-  /// One at a time (Lane::look_ups), and beside the memory that all calls share in what the store's readers have.
+  /// One at a time (Lane::look_ups), and beside the memory that all calls share in what the store's
+  /// readers have.
   Answer show_page(Call& call, const std::string&) {
     const bool has_session = callers.need_token() && !callers.has_token(call.head);
     return desk.show(form_member(query_of(call.head.target), "find").value_or(""), has_session, call.memory);

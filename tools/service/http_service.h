@@ -1,19 +1,23 @@
-// tools/service/http_service.h - the service of a store by HTTP and JSON, on a Unix socket or a port.
+// tools/service/http_service.h - the service of a store by HTTP and JSON, on a Unix socket or a
+// port.
 //
 //   POST /requests      lines as `stream --requests` takes them (content type text/x-unweave), or
-//                       {"requests": ["edge 1 2 id=T7", ...]} (application/json); answers when they are durable; `known` says of
-//                       one that an earlier one has its id, and counts
+//                       {"requests": ["edge 1 2 id=T7", ...]} (application/json); answers when they
+//                       are durable; `known` says of one that an earlier one has its id, and counts
 //   GET  /requests/ID   what became of one
-//   POST /purge         erases what was removed from every byte of the store ({}, application/json); answers when it is done
+//   POST /purge         erases what was removed from every byte of the store ({},
+//                       application/json); answers when it is done
 //   GET  /receipts/ID[?model=NAME]   its receipt, where the service writes receipts
 //   GET  /certificates/MODEL   the public lines of a model
 //   GET  /predict?nodes=1,2[&model=NAME]
 //   GET  /status        counts;   GET /ready: 200 while requests are taken, else 503;   GET /metrics: for Prometheus
 //   GET  /[?find=TEXT]  a page for people (officer_page.h): what waits, what is done, what is not purged; an id or a name
-//   POST /login, /logout   forms of that page (application/x-www-form-urlencoded): a token for a cookie, which opens the page alone
+//   POST /login, /logout   forms of that page (application/x-www-form-urlencoded): a token for a
+//                          cookie, which opens the page alone
 //
-// Every answer but those of /certificates, /metrics and the page is a JSON object; one that tells of an error has the member `error`.
-// Who may call is in callers.h, how many and how slowly in http_transport.h.
+// Every answer but those of /certificates, /metrics and the page is a JSON object; one that tells
+// of an error has the member `error`. Who may call is in callers.h, how many and how slowly in
+// http_transport.h.
 #pragma once
 
 #include <filesystem>
@@ -48,8 +52,8 @@ class HttpService {
   /// Memory for the calls of all callers, a share of the budget. Throws ResourceError.
   [[nodiscard]] static Reservation reserve_calls(MemoryBudget& budget);
 
-  /// Takes the address. The intake and the resources outlive the service, which reads predictions in what memory they have left.
-  /// Throws UsageError where the address cannot be had.
+  /// Takes the address. The intake and the resources outlive the service, which reads predictions
+  /// in what memory they have left. Throws UsageError where the address cannot be had.
   HttpService(const std::filesystem::path& store, Intake& intake, Resources& resources, Reservation calls,
               ReadLine read_line, HttpOptions options);
   HttpService(const HttpService&) = delete;

@@ -1,4 +1,5 @@
-// tools/service/http_transport.cpp - connections as small machines of states, on Boost.Asio and the parser of Boost.Beast.
+// tools/service/http_transport.cpp - connections as small machines of states, on Boost.Asio and the
+// parser of Boost.Beast.
 #include "tools/service/http_transport.h"
 
 #include <netinet/in.h>
@@ -55,8 +56,8 @@ using Time = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTick{250};  // how exact times are kept
 constexpr std::chrono::milliseconds kDrainTime{
     5'000};  // for a client to take an answer that came before he had sent all
-// What a connection without a token has before another one may take its place: to say what it wants, or to say more of it,
-// and to take an answer.
+// What a connection without a token has before another one may take its place: to say what it
+// wants, or to say more of it, and to take an answer.
 constexpr std::chrono::milliseconds kFresh{1'000}, kTaking{5'000};
 constexpr std::uint64_t kBodyStep = std::uint64_t{64} << 10;   // in which memory is set aside for a body
 constexpr std::uint64_t kSmallCalls = std::uint64_t{1} << 20;  // bytes
@@ -127,8 +128,8 @@ class CallParser final : public http::basic_parser<true> {
     most_body_ = most;
     too_large_ = CallFault::large_form;
   }
-  /// Refuses a body that can never be taken, as far as its length is said. Memory is set aside for what has come: who says that
-  /// much will come, and sends nothing, takes it from nobody.
+  /// Refuses a body that can never be taken, as far as its length is said. Memory is set aside for
+  /// what has come: who says that much will come, and sends nothing, takes it from nobody.
   void expect_body(error_code& error) {
     const std::uint64_t length = content_length().value_or(0);
     if (length > most_body_)
@@ -200,7 +201,8 @@ class CallParser final : public http::basic_parser<true> {
           error = code_of(CallFault::bad_length);
         return;
       case http::field::transfer_encoding:
-        // The parser ignores a coding that is not `chunked`, and what follows would be taken for another call.
+        // The parser ignores a coding that is not `chunked`, and what follows would be taken for
+        // another call.
         if (!is_1_1_ || !beast::iequals(value, "chunked")) error = code_of(CallFault::bad_coding);
         return;
       default:
@@ -233,7 +235,8 @@ class CallParser final : public http::basic_parser<true> {
   bool is_1_1_ = true, has_length_ = false, head_is_read_ = false;
 };
 
-/// The limits, where the system lets this process have so many descriptors: asks for more of them, within what its user may have.
+/// The limits, where the system lets this process have so many descriptors: asks for more of them,
+/// within what its user may have.
 static HttpLimits within_descriptors(HttpLimits limits) {
   constexpr rlim_t kOthers = 512;  // files of the store and of readers
   rlimit descriptors{};
@@ -546,7 +549,8 @@ void HttpTransport::Impl::accept_next() {
     is_accepting = false;
     if (error) return;  // no descriptor is left, say: the next tick goes on
     take(std::move(socket));
-    // Others that wait come in at once: between two of them lies what all connections have sent meanwhile.
+    // Others that wait come in at once: between two of them lies what all connections have sent
+    // meanwhile.
     for (std::size_t i = 0; i < kAcceptedAtOnce && !ends && somebody_waits(); ++i) {
       is_accepting = true;  // whom make_room() closes does not go on with it
       const bool has_room = connections.size() < limits.connections || make_room();
@@ -577,11 +581,13 @@ void HttpTransport::Impl::take(Socket socket) {
   made->start();
 }
 
-/// Closes the connection that others need least, the oldest one of the first kind of which there are some. Among callers who have
-/// shown no token: which waits, that is, awaits a call or is closed behind its answer; which sends a body or takes an answer, longer
-/// than it is spared; which waits and has just come. Then which awaits a call and has shown one. So whoever comes has the time to
-/// show a token, however many others hold connections: where callers with a token idle on more of them than leave
-/// HttpLimits::newcomers, one of theirs goes first. False where all are in use.
+/// Closes the connection that others need least, the oldest one of the first kind of which there
+/// are some. Among callers who have shown no token: which waits, that is, awaits a call or is
+/// closed behind its answer; which sends a body or takes an answer, longer than it is spared; which
+/// waits and has just come. Then which awaits a call and has shown one. So whoever comes has the
+/// time to show a token, however many others hold connections: where callers with a token idle on
+/// more of them than leave HttpLimits::newcomers, one of theirs goes first. False where all are in
+/// use.
 bool HttpTransport::Impl::make_room() {
   using State = Connection::State;
   const auto waits = [](const Connection& one) {

@@ -165,7 +165,8 @@ bool Intake::has_share(std::span<const Request> requests, std::span<const IdUse>
   }
 }
 
-/// Decides which groups are taken now. Where two groups of a round have an id for different requests, the one that came first counts.
+/// Decides which groups are taken now. Where two groups of a round have an id for different
+/// requests, the one that came first counts.
 void Intake::gather(Round& round) const {
   std::size_t count = 0;
   for (const Group* group : round.groups) count += group->size;
@@ -177,8 +178,8 @@ void Intake::gather(Round& round) const {
   }
 }
 
-/// Takes the groups out of a round that are refused or deferred. False where one of them was too much: others may be, too, that were
-/// held against it.
+/// Takes the groups out of a round that are refused or deferred. False where one of them was too
+/// much: others may be, too, that were held against it.
 bool Intake::part(Round& round) const {
   round.uses = session_.id_uses(round.requests);
   round.uses.resize(round.requests.size(), IdUse::fresh);
@@ -202,7 +203,8 @@ bool Intake::part(Round& round) const {
     bool is_deferred = false;
     for (std::size_t i = begin; i < begin + group->size; ++i) {
       if (!is_refused(round.uses[i])) continue;
-      // An id that is fresh where it stands first is held against a request of this round, and no earlier one.
+      // An id that is fresh where it stands first is held against a request of this round, and no
+      // earlier one.
       const std::size_t first = first_of.at(round.requests[i].id);
       const bool is_with_others = first < begin && round.uses[first] == IdUse::fresh;
       is_deferred |= is_with_others;
@@ -417,7 +419,8 @@ std::chrono::milliseconds Intake::time_left() const {
 void Intake::expire() {
   constexpr std::size_t kMostAtOnce = 1024;
   constexpr Millis kLookAgain = 1000;
-  // Nodes that have got more edges since than there is memory for stay, and are told of as overdue; those behind them go.
+  // Nodes that have got more edges since than there is memory for stay, and are told of as overdue;
+  // those behind them go.
   std::size_t overdue = 0;
   {
     const std::scoped_lock lock(mutex_);

@@ -1,13 +1,15 @@
-// tools/service/intake.h - requests from many senders at once: made durable in groups, then applied in batches.
+// tools/service/intake.h - requests from many senders at once: made durable in groups, then applied
+// in batches.
 //
-// Memory for what is submitted is set aside before it is taken: what does not fit is refused, and whatever is acknowledged can
-// be applied (algorithms/live/request_room.h).
+// Memory for what is submitted is set aside before it is taken: what does not fit is refused, and
+// whatever is acknowledged can be applied (algorithms/live/request_room.h).
 //
-// Two threads work on one stream session. One gathers what senders have submitted meanwhile, makes it durable with a single
-// sync, and answers. The other one applies batches: as soon as enough requests wait, or the oldest has waited long enough. So
-// an answer never waits for a model. The second one also makes the requests that remove edges, nodes and features whose time has come, and purges
-// the store: then no request is taken, those that are acknowledged are applied first, and what comes meanwhile is refused
-// before it is acknowledged, to be sent again.
+// Two threads work on one stream session. One gathers what senders have submitted meanwhile, makes
+// it durable with a single sync, and answers. The other one applies batches: as soon as enough
+// requests wait, or the oldest has waited long enough. So an answer never waits for a model. The
+// second one also makes the requests that remove edges, nodes and features whose time has come, and
+// purges the store: then no request is taken, those that are acknowledged are applied first, and
+// what comes meanwhile is refused before it is acknowledged, to be sent again.
 #pragma once
 
 #include <chrono>
@@ -39,7 +41,8 @@ struct IntakeOptions {
   std::size_t most_waiting = 100'000;     ///< requests; beyond it none are taken
   std::size_t remembered = 100'000;       ///< requests that were applied whose state is answered from memory, at most
   std::chrono::milliseconds checkpoint{600'000};  ///< after so long the journal begins anew
-  /// The store is purged when its oldest request that no purge has reached is so old; 0: not by time.
+  /// The store is purged when its oldest request that no purge has reached is so old; 0: not by
+  /// time.
   std::chrono::milliseconds purge_every{0};
   std::uint64_t purge_after = 0;                   ///< and when there are so many of these; 0: not by number
   std::chrono::milliseconds purge_again{300'000};  ///< after a purge that could not be done, and was nobody's order
@@ -92,12 +95,13 @@ class Intake {
  public:
   static constexpr std::chrono::milliseconds kNoEnd = std::chrono::milliseconds::max();
 
-  /// Memory for the states of requests that were applied, a share of the budget. Throws ResourceError.
+  /// Memory for the states of requests that were applied, a share of the budget. Throws
+  /// ResourceError.
   [[nodiscard]] static Reservation reserve_told(MemoryBudget& budget);
 
-  /// `tell` hears of every batch, on the thread that applies; the session outlives the intake and is used by nobody else
-  /// meanwhile.
-  /// `tell_purge` hears of every purge that was done, likewise and before requests are taken again; may be empty.
+  /// `tell` hears of every batch, on the thread that applies; the session outlives the intake and
+  /// is used by nobody else meanwhile. `tell_purge` hears of every purge that was done, likewise
+  /// and before requests are taken again; may be empty.
   Intake(StreamSession& session, Reservation told_room, const IntakeOptions& options,
          std::function<void(std::uint64_t batch, const AppliedBatch&)> tell,
          std::function<void(const StorePurge&)> tell_purge = {});
@@ -105,15 +109,17 @@ class Intake {
   Intake& operator=(const Intake&) = delete;
   ~Intake();
 
-  /// Returns when all of the requests are durable. Any thread. Throws IdConflictError, where the id of one stands for another request,
-  /// and nothing was taken; BusyError; TooLargeError for more than ever fits the memory; FullError; and whatever has ended the service. What a
-  /// request asked for that is purged nobody knows, so that its id is refused whatever comes with it.
+  /// Returns when all of the requests are durable. Any thread. Throws IdConflictError, where the id
+  /// of one stands for another request, and nothing was taken; BusyError; TooLargeError for more
+  /// than ever fits the memory; FullError; and whatever has ended the service. What a request asked
+  /// for that is purged nobody knows, so that its id is refused whatever comes with it.
   Acknowledgement submit(std::vector<Request> requests);
-  /// Purges the store once all that is acknowledged is applied, and returns when it is done. Any thread. Throws BusyError while
-  /// another purge is under way, and what a purge throws: then the service goes on with the store as it was.
+  /// Purges the store once all that is acknowledged is applied, and returns when it is done. Any
+  /// thread. Throws BusyError while another purge is under way, and what a purge throws: then the
+  /// service goes on with the store as it was.
   StorePurge purge(const PurgeOptions& options);
-  /// While one lives no batch is applied and no purge begins: what reads the whole store takes memory on which these count, and each waits
-  /// for the other. There is one at a time.
+  /// While one lives no batch is applied and no purge begins: what reads the whole store takes
+  /// memory on which these count, and each waits for the other. There is one at a time.
   class Reading {
    public:
     /// Throws BusyError where `ends()` says so meanwhile.
@@ -132,8 +138,9 @@ class Intake {
   [[nodiscard]] IntakeCounts counts() const;
   /// Whether requests are taken.
   [[nodiscard]] bool ready() const;
-  /// Takes no more, applies those that wait, but begins no batch when `most` is over, and ends both threads. What is left then is in the
-  /// journal, for the next process. Throws what ended one of them.
+  /// Takes no more, applies those that wait, but begins no batch when `most` is over, and ends both
+  /// threads. What is left then is in the journal, for the next process. Throws what ended one of
+  /// them.
   void finish(std::chrono::milliseconds most = kNoEnd);
   /// Is called, on one of the threads, when one of them ends by an error.
   void on_failure(std::function<void()> call);
@@ -213,8 +220,8 @@ class Intake {
   std::function<void(const StorePurge&)> tell_purge_;
   std::function<void()> failed_;
 
-  /// From the moment when requests become durable until they are counted: those that are applied first are those that were counted
-  /// first. Taken before mutex_.
+  /// From the moment when requests become durable until they are counted: those that are applied
+  /// first are those that were counted first. Taken before mutex_.
   std::mutex order_mutex_;
   mutable std::mutex mutex_;
   // Turns of a reader and of the thread that applies. Taken with none of the others held.

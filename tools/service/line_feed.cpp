@@ -1,4 +1,5 @@
-// tools/service/line_feed.cpp - polls what tells when it has more, and looks again at what does not.
+// tools/service/line_feed.cpp - polls what tells when it has more, and looks again at what does
+// not.
 #include "tools/service/line_feed.h"
 
 #include <fcntl.h>
@@ -49,7 +50,8 @@ void LineFeed::open() {
   } else {
     struct stat found {};
     const bool is_pipe = ::stat(path_.c_str(), &found) == 0 && S_ISFIFO(found.st_mode);
-    // A named pipe that is followed is not waited for: it has no end before its first writer, and one behind its last.
+    // A named pipe that is followed is not waited for: it has no end before its first writer, and
+    // one behind its last.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (is_pipe && follow_ ? O_NONBLOCK : 0));
     if (descriptor_ < 0) throw_system_error("open", path_, errno);
   }

@@ -1,4 +1,5 @@
-// tools/service/listener.h - the address of a service: how it is written, and the socket that listens there.
+// tools/service/listener.h - the address of a service: how it is written, and the socket that
+// listens there.
 #pragma once
 
 #include <sys/types.h>
@@ -21,11 +22,12 @@ struct ListenAddress {
 /// Reads "unix:PATH", "HOST:PORT" or "[::1]:PORT"; none for any other text.
 [[nodiscard]] std::optional<ListenAddress> read_address(std::string_view text);
 
-/// A socket that listens, until it is handed over. A Unix socket is for its owner alone, and its file goes with this object.
+/// A socket that listens, until it is handed over. A Unix socket is for its owner alone, and its
+/// file goes with this object.
 class Listener {
  public:
-  /// Replaces a Unix socket where nobody listens. Throws UsageError for an address that cannot be had: another program has it, or
-  /// the path is that of something else.
+  /// Replaces a Unix socket where nobody listens. Throws UsageError for an address that cannot be
+  /// had: another program has it, or the path is that of something else.
   explicit Listener(const ListenAddress& address);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

@@ -41,8 +41,9 @@ Answer to_page(std::string cookie) {
   return answer;
 }
 
-/// Whether the text is the name of a node at present, in quotes, too, as names with blanks are printed. It is not told whether one
-/// that is removed has had it: no output has its name (promises.md).
+/// Whether the text is the name of a node at present, in quotes, too, as names with blanks are
+/// printed. It is not told whether one that is removed has had it: no output has its name
+/// (promises.md).
 PageSearch::Name OfficerDesk::find_name(const std::string& text) const {
   try {
     if (!read_manifest(store_).names) return PageSearch::Name::no_names;

@@ -1,4 +1,5 @@
-// tools/service/officer_desk.h - finds what the page of a service shows (officer_page.h), and makes it an answer.
+// tools/service/officer_desk.h - finds what the page of a service shows (officer_page.h), and makes
+// it an answer.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +32,8 @@ class OfficerDesk {
         models_(models),
         ends_(std::move(ends)) {}
 
-  /// The page, or where `find` is more than blanks what is known of that text. `has_session`: as OfficerPage has it.
+  /// The page, or where `find` is more than blanks what is known of that text. `has_session`: as
+  /// OfficerPage has it.
   [[nodiscard]] Answer show(std::string find, bool has_session, CallMemory& memory) const;
 
  private:

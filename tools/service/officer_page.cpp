@@ -1,4 +1,5 @@
-// tools/service/officer_page.cpp - the page of a service for whoever answers for the data, and its form for a token.
+// tools/service/officer_page.cpp - the page of a service for whoever answers for the data, and its
+// form for a token.
 #include "tools/service/officer_page.h"
 
 #include <nlohmann/json.hpp>
@@ -206,7 +207,8 @@ std::vector<std::pair<std::string, std::string>> page_headers() {
 }
 
 std::uint64_t officer_page_bytes(const OfficerPage& page) {
-  // A character may become six in HTML, and a cell lies in its row, its table, its section, the body and the document.
+  // A character may become six in HTML, and a cell lies in its row, its table, its section, the
+  // body and the document.
   constexpr std::uint64_t kFixed = std::uint64_t{48} << 10, kRow = 4096, kCopies = 36;
   std::uint64_t bytes = kFixed + kRow * (page.requests.size() + page.models.size() + page.waiting.size());
   const auto add = [&](const std::string& text) { bytes += kCopies * text.size(); };

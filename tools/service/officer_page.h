@@ -1,8 +1,10 @@
-// tools/service/officer_page.h - the page of a service for whoever answers for the data: health, requests and their certificates,
-// what no purge has reached, and a search, whose result is laid out to be printed.
+// tools/service/officer_page.h - the page of a service for whoever answers for the data: health,
+// requests and their certificates, what no purge has reached, and a search, whose result is laid
+// out to be printed.
 //
-// It is one HTML document without scripts, which refers to nothing but the service. Before a purge no output has the name of a
-// node that was removed: a search repeats what was typed, and tells of names alone that nodes have at present.
+// It is one HTML document without scripts, which refers to nothing but the service. Before a purge
+// no output has the name of a node that was removed: a search repeats what was typed, and tells of
+// names alone that nodes have at present.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +70,9 @@ struct OfficerPage {
 /// A form for a token. `was_wrong`: one was sent that is none.
 [[nodiscard]] std::string login_page(bool was_wrong);
 
-/// Headers that forbid a browser to fetch, run, frame or keep anything of such a page. Its own forms tell where they come from
-/// (Referrer-Policy: same-origin; with no-referrer a form says `Origin: null`).
+/// Headers that forbid a browser to fetch, run, frame or keep anything of such a page. Its own
+/// forms tell where they come from (Referrer-Policy: same-origin; with no-referrer a form says
+/// `Origin: null`).
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> page_headers();
 
 inline constexpr std::string_view kPageType = "text/html; charset=utf-8";

@@ -1,4 +1,5 @@
-// tools/service/quarantine.h - where lines go that are no requests, so that the others need not wait for somebody to mend them.
+// tools/service/quarantine.h - where lines go that are no requests, so that the others need not
+// wait for somebody to mend them.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +16,9 @@ struct BadLine {
   std::string reason;
 };
 
-/// A file, for its owner alone, of a line for each: time, text and reason, tabs between. Text and reason are as printable() has
-/// them, of the text 4096 bytes. At 64 MiB nothing is added any more, since whoever may call could fill the disk with what is no request.
+/// A file, for its owner alone, of a line for each: time, text and reason, tabs between. Text and
+/// reason are as printable() has them, of the text 4096 bytes. At 64 MiB nothing is added any more,
+/// since whoever may call could fill the disk with what is no request.
 class Quarantine {
  public:
   /// Opens the file or makes it; an empty path: nothing is kept. Throws DataError.

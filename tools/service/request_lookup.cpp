@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whether a receipt is that of a request in the log: its line ends in "id=ID at=TIME", and its number is the same.
+/// Whether a receipt is that of a request in the log: its line ends in "id=ID at=TIME", and its
+/// number is the same.
 bool is_receipt_of(const Json& receipt, const std::string& id, const RequestRecord& record) {
   if (!receipt.is_object() || !receipt.contains("request") || !receipt["request"].is_string()) return false;
   return receipt.value("sequence", Json()) == Json(record.sequence) &&

@@ -1,7 +1,9 @@
-// tools/service/sessions.h - browsers that have shown a token: a cookie stands for it, for the page alone (officer_page.h).
+// tools/service/sessions.h - browsers that have shown a token: a cookie stands for it, for the page
+// alone (officer_page.h).
 //
-// A cookie is 256 random bits, of which the hash is kept: whoever sees the memory of the service cannot call with it. Browsers send
-// cookies by the name of a machine, whatever the port, so that each service has a name of its own for them.
+// A cookie is 256 random bits, of which the hash is kept: whoever sees the memory of the service
+// cannot call with it. Browsers send cookies by the name of a machine, whatever the port, so that
+// each service has a name of its own for them.
 #pragma once
 
 #include <chrono>
@@ -30,7 +32,8 @@ class Sessions {
   [[nodiscard]] std::string begin(Clock::time_point now = Clock::now());
   /// Whether the header Cookie of a call names one that goes on.
   [[nodiscard]] bool has(const std::optional<std::string>& cookies, Clock::time_point now = Clock::now()) const;
-  /// Ends those that the header names. Returns the value of the header Set-Cookie that takes the cookie from the browser.
+  /// Ends those that the header names. Returns the value of the header Set-Cookie that takes the
+  /// cookie from the browser.
   std::string end(const std::optional<std::string>& cookies);
 
  private:

@@ -1,5 +1,5 @@
-// algorithms/api/unweave/evaluate.h - how good models are, how far they are from retrained ones, and what they still
-// show of forgotten rows.
+// algorithms/api/unweave/evaluate.h - how good models are, how far they are from retrained ones,
+// and what they still show of forgotten rows.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,9 @@ struct EvaluateOptions {
   std::optional<std::vector<NodeId>>
       nodes{};  ///< accuracy on these, too: of the store, or of the copy where there is one
   std::size_t attack_rows =
-      10000;  ///< most training and most test rows that an attack learns from, and most removed edges that one looks for; 0: no attack
+      /// most training and most test rows that an attack learns from, and most removed edges that
+      /// one looks for; 0: no attack
+      10000;
   std::uint64_t seed = 1;  ///< by which they are drawn
 };
 
@@ -55,12 +57,14 @@ struct WayFromBefore {
   std::optional<double> step_cosine;     ///< between both ways
 };
 
-/// Whether the losses of the forgotten rows moved as retraining moves them: correlations over these rows.
+/// Whether the losses of the forgotten rows moved as retraining moves them: correlations over these
+/// rows.
 struct LossChanges {
   std::optional<double> pearson, spearman;
 };
 
-/// A model beside the retrained one, and the one from before the removals. What cannot be compared is absent.
+/// A model beside the retrained one, and the one from before the removals. What cannot be compared
+/// is absent.
 struct Comparison {
   std::optional<double> retrained_distance, retrained_cosine;  ///< between published weights
   std::optional<Likeness> train, test, forgotten;              ///< how alike predictions of it and of that one are
@@ -82,16 +86,19 @@ struct ModelEvaluation {
   std::optional<Comparison> comparison;  ///< given with EvaluateOptions::retrain
 };
 
-/// Evaluates models of one store, with or without a copy from before the removals, which both outlive it.
+/// Evaluates models of one store, with or without a copy from before the removals, which both
+/// outlive it.
 class Evaluator {
  public:
-  /// `before`: null without a copy. Throws UsageError for ids outside the store, DataError where the copy cannot be one.
+  /// `before`: null without a copy. Throws UsageError for ids outside the store, DataError where
+  /// the copy cannot be one.
   Evaluator(const Reader& store, const Reader* before, EvaluateOptions options);
   Evaluator(Evaluator&&) noexcept;
   ~Evaluator();
 
-  /// The copy's model of this name, where there is one, the model itself, and weights that its solver wants to be seen beside
-  /// it. Throws DataError for a model of another propagation, ResourceError.
+  /// The copy's model of this name, where there is one, the model itself, and weights that its
+  /// solver wants to be seen beside it. Throws DataError for a model of another propagation,
+  /// ResourceError.
   [[nodiscard]] std::vector<ModelEvaluation> evaluate(const StoredModel& model);
 
  private:

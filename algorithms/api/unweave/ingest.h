@@ -14,14 +14,15 @@
 namespace unweave {
 inline namespace v0 {
 
-/// Builds a store in the folder `store`, which is missing, empty or what a killed import left; on any error nothing is left.
-/// Throws UsageError for options that do not fit together, InputError and DataError for files, ResourceError.
-/// The ranks of a job (unweave/ranks.h) share the work where all of them call it; rank 0 has the report.
+/// Builds a store in the folder `store`, which is missing, empty or what a killed import left; on
+/// any error nothing is left. Throws UsageError for options that do not fit together, InputError
+/// and DataError for files, ResourceError. The ranks of a job (unweave/ranks.h) share the work
+/// where all of them call it; rank 0 has the report.
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources);
 
-/// What import_store() would take, from headers and a sample of lines; makes nothing in `store`. Rates of the machine
-/// that are not kept are measured where `measure` is set, else where the files are large. Nothing where a file is a
-/// pipe. Throws as import_store() does for what it reads.
+/// What import_store() would take, from headers and a sample of lines; makes nothing in `store`.
+/// Rates of the machine that are not kept are measured where `measure` is set, else where the files
+/// are large. Nothing where a file is a pipe. Throws as import_store() does for what it reads.
 [[nodiscard]] std::optional<ImportForecast> forecast_import(const std::filesystem::path& store,
                                                             const ImportOptions& options, Resources& resources,
                                                             bool measure);
@@ -31,7 +32,8 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
 /// Whether a column is called as ids of nodes are: "id", "Name", "node_id".
 [[nodiscard]] bool names_ids(std::string_view column);
 
-/// Builds a store of a synthetic graph in the folder `store`. Equal options give equal files. Throws UsageError, ResourceError.
+/// Builds a store of a synthetic graph in the folder `store`. Equal options give equal files.
+/// Throws UsageError, ResourceError.
 BuildReport generate_store(const std::filesystem::path& store, const GenerateOptions& options, Resources& resources);
 
 }  // namespace v0

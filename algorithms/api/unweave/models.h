@@ -1,5 +1,5 @@
-// algorithms/api/unweave/models.h - the models of a store: which there are, what they were made by, how lambda is
-// chosen.
+// algorithms/api/unweave/models.h - the models of a store: which there are, what they were made by,
+// how lambda is chosen.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct ModelSelection {
   std::optional<std::string> solver{};  ///< beside a name: the model must be this solver's
 };
 
-/// Throws UsageError for what cannot be the name of a model of this solver (algorithms/models/model_name.h).
+/// Throws UsageError for what cannot be the name of a model of this solver
+/// (algorithms/models/model_name.h).
 void check_model_name(std::string_view name, std::string_view solver);
 
 /// What a model was made by and what it stands on.
@@ -57,9 +58,9 @@ class StoredModel {
   std::shared_ptr<const ModelRecord> record_;
 };
 
-/// The models that are selected, in the order of solvers, then of names; at least one. Read them before the store is opened:
-/// a writer at work acknowledges requests before its models have absorbed them. Throws UsageError where there is none,
-/// DataError.
+/// The models that are selected, in the order of solvers, then of names; at least one. Read them
+/// before the store is opened: a writer at work acknowledges requests before its models have
+/// absorbed them. Throws UsageError where there is none, DataError.
 [[nodiscard]] std::vector<StoredModel> read_models(const std::filesystem::path& store, const ModelSelection& selection);
 /// The one model that is selected. Throws UsageError that names them where there are several.
 [[nodiscard]] StoredModel read_model(const std::filesystem::path& store, const ModelSelection& selection);

@@ -1,7 +1,8 @@
 // algorithms/api/unweave/ranks.h - work that the ranks of a job share (engine/ranks/ranks.h).
 //
-// All ranks call import_store() of unweave/ingest.h alike. For what follows, rank 0 opens the store first, as its one
-// writer, and works as a program alone does; the others open it to read, after a barrier, and follow:
+// All ranks call import_store() of unweave/ingest.h alike. For what follows, rank 0 opens the store
+// first, as its one writer, and works as a program alone does; the others open it to read, after a
+// barrier, and follow:
 //
 //   if (Ranks::world().first()) {
 //     Writer writer(path, resources);
@@ -24,21 +25,22 @@
 namespace unweave {
 inline namespace v0 {
 
-/// The part of a rank other than 0 while rank 0 is in Writer::propagate() with the same specification and PropagateHow::by_rows.
-/// Throws what it throws, and what other ranks throw.
+/// The part of a rank other than 0 while rank 0 is in Writer::propagate() with the same
+/// specification and PropagateHow::by_rows. Throws what it throws, and what other ranks throw.
 void follow_propagation(const Reader& store, const PropagationSpec& spec, bool by_rows = false);
 
-/// The part of a rank other than 0 while rank 0 has a StreamSession of a Writer that it opened with this job: no
-/// barrier comes before. It follows each batch in its columns of the embedding, and has the graph whole, until the session is
-/// closed. Batches are exact, and neither models nor a feed of changes follow them. Throws what rank 0 or another one
-/// has failed with.
+/// The part of a rank other than 0 while rank 0 has a StreamSession of a Writer that it opened with
+/// this job: no barrier comes before. It follows each batch in its columns of the embedding, and
+/// has the graph whole, until the session is closed. Batches are exact, and neither models nor a
+/// feed of changes follow them. Throws what rank 0 or another one has failed with.
 void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks);
 
-/// The part of a rank other than 0 while rank 0 is in Writer::train() with the same options. Each rank has the training
-/// rows of its share, and all numbers that decide anything are equal on all of them: the weights before noise, and what
-/// is said of them, have the bits that one process finds where its memory holds as much beside the rows
-/// (algorithms/learning/working_memory.h). Noise is drawn on rank 0. Both throw UsageError for a solver that trains
-/// alone, for ranks on processors that round differently, and where rows are stale, DataError where ranks see different
+/// The part of a rank other than 0 while rank 0 is in Writer::train() with the same options. Each
+/// rank has the training rows of its share, and all numbers that decide anything are equal on all
+/// of them: the weights before noise, and what is said of them, have the bits that one process
+/// finds where its memory holds as much beside the rows (algorithms/learning/working_memory.h).
+/// Noise is drawn on rank 0. Both throw UsageError for a solver that trains alone, for ranks on
+/// processors that round differently, and where rows are stale, DataError where ranks see different
 /// stores.
 void follow_training(const Reader& store, const TrainOptions& options);
 

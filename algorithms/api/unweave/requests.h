@@ -1,5 +1,5 @@
-// algorithms/api/unweave/requests.h - what became of the requests to which their senders gave an id, and what is left to do for
-// them: how an erasure within a deadline is shown.
+// algorithms/api/unweave/requests.h - what became of the requests to which their senders gave an
+// id, and what is left to do for them: how an erasure within a deadline is shown.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct RequestRecord {
   std::vector<CoveringCertificate> certificates;  ///< one a model that covers it, by name
   std::vector<std::string> waiting;  ///< models that have yet to absorb what it changed, by name; no note does
   bool expired = false;              ///< the removal that the note of the request of this id has asked for
-  /// A request that asked for the same before and was applied, where this one was rejected: what is told of certificates, models
-  /// and purge is told of it. 0: none is known, or it had no id.
+  /// A request that asked for the same before and was applied, where this one was rejected: what is
+  /// told of certificates, models and purge is told of it. 0: none is known, or it had no id.
   std::uint64_t earlier = 0;
   std::string earlier_id;  ///< empty where it is forgotten
   Millis earlier_time = 0;
@@ -45,18 +45,19 @@ struct RequestRecord {
   [[nodiscard]] bool removes() const noexcept {
     return kind != "insert-edge" && kind != "insert-node" && kind != "expires";
   }
-  /// Nothing is left to do: every model covers it, and the store was purged of what it has removed. So is a rejected request for
-  /// which no earlier one is known.
+  /// Nothing is left to do: every model covers it, and the store was purged of what it has removed.
+  /// So is a rejected request for which no earlier one is known.
   [[nodiscard]] bool settled() const noexcept { return !done() || (waiting.empty() && (purged || !removes())); }
 };
 
-/// Calls `use` for every request with an id, from the oldest on; `id`: for this one alone. Writes nothing. Throws DataError,
-/// ResourceError.
+/// Calls `use` for every request with an id, from the oldest on; `id`: for this one alone. Writes
+/// nothing. Throws DataError, ResourceError.
 void visit_requests(const std::filesystem::path& store, const std::optional<std::string>& id, Resources& resources,
                     const std::function<void(const RequestRecord&)>& use);
 
-/// Does so beside a writer at work, without opening the store: requests that are acknowledged and not applied yet are missing, and
-/// those that a crash kept from the log until the next writer has opened the store.
+/// Does so beside a writer at work, without opening the store: requests that are acknowledged and
+/// not applied yet are missing, and those that a crash kept from the log until the next writer has
+/// opened the store.
 void visit_logged_requests(const std::filesystem::path& store, const std::optional<std::string>& id,
                            const std::function<void(const RequestRecord&)>& use);
 
@@ -69,8 +70,9 @@ struct NewestRequests {
 /// The last `most` requests, read as visit_logged_requests() reads them, in memory for so many.
 [[nodiscard]] NewestRequests newest_logged_requests(const std::filesystem::path& store, std::size_t most);
 
-/// Forgets requests that became durable before this moment: their lines go, and a request that has such an id is a new one. Opens
-/// the store to write; returns how many there were. Throws DataError, ResourceError.
+/// Forgets requests that became durable before this moment: their lines go, and a request that has
+/// such an id is a new one. Opens the store to write; returns how many there were. Throws
+/// DataError, ResourceError.
 std::uint64_t forget_requests(const std::filesystem::path& store, Millis before, Resources& resources);
 
 }  // namespace v0

@@ -1,5 +1,5 @@
-// algorithms/api/unweave/rows.h - what is read out of a store: embeddings, edges, labels, what a model says of nodes,
-// requests to draw.
+// algorithms/api/unweave/rows.h - what is read out of a store: embeddings, edges, labels, what a
+// model says of nodes, requests to draw.
 #pragma once
 
 #include <cstdint>
@@ -20,39 +20,45 @@
 namespace unweave {
 inline namespace v0 {
 
-/// Rows of Z as float32 [rows, columns]: those of `nodes`, in their order, or all that there are, in the order of ids.
-/// `weights`: of the levels, L + 1; empty: as propagated. Throws UsageError, DataError before a propagation.
+/// Rows of Z as float32 [rows, columns]: those of `nodes`, in their order, or all that there are,
+/// in the order of ids. `weights`: of the levels, L + 1; empty: as propagated. Throws UsageError,
+/// DataError before a propagation.
 ExportedRows export_embeddings(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
                                const std::vector<double>& weights, const NpyTarget& target,
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
-/// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where edges have none.
+/// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
+/// edges have none.
 void export_edges(const Reader& reader, const NpyTarget& target,
                   const std::optional<NpyTarget>& weights = std::nullopt);
 /// Their weights alone, in the order of the edges.
 void export_edge_weights(const Reader& reader, const NpyTarget& weights);
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);
-/// Names of all nodes, one a line, as an import takes them: a name may stand in quotes (quoted_word.h). Throws UsageError where nodes have numbers alone.
+/// Names of all nodes, one a line, as an import takes them: a name may stand in quotes
+/// (quoted_word.h). Throws UsageError where nodes have numbers alone.
 void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending, as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
-/// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no such split. Throws UsageError for
-/// another name.
+/// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no
+/// such split. Throws UsageError for another name.
 [[nodiscard]] std::vector<NodeId> nodes_of_split(const Reader& reader, std::string_view split);
-/// Whether the store was given a split of this name, which may be empty, or has nodes in it. Throws UsageError for another name.
+/// Whether the store was given a split of this name, which may be empty, or has nodes in it. Throws
+/// UsageError for another name.
 [[nodiscard]] bool has_split(const Reader& reader, std::string_view split);
-/// All that the store holds, as files of a new or empty folder that an import takes back. Throws UsageError for a folder that
-/// is not empty, and for a standardized store.
+/// All that the store holds, as files of a new or empty folder that an import takes back. Throws
+/// UsageError for a folder that is not empty, and for a standardized store.
 ExportedStore export_all(const Reader& reader, const std::filesystem::path& folder);
-/// Published weights, and beside them, as F.jsonl, the public line of the newest certificate. The name of the file says in which
-/// form: F.npz holds coef_ [classes, features], intercept_ [classes] and classes_ as scikit-learn names them, F.safetensors the
-/// same weight and bias for a torch.nn.Linear, both without the intercepts among the features; any other name one array,
-/// float64 [features, classes], intercepts in the last row, of a network all parameters in one row. Throws UsageError for a
-/// network in one of the former two.
+/// Published weights, and beside them, as F.jsonl, the public line of the newest certificate. The
+/// name of the file says in which form: F.npz holds coef_ [classes, features], intercept_ [classes]
+/// and classes_ as scikit-learn names them, F.safetensors the same weight and bias for a
+/// torch.nn.Linear, both without the intercepts among the features; any other name one array,
+/// float64 [features, classes], intercepts in the last row, of a network all parameters in one row.
+/// Throws UsageError for a network in one of the former two.
 void export_model(const StoredModel& model, const NpyTarget& target);
 
-/// Requests drawn at random from what the store holds. Throws UsageError where there are not so many.
+/// Requests drawn at random from what the store holds. Throws UsageError where there are not so
+/// many.
 [[nodiscard]] std::vector<Request> draw_requests(const Reader& reader, const DrawOptions& options);
 
 /// How many nodes have an embedding. Throws UsageError before a propagation.
@@ -64,8 +70,9 @@ void export_model(const StoredModel& model, const NpyTarget& target);
 /// Throws DataError where there is a mismatch.
 void require_propagation(const Reader& reader, const StoredModel& model);
 
-/// Hands over margins of `nodes`, in their order, or of all that have an embedding, by id. Throws UsageError for a node
-/// without one before the first is handed over; DataError for a model of another propagation.
+/// Hands over margins of `nodes`, in their order, or of all that have an embedding, by id. Throws
+/// UsageError for a node without one before the first is handed over; DataError for a model of
+/// another propagation.
 void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
                  const ScoreSink& sink);
 /// Rows of Z that are not in a store, from a file as export_embeddings() writes it.

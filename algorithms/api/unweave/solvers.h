@@ -28,8 +28,8 @@ struct SolverInfo {
 [[nodiscard]] SolverInfo solver_info(std::string_view name);
 /// Throws UsageError for options that are out of range or that the solver does not take.
 void check_solver_options(std::string_view solver, const SolverOptions& options);
-/// Throws UsageError where one of the options that were given, "hidden", "activation", "epsilon", "delta", "tau" or "alpha", says
-/// nothing to this solver with these options.
+/// Throws UsageError where one of the options that were given, "hidden", "activation", "epsilon",
+/// "delta", "tau" or "alpha", says nothing to this solver with these options.
 void require_read_options(std::string_view solver, const SolverOptions& options,
                           std::span<const std::string_view> given);
 

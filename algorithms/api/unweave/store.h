@@ -1,13 +1,13 @@
-// algorithms/api/unweave/store.h - an open store: a reader, which sees one moment of it, or the one writer that changes
-// it.
+// algorithms/api/unweave/store.h - an open store: a reader, which sees one moment of it, or the one
+// writer that changes it.
 //
 //   unweave::Resources resources({.memory_bytes = 8ull << 30});
 //   unweave::Writer writer("papers.store", resources);
 //   writer.propagate({.levels = 2, .weights = {0, 0, 1}, .scheme = "gpr"});
 //   const unweave::TrainedModel model = writer.train({.solver = "newton"});
 //
-// Errors are those of storage/io/error.h. Paths name folders of stores; ids of nodes are the user's. Neither object may be
-// used by two threads at once; work inside runs on all threads.
+// Errors are those of storage/io/error.h. Paths name folders of stores; ids of nodes are the
+// user's. Neither object may be used by two threads at once; work inside runs on all threads.
 #pragma once
 
 #include <cstdint>
@@ -80,22 +80,25 @@ struct StoreInfo {
   std::uint64_t expiries = 0;           ///< edges, nodes and features that are to be removed at a given time
   std::optional<Millis> next_expiry{};  ///< when the first one is
   std::uint64_t acknowledged = 0;       ///< requests
-  /// Bytes at the journal's end of a batch that is not acknowledged: an append was ended there, or is under way.
+  /// Bytes at the journal's end of a batch that is not acknowledged: an append was ended there, or
+  /// is under way.
   std::uint64_t unfinished_bytes = 0;
   bool pending_purge = false;
   std::uint64_t labelled = 0, train = 0, valid = 0, test = 0;  ///< nodes
   bool standardized = false;
   FeatureScale scale;
   FeatureLayout feature_layout;
-  /// How large the files of the present generation are, folder by folder, in the order of the manifest; then those that are
-  /// kept of propagations that are not finished, where there are some.
+  /// How large the files of the present generation are, folder by folder, in the order of the
+  /// manifest; then those that are kept of propagations that are not finished, where there are
+  /// some.
   std::vector<std::pair<std::string, std::uint64_t>> bytes;
   std::vector<LevelInfo> levels;  ///< empty before a propagation
   std::vector<ModelInfo> models;
   std::optional<Digest> digest;
 };
 
-/// Opens a store for reading, and says what it holds. `with_digest`: reads all of it. Throws DataError, ResourceError.
+/// Opens a store for reading, and says what it holds. `with_digest`: reads all of it. Throws
+/// DataError, ResourceError.
 [[nodiscard]] StoreInfo describe_store(const std::filesystem::path& store, Resources& resources,
                                        bool with_digest = false);
 
@@ -126,8 +129,9 @@ class Reader {
   std::unique_ptr<StoreReader> store_;
 };
 
-/// Sums some columns of a propagation and keeps their tiles in the store, which stays as it is; Writer::propagate() joins them.
-/// Any number of processes may do so at a time. `meter` as there. Throws UsageError, ResourceError, DataError.
+/// Sums some columns of a propagation and keeps their tiles in the store, which stays as it is;
+/// Writer::propagate() joins them. Any number of processes may do so at a time. `meter` as there.
+/// Throws UsageError, ResourceError, DataError.
 TileReport propagate_tiles(const Reader& store, const PropagationSpec& spec, const TileChoice& choice,
                            const PropagateMeter& meter = {});
 
@@ -143,14 +147,15 @@ struct TrainOptions {
   std::string name{};    ///< name of the model; empty: the solver's
   SolverOptions options{};
   LambdaChoice lambda = LambdaChoice::by_size;
-  /// Whether rows end in a constant, whatever `options` says; no value: as the solver has it. Networks have biases
-  /// instead.
+  /// Whether rows end in a constant, whatever `options` says; no value: as the solver has it.
+  /// Networks have biases instead.
   std::optional<bool> intercept{};
   std::vector<double> weights{};  ///< weights of the levels, L + 1; empty: as propagated
   bool choose_weights =
       false;  ///< by the validation split, among candidate_weights(), before lambda is; then `weights` is empty
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
-  /// Is told, before the training, which model of the same name will be replaced, and by which; may be empty.
+  /// Is told, before the training, which model of the same name will be replaced, and by which; may
+  /// be empty.
   std::function<void(const ModelFacts& present, const ModelFacts& next)> before_replacement{};
 };
 
@@ -173,14 +178,16 @@ struct TrainedModel {
   std::optional<DominantColumn> dominant;
 };
 
-/// The one process that changes a store. Every change is durable when its function returns. After an exception a writer says
-/// whether it can go on: where it cannot, every further change throws DataError, and a new writer goes on from what is durable.
-/// While a StreamSession is open, it alone may change the store: propagate(), train() and purge() throw UsageError.
+/// The one process that changes a store. Every change is durable when its function returns. After
+/// an exception a writer says whether it can go on: where it cannot, every further change throws
+/// DataError, and a new writer goes on from what is durable. While a StreamSession is open, it
+/// alone may change the store: propagate(), train() and purge() throw UsageError.
 class Writer {
  public:
   /// Throws DataError, ResourceError where another process writes the store.
   Writer(const std::filesystem::path& store, Resources& resources);
-  /// As rank 0 of a job whose other ranks are in follow_stream(): for one StreamSession. A job of one rank is as above.
+  /// As rank 0 of a job whose other ranks are in follow_stream(): for one StreamSession. A job of
+  /// one rank is as above.
   Writer(const std::filesystem::path& store, Resources& resources, Ranks& ranks);
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
@@ -191,31 +198,37 @@ class Writer {
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
-  /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end; 0 where there were
-  /// none.
+  /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end;
+  /// 0 where there were none.
   [[nodiscard]] std::uint64_t dropped_bytes() const noexcept;
-  /// What to tell of acknowledged requests whose ids are no plain text, as older programs took them; empty: there are none.
+  /// What to tell of acknowledged requests whose ids are no plain text, as older programs took
+  /// them; empty: there are none.
   [[nodiscard]] const std::string& remark_on_ids() const noexcept;
   /// What users call the nodes; until the next change of the store.
   [[nodiscard]] const NodeNames& names() const noexcept;
 
-  /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md). Weights follow from the scheme;
-  /// without a scheme they are those given, or where there are none sgc's. `meter` is told of rows in the place of the meter of the
-  /// resources. `how`: what becomes of parts that an earlier call, or propagate_tiles(), has finished. Throws UsageError (no
-  /// features, a parameter out of range, parts of other options), ResourceError, DataError (tiles that are missing or damaged).
+  /// Computes the embedding anew: Z = sum of w_l P^l X (algorithms/propagation/PROPAGATION.md).
+  /// Weights follow from the scheme; without a scheme they are those given, or where there are none
+  /// sgc's. `meter` is told of rows in the place of the meter of the resources. `how`: what becomes
+  /// of parts that an earlier call, or propagate_tiles(), has finished. Throws UsageError (no
+  /// features, a parameter out of range, parts of other options), ResourceError, DataError (tiles
+  /// that are missing or damaged).
   PropagateReport propagate(const PropagationSpec& spec, const PropagateMeter& meter = {},
                             const PropagateHow& how = {});
 
   /// The readable models that stand on the present propagation, and would not on this one.
   [[nodiscard]] std::vector<std::string> models_lost_by(const PropagationSpec& next) const;
 
-  /// Learns a model on the training rows and saves it, in the place of one of the same name. Throws UsageError for options
-  /// that do not fit, DataError, ResourceError; Cancelled, after which the writer goes on.
+  /// Learns a model on the training rows and saves it, in the place of one of the same name. Throws
+  /// UsageError for options that do not fit, DataError, ResourceError; Cancelled, after which the
+  /// writer goes on.
   TrainedModel train(const TrainOptions& options);
 
-  /// Erases what was removed from every byte of the store, as purge_store() of unweave/maintenance.h, and goes on with the purged
-  /// store: no other process can write it in between. Throws what purge_store() throws, after which the writer goes on with the
-  /// store as it is then, and whatever opening it throws, after which it does not; UsageError under several ranks.
+  /// Erases what was removed from every byte of the store, as purge_store() of
+  /// unweave/maintenance.h, and goes on with the purged store: no other process can write it in
+  /// between. Throws what purge_store() throws, after which the writer goes on with the store as it
+  /// is then, and whatever opening it throws, after which it does not; UsageError under several
+  /// ranks.
   PurgeReport purge(const PurgeOptions& options);
 
  private:
@@ -229,24 +242,26 @@ struct OpenedModel {
   StoredModel model;
   Reader reader;
 };
-/// Both as they are at one time: they are read once more where a purge has come between, which numbers requests anew. Throws what
-/// read_model() and Reader throw.
+/// Both as they are at one time: they are read once more where a purge has come between, which
+/// numbers requests anew. Throws what read_model() and Reader throw.
 [[nodiscard]] OpenedModel open_with_model(const std::filesystem::path& store, const ModelSelection& selection,
                                           Resources& resources);
 
-/// What words of requests mean: nodes and classes by their names, where they have some. The store outlives it.
+/// What words of requests mean: nodes and classes by their names, where they have some. The store
+/// outlives it.
 [[nodiscard]] RequestWords request_words(const Reader& reader);
 [[nodiscard]] RequestWords request_words(const Writer& writer);
-/// What users call the nodes as the files have it, for who asks while the store is changed: removals of later are not among it, and
-/// it outlives the writer.
+/// What users call the nodes as the files have it, for who asks while the store is changed:
+/// removals of later are not among it, and it outlives the writer.
 [[nodiscard]] std::shared_ptr<const NodeNames> names_in_files(const Writer& writer);
 /// A list of nodes, with repeats, and the memory that it takes of the budget.
 struct NodeList {
   std::vector<NodeId> nodes;
   Reservation memory;
 };
-/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN]. `remark` is told of a first line
-/// that was left out as a header. Throws InputError, DataError, ResourceError.
+/// The nodes that a file lists, as splits of an import are: ids or a mask, FILE or FILE[COLUMN].
+/// `remark` is told of a first line that was left out as a header. Throws InputError, DataError,
+/// ResourceError.
 [[nodiscard]] NodeList read_nodes(const Reader& reader, const std::string& file,
                                   const std::function<void(const std::string&)>& remark);
 

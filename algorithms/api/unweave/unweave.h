@@ -1,10 +1,11 @@
-// algorithms/api/unweave/unweave.h - all of the library: everything that the program does is done by what these headers
-// declare.
+// algorithms/api/unweave/unweave.h - all of the library: everything that the program does is done
+// by what these headers declare.
 //
 //   resources.h    memory, threads, and who watches work and may cancel it
 //   ingest.h       new stores
 //   store.h        a reader or the writer of a store: facts, propagation, training
-//   certify.h      weights that another program made: measured, then released or finished under a theorem
+//   certify.h      weights that another program made: measured, then released or finished under a
+//                  theorem
 //   stream.h       requests, batch after batch
 //   requests.h     what became of requests that have an id
 //   rows.h         embeddings, edges, labels and scores, out of a store
@@ -15,9 +16,10 @@
 //   maintenance.h  verify, purge, repair
 //   diagnosis.h    what would hinder work on this machine, and what a store waits for
 //
-// Names are in an inline namespace of the version of the binary interface: a program that was compiled for another one does
-// not link. Errors are the types of storage/io/error.h: UsageError, DataError, ResourceError, CheckError; and Cancelled of
-// engine/resources/work_meter.h. A message names options by their keys (storage/io/message.h).
+// Names are in an inline namespace of the version of the binary interface: a program that was
+// compiled for another one does not link. Errors are the types of storage/io/error.h: UsageError,
+// DataError, ResourceError, CheckError; and Cancelled of engine/resources/work_meter.h. A message
+// names options by their keys (storage/io/message.h).
 #pragma once
 
 #include "storage/io/error.h"

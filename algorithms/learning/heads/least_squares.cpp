@@ -1,5 +1,5 @@
-// algorithms/learning/heads/least_squares.cpp - l = (m - y)^2 / 2, one-vs-rest. Highway includes this file once for
-// every vector extension.
+// algorithms/learning/heads/least_squares.cpp - l = (m - y)^2 / 2, one-vs-rest. Highway includes
+// this file once for every vector extension.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,12 +56,14 @@ struct LeastSquaresLoss {
     return off * off / 2;
   }
   static Pointwise at(double margin, double target) noexcept { return {margin - target, 1}; }
-  /// No model of probabilities goes with this loss: targets lie at -1 and 1, and margins between them are shares.
+  /// No model of probabilities goes with this loss: targets lie at -1 and 1, and margins between
+  /// them are shares.
   static double probability(double margin) noexcept { return std::clamp((margin + 1) / 2, 0.0, 1.0); }
 };
 using LeastSquaresRows = OneVsRest<LeastSquaresLoss>;
 
-/// |W^T x - y|^2 / 2 with |y| = sqrt(C), the targets of a row being +1 and -1. Every gradient bound needs R.
+/// |W^T x - y|^2 / 2 with |y| = sqrt(C), the targets of a row being +1 and -1. Every gradient bound
+/// needs R.
 LossConstants least_squares_loss_constants(const PublicConstants& given) {
   const double target_norm = std::sqrt(static_cast<double>(given.classes));
   const double x = given.row_norm, residual = x * given.radius + target_norm;

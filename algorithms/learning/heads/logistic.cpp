@@ -1,5 +1,5 @@
-// algorithms/learning/heads/logistic.cpp - l = ln(1 + exp(-y m)), one-vs-rest. Highway includes this file once for
-// every vector extension.
+// algorithms/learning/heads/logistic.cpp - l = ln(1 + exp(-y m)), one-vs-rest. Highway includes
+// this file once for every vector extension.
 #include "algorithms/learning/heads/logistic.h"
 
 #include <cmath>
@@ -23,8 +23,8 @@ namespace unweave::HWY_NAMESPACE {
 struct LogisticLanes {
   static constexpr double kSteepest = 0.25;
 
-  /// e = exp(-|m|) and q = 1 / (1 + e): the probability of the likelier side is q, of the other e q, the curvature e
-  /// q^2.
+  /// e = exp(-|m|) and q = 1 / (1 + e): the probability of the likelier side is q, of the other e
+  /// q, the curvature e q^2.
   template <class D, class V>
   static HWY_INLINE void parts(D d, V margin, V& e, V& q) {
     const V one = hn::Set(d, hn::TFromD<D>{1});

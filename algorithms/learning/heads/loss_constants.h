@@ -1,8 +1,10 @@
-// algorithms/learning/heads/loss_constants.h - what every sample's loss obeys, from public constants alone.
+// algorithms/learning/heads/loss_constants.h - what every sample's loss obeys, from public
+// constants alone.
 //
-// A sample is a row x, |x| <= X, any bias column of ones included, with its target; a loss is that of all weights theta
-// (flattened, |theta| <= R on the feasible set) plus lambda |theta|^2 / 2, the regulariser inside every sample's loss.
-// The constants are suprema over all samples and theta, never estimates from data: estimates leak and fall short.
+// A sample is a row x, |x| <= X, any bias column of ones included, with its target; a loss is that
+// of all weights theta (flattened, |theta| <= R on the feasible set) plus lambda |theta|^2 / 2, the
+// regulariser inside every sample's loss. The constants are suprema over all samples and theta,
+// never estimates from data: estimates leak and fall short.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// algorithms/learning/heads/margin_block.h - blocks of margins that a head's kernels turn into slopes, and what they
-// report.
+// algorithms/learning/heads/margin_block.h - blocks of margins that a head's kernels turn into
+// slopes, and what they report.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@ namespace unweave {
 
 enum class Head;  // registry.h
 
-/// Elements after the end of a buffer of margins, slopes or curvatures that kernels read, never use and never write.
+/// Elements after the end of a buffer of margins, slopes or curvatures that kernels read, never use
+/// and never write.
 inline constexpr std::size_t kSlopeSlack = 16;
 
 /// Consecutive rows whose margins are at hand. labels[i] < classes.

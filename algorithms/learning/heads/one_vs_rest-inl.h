@@ -1,12 +1,14 @@
-// algorithms/learning/heads/one_vs_rest-inl.h - blocks of margins by the processor's vectors: the kernels of a
-// one-vs-rest head. It is included once for every vector extension, hence the guard that toggles.
+// algorithms/learning/heads/one_vs_rest-inl.h - blocks of margins by the processor's vectors: the
+// kernels of a one-vs-rest head. It is included once for every vector extension, hence the guard
+// that toggles.
 //
 // Lanes is a type with
 //   static constexpr double kSteepest                               max l'' over all margins
 //   static void derivatives(D d, V margin, V& slope, V& own_slope, V& curvature)
 //   static V curvature(D d, V margin)                               the same alone, for float32
-// where slope is dl/dm of classes that are not the row's and own_slope of the row's own. The curvature must not depend
-// on the target, and |d ln l''/dm| <= 1: the bound of the error relies on it (objective.h).
+// where slope is dl/dm of classes that are not the row's and own_slope of the row's own. The
+// curvature must not depend on the target, and |d ln l''/dm| <= 1: the bound of the error relies on
+// it (objective.h).
 #if defined(UNWEAVE_ALGORITHMS_ONE_VS_REST_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef UNWEAVE_ALGORITHMS_ONE_VS_REST_INL_H_
 #undef UNWEAVE_ALGORITHMS_ONE_VS_REST_INL_H_
@@ -80,8 +82,8 @@ SlopeSums slopes_of_block(const MarginBlock& block, const double* margin_error, 
   return sums;
 }
 
-/// Float32 slopes of classes that are not the row's. Whole vectors of a flat array; the slack after its end makes the
-/// last one whole. Stores stay inside.
+/// Float32 slopes of classes that are not the row's. Whole vectors of a flat array; the slack after
+/// its end makes the last one whole. Stores stay inside.
 template <class Lanes>
 void rough_slopes_of(float* margins, std::size_t size, float* curvatures) {
   const D32 d;

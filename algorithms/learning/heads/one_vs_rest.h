@@ -1,5 +1,5 @@
-// algorithms/learning/heads/one_vs_rest.h - rows of margins under a loss of one margin and one target: the scalar half
-// of a one-vs-rest head.
+// algorithms/learning/heads/one_vs_rest.h - rows of margins under a loss of one margin and one
+// target: the scalar half of a one-vs-rest head.
 #pragma once
 
 #include <cmath>
@@ -50,8 +50,9 @@ struct OneVsRest {
     for (std::size_t c = 0; c < classes; ++c) margins[c] = std::log(margins[c]);
   }
 
-  /// Float32 slopes of a block: of_other_classes(count x classes) makes all margins slopes of classes that are not the
-  /// row's; the slope of the row's own, which is near -1 or cancels, comes of its margin in float64.
+  /// Float32 slopes of a block: of_other_classes(count x classes) makes all margins slopes of
+  /// classes that are not the row's; the slope of the row's own, which is near -1 or cancels, comes
+  /// of its margin in float64.
   template <class OtherClasses>
   static void rough_slopes(const MarginBlock& block, float* margins, const OtherClasses& of_other_classes) {
     std::vector<float> own(block.count);

@@ -1,4 +1,5 @@
-// algorithms/learning/heads/probabilities.cpp - computes softmax without overflow, its logarithm and its curvatures.
+// algorithms/learning/heads/probabilities.cpp - computes softmax without overflow, its logarithm
+// and its curvatures.
 #include "algorithms/learning/heads/probabilities.h"
 
 #include <algorithm>

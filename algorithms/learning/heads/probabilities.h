@@ -1,5 +1,5 @@
-// algorithms/learning/heads/probabilities.h - softmax of a row, its logarithm, and curvatures of slopes that are
-// probabilities less targets.
+// algorithms/learning/heads/probabilities.h - softmax of a row, its logarithm, and curvatures of
+// slopes that are probabilities less targets.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// algorithms/learning/heads/registry.h - the heads there are. A head has a file of its own, and here a key, a name to
-// link by and a place in the table; everybody else asks its entry.
+// algorithms/learning/heads/registry.h - the heads there are. A head has a file of its own, and
+// here a key, a name to link by and a place in the table; everybody else asks its entry.
 #pragma once
 
 #include <cstddef>

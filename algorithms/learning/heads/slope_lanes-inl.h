@@ -1,5 +1,5 @@
-// algorithms/learning/heads/slope_lanes-inl.h - vectors of slopes and what is done with the last, incomplete one.
-// Included once for every vector extension, hence the guard that toggles.
+// algorithms/learning/heads/slope_lanes-inl.h - vectors of slopes and what is done with the last,
+// incomplete one. Included once for every vector extension, hence the guard that toggles.
 #if defined(UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
 #undef UNWEAVE_ALGORITHMS_SLOPE_LANES_INL_H_
@@ -25,8 +25,8 @@ using V32 = hn::Vec<D32>;
 
 using DHalf = hn::Rebind<float, D64>;
 
-/// Writes `count` elements and no more: a blended store would, on some processors, also write back what lies after
-/// them, which another thread may be writing.
+/// Writes `count` elements and no more: a blended store would, on some processors, also write back
+/// what lies after them, which another thread may be writing.
 template <class D>
 HWY_INLINE void store_first(D d, hn::Vec<D> value, std::size_t count, hn::TFromD<D>* to) {
   if (count >= hn::Lanes(d)) return hn::StoreU(value, d, to);

@@ -1,5 +1,5 @@
-// algorithms/learning/heads/softmax.cpp - l = ln sum_c exp(m_c) - m_label, which couples the classes. Highway includes
-// this file once for every vector extension.
+// algorithms/learning/heads/softmax.cpp - l = ln sum_c exp(m_c) - m_label, which couples the
+// classes. Highway includes this file once for every vector extension.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,8 +21,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace unweave::HWY_NAMESPACE {
 
-/// The exponentials of a row's margins less the largest, whose own is 1 and whose place is `top`; those of the others
-/// add up to `rest`, so that 1 - p_top = rest / (1 + rest) is no difference.
+/// The exponentials of a row's margins less the largest, whose own is 1 and whose place is `top`;
+/// those of the others add up to `rest`, so that 1 - p_top = rest / (1 + rest) is no difference.
 template <class T>
 struct Exponentials {
   std::size_t top;
@@ -52,8 +52,8 @@ HWY_INLINE Exponentials<T> exponentials_of_row(D d, T* HWY_RESTRICT row, std::si
   return {top, total(d, sum)};
 }
 
-/// Bounds by which probabilities differ at most from those of margins whose errors are margin_error times a row's norm;
-/// see gradient_with_error().
+/// Bounds by which probabilities differ at most from those of margins whose errors are margin_error
+/// times a row's norm; see gradient_with_error().
 class ProbabilityError {
  public:
   ProbabilityError(const double* margin_error, std::size_t classes) {
@@ -64,8 +64,8 @@ class ProbabilityError {
     }
     norm_ = std::sqrt(squares);
   }
-  /// The bound for a row, from the bound of the likeliest class and the squared bound of the others, both for a norm of
-  /// 1.
+  /// The bound for a row, from the bound of the likeliest class and the squared bound of the
+  /// others, both for a norm of 1.
   [[nodiscard]] double of_row(double row_norm, double top, double other_squares) const {
     constexpr double kNear = 0.0024;
     if (!(row_norm * largest_ <= kNear)) return row_norm * norm_ / 2;

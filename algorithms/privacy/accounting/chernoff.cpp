@@ -55,8 +55,8 @@ double tail_bound(const WeightedSum& sum, double failure) {
     const double x = std::exp(log_x);
     return kTailRounding * (draws * sum_log_moment(sum, x) + cost) / x;
   };
-  // With x below 1e-12 only cost / x would fall, with x above 1e6 only what lies between the bound and `largest`. Whatever
-  // point the search ends at, its value is a bound.
+  // With x below 1e-12 only cost / x would fall, with x above 1e6 only what lies between the bound
+  // and `largest`. Whatever point the search ends at, its value is a bound.
   constexpr int kBits = std::numeric_limits<double>::digits / 2;  // ln x needs no more: a minimum is flat
   const auto [log_x, least] = boost::math::tools::brent_find_minima(bound, std::log(1e-12), std::log(1e6), kBits);
   return std::min(largest, least);

@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/descend.cpp - distances of Descent-to-Delete, with shifted and with independent batches.
+// algorithms/privacy/accounting/descend.cpp - distances of Descent-to-Delete, with shifted and with
+// independent batches.
 #include "algorithms/privacy/accounting/descend.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ void check_plan(const UnprojectedPlan& plan) {
     throw UsageError("too many rows are removed: m (6 B + 1) must be below n");
 }
 
-/// How many learning steps more than unlearning steps Theorem 4 needs at least, log_kept = ln(1 - eta mu / 2).
+/// How many learning steps more than unlearning steps Theorem 4 needs at least, log_kept = ln(1 -
+/// eta mu / 2).
 double steps_ahead(const UnprojectedPlan& plan, double log_kept) {
   if (plan.initial_loss == 0) return 0;
   const double excess = std::log(plan.initial_loss) - std::log(1.25) - std::log(plan.constant) +

@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/descent_to_delete.cpp - the published constants, in forms that do not cancel.
+// algorithms/privacy/accounting/descent_to_delete.cpp - the published constants, in forms that do
+// not cancel.
 #include "algorithms/privacy/accounting/descent_to_delete.h"
 
 #include <algorithm>

@@ -16,7 +16,8 @@ void require_counts(EventCount count) {
   if (count.hits > count.trials) throw UsageError("an event cannot come up more often than it was tried");
 }
 
-/// Limits of the two probabilities that hold together with the confidence; nothing where the counts say nothing.
+/// Limits of the two probabilities that hold together with the confidence; nothing where the counts
+/// say nothing.
 struct Limits {
   double p = 0;  ///< below P(E)
   double q = 1;  ///< above Q(E)

@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/gradient_step.cpp - step factors and their geometric sums, in logarithms.
+// algorithms/privacy/accounting/gradient_step.cpp - step factors and their geometric sums, in
+// logarithms.
 #include "algorithms/privacy/accounting/gradient_step.h"
 
 #include <algorithm>

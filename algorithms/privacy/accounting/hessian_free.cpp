@@ -10,7 +10,8 @@
 namespace unweave {
 namespace {
 
-// Covers the roundings of one step of a recursion of nonnegative numbers, and a step size that is off by 1e-11 of itself.
+// Covers the roundings of one step of a recursion of nonnegative numbers, and a step size that is
+// off by 1e-11 of itself.
 constexpr double kUp = 1 + 0x1p-36;
 
 /// (a^n - b^n) / (a - b), the sum of a^i b^(n - 1 - i), also where a = b.

@@ -1,8 +1,9 @@
-// algorithms/privacy/accounting/hessian_free.h - how far first-order removal from a run of SGD is from a run without the rows, and
-// what its statistics cost.
+// algorithms/privacy/accounting/hessian_free.h - how far first-order removal from a run of SGD is
+// from a run without the rows, and what its statistics cost.
 //
-// Qiao, Zhang, Tang, Wei, "Hessian-Free Online Certified Unlearning", ICLR 2025. A step on the filled slots of a batch is
-// Phi(w) = w - share sum_i (grad loss_i(w) + lambda w), share = eta_t / |B_t|; rows x_i, |x_i| <= X.
+// Qiao, Zhang, Tang, Wei, "Hessian-Free Online Certified Unlearning", ICLR 2025. A step on the
+// filled slots of a batch is Phi(w) = w - share sum_i (grad loss_i(w) + lambda w), share = eta_t /
+// |B_t|; rows x_i, |x_i| <= X.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@
 
 namespace unweave {
 
-/// What holds at every step of a run of a linear head. Derived from public numbers but for `weights`.
+/// What holds at every step of a run of a linear head. Derived from public numbers but for
+/// `weights`.
 struct RunConstants {
   double lambda = 0;
   double row_norm = 1;   ///< X
@@ -32,8 +34,8 @@ class StepBounds {
   StepBounds(const RunConstants& constants, double share, std::uint64_t rows, double gram) noexcept;
   /// >= Lipschitz constant of the step without `removed` of the rows.
   [[nodiscard]] double contraction(std::uint64_t removed) const noexcept;
-  /// >= what float64 does to a step of the run, of a run without some rows, of a vector and of its distance, whose sizes
-  /// sum to `size` (THEOREMS.md, Lemma 13).
+  /// >= what float64 does to a step of the run, of a run without some rows, of a vector and of its
+  /// distance, whose sizes sum to `size` (THEOREMS.md, Lemma 13).
   [[nodiscard]] double rounding(double size) const noexcept;
 
  private:
@@ -41,12 +43,13 @@ class StepBounds {
   double share_, rows_, gram_;
 };
 
-/// Distance of w_T + sum of any vectors from the run without their rows, from the norms of their gradients alone, step by
-/// step (THEOREMS.md, Lemma 12).
+/// Distance of w_T + sum of any vectors from the run without their rows, from the norms of their
+/// gradients alone, step by step (THEOREMS.md, Lemma 12).
 class RemovalAccount {
  public:
   explicit RemovalAccount(const RunConstants& constants) noexcept : constants_(constants) {}
-  /// A step on `rows` filled slots, `removed` of them of removed rows, whose gradient norms sum to `injected`.
+  /// A step on `rows` filled slots, `removed` of them of removed rows, whose gradient norms sum to
+  /// `injected`.
   void advance(double share, std::uint64_t rows, std::uint64_t removed, double injected) noexcept;
   /// >= |sum of the vectors| now.
   [[nodiscard]] double size() const noexcept { return size_; }
@@ -69,11 +72,13 @@ struct PrintedRun {
   std::uint64_t batch = 1;         ///< |B|
   std::uint64_t batch_number = 0;  ///< b(u)
 };
-/// Theorem 4 (Eq. 56) times the number of removed rows. It bounds nothing (a Taylor remainder is missing): for comparison.
+/// Theorem 4 (Eq. 56) times the number of removed rows. It bounds nothing (a Taylor remainder is
+/// missing): for comparison.
 [[nodiscard]] double printed_distance(const PrintedRun& run, std::uint64_t removed);
 
-/// Multiply-adds of the statistics of n rows: forward 2 E n^2 d; backward 2 E n d w, w the d of one propagator or the F of
-/// one a class. (A visit needs only products that the step forms anyway: E n d w less than the paper's form.)
+/// Multiply-adds of the statistics of n rows: forward 2 E n^2 d; backward 2 E n d w, w the d of one
+/// propagator or the F of one a class. (A visit needs only products that the step forms anyway: E n
+/// d w less than the paper's form.)
 struct StatisticsCost {
   double forward = 0;
   double backward = 0;

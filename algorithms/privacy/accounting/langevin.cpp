@@ -12,8 +12,8 @@
 namespace unweave {
 namespace {
 
-/// Pays for the roundings of mu: a product of powers of the contraction, each exp(k ln c) off by 745 times the six roundings of
-/// its exponent at most, as smaller powers are 0.
+/// Pays for the roundings of mu: a product of powers of the contraction, each exp(k ln c) off by
+/// 745 times the six roundings of its exponent at most, as smaller powers are 0.
 constexpr double kMuRoundedUp = 1 + 0x1p-39;
 
 }  // namespace
@@ -27,11 +27,13 @@ LangevinAccountant::LangevinAccountant(const NoisySgd& sgd, const LangevinBound&
   if (!std::isfinite(sgd.diameter())) throw UsageError("a bound with learning epochs needs a finite radius R");
 }
 
-// kAligned along a sequence, D_s the data and K_s the epochs of request s: the retraining on D_s is coupled with the last
-// T epochs of the run, which start within 2R of its start. T - K_s epochs later, where request s begins, the two are within
+// kAligned along a sequence, D_s the data and K_s the epochs of request s: the retraining on D_s is
+// coupled with the last T epochs of the run, which start within 2R of its start. T - K_s epochs
+// later, where request s begins, the two are within
 //   2R c^{(T - K_s)N} + sum over q <= s of own_q c^{(K_q + ... + K_{s-1})N},
-// as the rows of request q differ until it begins and are equal from then on. The sum is following_distance's, and a cap
-// of it at 2R holds where it is taken. After that both run on D_s, which is Lemma 3.4.
+// as the rows of request q differ until it begins and are equal from then on. The sum is
+// following_distance's, and a cap of it at 2R holds where it is taken. After that both run on D_s,
+// which is Lemma 3.4.
 double LangevinAccountant::mu(double distance, std::uint64_t epochs) const {
   require_not_negative(distance, "the distance");
   require_count(epochs, "the number of epochs");

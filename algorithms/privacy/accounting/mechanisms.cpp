@@ -1,9 +1,11 @@
-// algorithms/privacy/accounting/mechanisms.cpp - c1 by bisection on the derivative of the Gaussian curve.
+// algorithms/privacy/accounting/mechanisms.cpp - c1 by bisection on the derivative of the Gaussian
+// curve.
 //
-// With a(s) = s/2 - epsilon/s the curve is delta(s) = Phi(a) - e^epsilon Phi(a - s), and e^epsilon phi(a - s) = phi(a), so
-// its derivative is h(s) = phi(a(s)). As a grows from -infinity to infinity, h rises until s = sqrt(2 epsilon), then
-// falls. The sign of the derivative of delta/s is that of s h - delta, whose derivative is s h': positive, then negative.
-// So there is one maximum, at the zero of s h - delta above sqrt(2 epsilon), and c1 = h there.
+// With a(s) = s/2 - epsilon/s the curve is delta(s) = Phi(a) - e^epsilon Phi(a - s), and e^epsilon
+// phi(a - s) = phi(a), so its derivative is h(s) = phi(a(s)). As a grows from -infinity to
+// infinity, h rises until s = sqrt(2 epsilon), then falls. The sign of the derivative of delta/s is
+// that of s h - delta, whose derivative is s h': positive, then negative. So there is one maximum,
+// at the zero of s h - delta above sqrt(2 epsilon), and c1 = h there.
 #include "algorithms/privacy/accounting/mechanisms.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/noisy_sgd.cpp - powers of the contraction through logarithms, distances of coupled chains.
+// algorithms/privacy/accounting/noisy_sgd.cpp - powers of the contraction through logarithms,
+// distances of coupled chains.
 #include "algorithms/privacy/accounting/noisy_sgd.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/one_run_bound.cpp - the binomial tail of fair coins, in logarithms, and the two bounds.
+// algorithms/privacy/accounting/one_run_bound.cpp - the binomial tail of fair coins, in logarithms,
+// and the two bounds.
 #include "algorithms/privacy/accounting/one_run_bound.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/require.h - what accountants refuse, each with one line that names the parameter.
+// algorithms/privacy/accounting/require.h - what accountants refuse, each with one line that names
+// the parameter.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,8 @@ inline std::string shown(double value) {
   return text.str();
 }
 
-/// A derived noise level: smaller than any float64 becomes the smallest normal one, larger than any is an error.
+/// A derived noise level: smaller than any float64 becomes the smallest normal one, larger than any
+/// is an error.
 inline double representable_sigma(double sigma) {
   if (!std::isfinite(sigma)) throw UsageError("no finite sigma reaches this epsilon and delta");
   return std::max(sigma, std::numeric_limits<double>::min());

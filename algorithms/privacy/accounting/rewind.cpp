@@ -1,4 +1,5 @@
-// algorithms/privacy/accounting/rewind.cpp - distances of Rewind-to-Delete in logarithms, and the noise for them.
+// algorithms/privacy/accounting/rewind.cpp - distances of Rewind-to-Delete in logarithms, and the
+// noise for them.
 #include "algorithms/privacy/accounting/rewind.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ double log_misprint(const GradientStep& step) {
   return std::log(-step.excess()) - std::log(step.strong_convexity());
 }
 
-/// ln of the largest weight of one batch's slots in the distance, 2 eta G / b gamma^j over j = K .. T - 1.
+/// ln of the largest weight of one batch's slots in the distance, 2 eta G / b gamma^j over j = K ..
+/// T - 1.
 double log_largest_weight(const DescentPlan& plan, std::uint64_t unlearning_steps) {
   const double unit = std::log(2.0) + std::log(plan.change.gradient()) + std::log(plan.step.size());
   const double power = static_cast<double>(unlearning_steps);
@@ -74,7 +76,8 @@ double shifted_sigma(const DescentPlan& plan, std::uint64_t unlearning_steps, do
                      DistanceRule distance) {
   check_target(total);
   if (plan.steps > kMostCount) throw UsageError("there can be 2^53 learning steps at most");
-  // Every mechanism is linear in the distance: taken at a distance near 1, none overflows before the last product.
+  // Every mechanism is linear in the distance: taken at a distance near 1, none overflows before
+  // the last product.
   if (distance == DistanceRule::kTail) {
     const double scale = shift + rewind_tail(plan, unlearning_steps, total.delta / 2);
     if (scale == 0 || !std::isfinite(scale)) return scale;

@@ -7,7 +7,8 @@
 
 namespace unweave {
 
-/// Least count in first .. last that `suffices`, which holds from some count on; `last` itself is not asked and taken to.
+/// Least count in first .. last that `suffices`, which holds from some count on; `last` itself is
+/// not asked and taken to.
 template <class Suffices>
 [[nodiscard]] std::uint64_t least_count(std::uint64_t first, std::uint64_t last, const Suffices& suffices) {
   while (first < last) {
@@ -20,8 +21,8 @@ template <class Suffices>
   return last;
 }
 
-/// Least count in [1, most], most <= 2^62, that `holds`, a predicate that stays true once it is; nothing where it does
-/// not hold at most.
+/// Least count in [1, most], most <= 2^62, that `holds`, a predicate that stays true once it is;
+/// nothing where it does not hold at most.
 template <class Predicate>
 [[nodiscard]] std::optional<std::uint64_t> fewest(std::uint64_t most, const Predicate& holds) {
   std::uint64_t fails = 0, high = 1;

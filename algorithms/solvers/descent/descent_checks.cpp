@@ -1,4 +1,5 @@
-// algorithms/solvers/descent/descent_checks.cpp - the last release of descent-to-delete against its certificate.
+// algorithms/solvers/descent/descent_checks.cpp - the last release of descent-to-delete against its
+// certificate.
 #include "algorithms/solvers/descent/descent_solver.h"
 #include "algorithms/unlearning/checks/finished_checks.h"
 #include "algorithms/unlearning/checks/noise_checks.h"

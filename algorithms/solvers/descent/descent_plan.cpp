@@ -1,4 +1,5 @@
-// algorithms/solvers/descent/descent_plan.cpp - steps of published and of finished descents as answers to `plan`.
+// algorithms/solvers/descent/descent_plan.cpp - steps of published and of finished descents as
+// answers to `plan`.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +20,8 @@ double real(std::uint64_t count) {
   return static_cast<double>(count);
 }
 
-/// By T1: steps until the gradient is at most tau, from a distance of at most `start` to the minimiser. Throws UsageError
-/// where the solver may refuse so many.
+/// By T1: steps until the gradient is at most tau, from a distance of at most `start` to the
+/// minimiser. Throws UsageError where the solver may refuse so many.
 std::uint64_t steps_to(double start, double smoothness, double strong_convexity, double tau) {
   const double rate = 2 * strong_convexity / (smoothness + strong_convexity), log_rate = std::log1p(-rate);
   require_reachable(rate, smoothness * start, tau);
@@ -60,7 +61,8 @@ UnlearningPlan plan_printed_descent(UnlearningPlan plan, const DescentTask& task
                               noise_of_sigma(published.sigma, task.coordinates, options.epsilon, options.delta).sigma);
   plan.constants.emplace_back("request_steps", real(published.request_steps));
   plan.rules = {"as printed"};
-  // Steps of `count` updates after the first `before`. There is one update for each row, and one where no row left.
+  // Steps of `count` updates after the first `before`. There is one update for each row, and one
+  // where no row left.
   const auto steps_of = [=](std::uint64_t steps, std::uint64_t before, std::uint64_t count) {
     if (!task.public_state) return count * steps;
     std::uint64_t sum = 0;
@@ -97,7 +99,8 @@ UnlearningPlan plan_printed_descent(UnlearningPlan plan, const DescentTask& task
   return plan;
 }
 
-/// At most these, rounding left out: a removed row takes its gradient and its share of the regulariser out of F.
+/// At most these, rounding left out: a removed row takes its gradient and its share of the
+/// regulariser out of F.
 UnlearningPlan plan_finished_descent(UnlearningPlan plan, const DescentTask& task) {
   const double tau = task.options.tau, lambda = task.options.lambda, smoothness = task.loss.smoothness;
   const double mu = lambda * real(task.rows);

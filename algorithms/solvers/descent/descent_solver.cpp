@@ -1,4 +1,5 @@
-// algorithms/solvers/descent/descent_solver.cpp - steps to tau, or as many as published, and the release.
+// algorithms/solvers/descent/descent_solver.cpp - steps to tau, or as many as published, and the
+// release.
 #include "algorithms/solvers/descent/descent_solver.h"
 
 #include <algorithm>
@@ -62,7 +63,8 @@ class DescentSolver final : public Solver {
     check_model(model, name(), after, change);
     if (!paper_) return finish(model, start_of(model), after, lazy);
     const std::size_t updates = std::max<std::size_t>(1, change.removed.size());
-    // Each is one update in the paper, with noise of its own; the last one alone is seen, and it is one release.
+    // Each is one update in the paper, with noise of its own; the last one alone is seen, and it is
+    // one release.
     const std::uint64_t releases = model.releases;
     RandomSource random = noise_source(options_, releases);
     StepReport report;
@@ -149,8 +151,8 @@ class DescentSolver final : public Solver {
       report.flush_needed = true;
       return report;
     }
-    // The distance to the minimiser falls by 1 - rate a step: where several times 1 / rate steps bring no smaller gradient,
-    // only rounding is left.
+    // The distance to the minimiser falls by 1 - rate a step: where several times 1 / rate steps
+    // bring no smaller gradient, only rounding is left.
     const double rate = descent.step * descent.objective.mu;
     const std::uint64_t patience = 10 + static_cast<std::uint64_t>(4 / rate);
     require_reachable(rate, residual, tolerance);

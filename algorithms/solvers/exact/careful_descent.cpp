@@ -131,7 +131,8 @@ NewtonResult descend_carefully(const Objective& objective, std::size_t memory) {
 
     Matrix trial = now.weights + cg.solution;
     Gradient gradient = evaluate(trial);
-    // Where the slope along the step is not positive at its end, the objective has fallen on all of it.
+    // Where the slope along the step is not positive at its end, the objective has fallen on all of
+    // it.
     const Vector slope = system_dots(coupled, gradient.value, cg.solution);
     Vector scale = Vector::Ones(reach.size());
     for (Eigen::Index s = 0; s < scale.size(); ++s)

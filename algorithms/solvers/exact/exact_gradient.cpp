@@ -1,4 +1,5 @@
-// algorithms/solvers/exact/exact_gradient.cpp - passes over the rows by exact products, and the sums of the error bounds E0, E1 and Q.
+// algorithms/solvers/exact/exact_gradient.cpp - passes over the rows by exact products, and the
+// sums of the error bounds E0, E1 and Q.
 //
 // The bounds are those of THEOREMS.md, Lemmas X6 and X7; the names of their parts are theirs.
 #include "algorithms/solvers/exact/exact_gradient.h"
@@ -30,7 +31,8 @@ Vector zeros(std::size_t count) {
   return Vector::Zero(index_of(count));
 }
 
-/// sum_j sizes_j |w_jc| of every column c, which no sum of moduli of a row's products exceeds; infinite without sizes.
+/// sum_j sizes_j |w_jc| of every column c, which no sum of moduli of a row's products exceeds;
+/// infinite without sizes.
 Vector reach_of_columns(const Matrix& weights, const Vector* sizes) {
   if (sizes == nullptr) return Vector::Constant(weights.cols(), std::numeric_limits<double>::infinity());
   return kBoundSlack * (weights.cwiseAbs().transpose() * *sizes);
@@ -262,7 +264,9 @@ namespace {
 struct ActionPart {
   Matrix sum;
   Vector
-      curvature;  // sum_i |z_i| s_ic k_is, k_is >= sum_j |z_ij| |d_j|_s, of a coupled head at most half of sum_i |z_i| k_i
+      // sum_i |z_i| s_ic k_is, k_is >= sum_j |z_ij| |d_j|_s, of a coupled head at most half of
+      // sum_i |z_i| k_i
+      curvature;
   Vector action;   // sum_i |z_i| |x_i|_s, x the curvature times the image
   Vector rough;    // sum_i |z_i| kappa_i |x_i|_s, of a coupled head |v_i| in place of |x_i|
   Vector image;    // sum_i |z_i| (|v_i|_s + slack_i)
@@ -288,10 +292,10 @@ struct ActionPart {
   }
 };
 
-/// One pass of first_order(). Curvatures come from float64 margins, which err by kappa_i = gamma_{F+2} |z_i| max_c |w_c|, or
-/// what the sizes of columns tell, if that is less: the
-/// curvature of a margin is then wrong by a factor of at most 1 + 1.01 kappa, |d ln l''/dm| being at most 1, and so are
-/// probabilities by 1 + 2.02 kappa, for kappa <= 0.004.
+/// One pass of first_order(). Curvatures come from float64 margins, which err by kappa_i =
+/// gamma_{F+2} |z_i| max_c |w_c|, or what the sizes of columns tell, if that is less: the curvature
+/// of a margin is then wrong by a factor of at most 1 + 1.01 kappa, |d ln l''/dm| being at most 1,
+/// and so are probabilities by 1 + 2.02 kappa, for kappa <= 0.004.
 class ActionPass {
  public:
   ActionPass(const Objective& objective, const ExactGradient& gradient, const Matrix& step, const Vector* sizes)

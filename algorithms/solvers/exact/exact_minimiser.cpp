@@ -1,4 +1,5 @@
-// algorithms/solvers/exact/exact_minimiser.cpp - approach in float64, then exact gradients and corrections until all is decided.
+// algorithms/solvers/exact/exact_minimiser.cpp - approach in float64, then exact gradients and
+// corrections until all is decided.
 #include "algorithms/solvers/exact/exact_minimiser.h"
 
 #include <algorithm>
@@ -136,7 +137,8 @@ class Refinement {
     return true;
   }
 
-  /// A solution of H x = -residual, to `goal` where one solution can reach it, for the systems that are not decided.
+  /// A solution of H x = -residual, to `goal` where one solution can reach it, for the systems that
+  /// are not decided.
   template <class Solve>
   Matrix correct(const Solve& solve, const Matrix& residual, double goal) {
     const double most_gain = steering_ == Steering::careful ? kLeastCarefulGain : kMostGain;
@@ -199,7 +201,8 @@ std::string scientific(double x) {
   return text;
 }
 
-/// Weights on a boundary are a matter of chance, as long as the radius has come down to where few would be undecided.
+/// Weights on a boundary are a matter of chance, as long as the radius has come down to where few
+/// would be undecided.
 [[noreturn]] void refuse(const Objective& objective, const ExactOptions& options, const Refinement& refinement,
                          int passes) {
   const GridRounding& last = refinement.last();
@@ -218,8 +221,9 @@ std::string scientific(double x) {
                      scientific(objective.mu) + ": train with a larger " + option("lambda"));
 }
 
-/// Whether training is said to converge from any start (exact.md). Where it is not, the start, which may depend on removed
-/// data, is not used, so that whether there is a model is a function of the data, too.
+/// Whether training is said to converge from any start (exact.md). Where it is not, the start,
+/// which may depend on removed data, is not used, so that whether there is a model is a function of
+/// the data, too.
 bool is_well_posed(const Objective& objective) {
   constexpr double kLeastMu = 1e-10, kSquaredNorm = 2;
   double longest = 0;
@@ -247,7 +251,8 @@ ExactMinimiser minimise_exactly(const Objective& objective, Matrix start, const 
   int passes = 0;
   if (!begins_with_care(objective, options.memory)) {
     if (!is_well_posed(objective)) start = nothing;
-    // Where a start that may depend on removed data does not lead, 0 may: an error comes of the present data alone.
+    // Where a start that may depend on removed data does not lead, 0 may: an error comes of the
+    // present data alone.
     for (const bool again : {false, true}) {
       if (again && start.isZero(0)) break;
       Refinement quick(objective, options, approach(objective, again ? nothing : start, options), Steering::quick);

@@ -1,4 +1,5 @@
-// algorithms/solvers/exact/exact_minimiser.h - the minimiser of a strongly convex objective, correctly rounded (THEOREMS.md, T0).
+// algorithms/solvers/exact/exact_minimiser.h - the minimiser of a strongly convex objective,
+// correctly rounded (THEOREMS.md, T0).
 #pragma once
 
 #include "algorithms/learning/kept_preconditioner.h"
@@ -27,10 +28,11 @@ struct ExactMinimiser {
   std::size_t doubts = 0;   ///< coordinates that a rounding left undecided, over all roundings
 };
 
-/// From any start of the objective's shape. The objective has no linear term, its head exact slopes (exact_slopes.h). Where
-/// mu is below 1e-10, or rows are longer than sqrt(2) and mu is below 5e-11 times the square of the longest, the start is not
-/// used: who has a model there follows from the rows alone. Throws UsageError for a start that is not finite, where a weight
-/// is still undecided in the end, since it lies within about 1e-20 of a boundary of the grid, and where the way to the
+/// From any start of the objective's shape. The objective has no linear term, its head exact slopes
+/// (exact_slopes.h). Where mu is below 1e-10, or rows are longer than sqrt(2) and mu is below 5e-11
+/// times the square of the longest, the start is not used: who has a model there follows from the
+/// rows alone. Throws UsageError for a start that is not finite, where a weight is still undecided
+/// in the end, since it lies within about 1e-20 of a boundary of the grid, and where the way to the
 /// minimiser ends too early to say so, for want of precision: the message tells how far it came.
 [[nodiscard]] ExactMinimiser minimise_exactly(const Objective& objective, Matrix start, const ExactOptions& options);
 

@@ -82,7 +82,8 @@ SlicedWeights slice_weights(const Matrix& weights, int levels) {
   const Eigen::Index classes = weights.cols();
   out.levels = levels;
   out.exponent = exponent_above(weights.size() == 0 ? 0 : weights.cwiseAbs().maxCoeff(), kOfZeros);
-  // With more than 53 bits a weight is the sum of its slices itself, hence no trick instead of rint.
+  // With more than 53 bits a weight is the sum of its slices itself, hence no trick instead of
+  // rint.
   out.value = weights.unaryExpr([&](double w) {
     return std::ldexp(std::rint(std::ldexp(w, kWeightBits * levels - out.exponent)),
                       out.exponent - kWeightBits * levels);
@@ -141,7 +142,8 @@ void add_product(const double* part, std::size_t count, std::size_t features, co
 
 void add_transposed_product(const double* part, std::size_t count, std::size_t features, const double* b,
                             std::size_t columns, double* product, double* out) {
-  // Through a temporary, so that the summation tree is the one whose depth is charged whatever the BLAS does.
+  // Through a temporary, so that the summation tree is the one whose depth is charged whatever the
+  // BLAS does.
   for_each_run(features, [&](std::size_t first, std::size_t length) {
     multiply_transposed(part + count * first, b, product, length, count, columns, false);
     for (std::size_t k = 0; k < length * columns; ++k) out[first * columns + k] += product[k];

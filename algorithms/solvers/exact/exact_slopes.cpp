@@ -1,5 +1,5 @@
-// algorithms/solvers/exact/exact_slopes.cpp - kernels over whole vectors of pairs. Highway includes this file once for
-// every vector extension.
+// algorithms/solvers/exact/exact_slopes.cpp - kernels over whole vectors of pairs. Highway includes
+// this file once for every vector extension.
 #include "algorithms/solvers/exact/exact_slopes.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ HWY_INLINE void store(PairOf x, double* high, double* low) {
   hn::StoreU(x.low, PairTag(), low);
 }
 
-/// `targets` holds y = +1 or -1. The slope is -y / (1 + exp(y m)): with e = exp(-|m|) and q = 1 / (1 + e) the probability of the
-/// side that is wrong is e q where y m >= 0, else q.
+/// `targets` holds y = +1 or -1. The slope is -y / (1 + exp(y m)): with e = exp(-|m|) and q = 1 /
+/// (1 + e) the probability of the side that is wrong is e q where y m >= 0, else q.
 void LogisticPairs(double* high, double* low, const double* targets, std::size_t size) {
   const PairTag d;
   const PairVector zero = hn::Zero(d);

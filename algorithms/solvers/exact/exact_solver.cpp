@@ -1,4 +1,5 @@
-// algorithms/solvers/exact/exact_solver.cpp - one release whatever came before: minimise, prove every rounding, publish.
+// algorithms/solvers/exact/exact_solver.cpp - one release whatever came before: minimise, prove
+// every rounding, publish.
 #include "algorithms/solvers/exact/exact_solver.h"
 
 #include <algorithm>
@@ -59,7 +60,8 @@ Matrix zero_weights(const TrainingSet& rows) {
   return Matrix::Zero(index_of(rows.features()), index_of(rows.classes()));
 }
 
-/// What exact gradients take must be there; what spares readings of the rows, and whole factors for a small lambda, may be.
+/// What exact gradients take must be there; what spares readings of the rows, and whole factors for
+/// a small lambda, may be.
 Reservation reserve_exact(const SolverOptions& options, const Model&, const TrainingSet& rows, MemoryBudget& budget) {
   const std::size_t needed = exact_gradient_bytes(rows.rows(), rows.classes());
   const std::size_t left = budget.available() > needed ? static_cast<std::size_t>(budget.available()) - needed : 0;
@@ -138,7 +140,8 @@ class Exact final : public Solver {
     }
   }
 
-  /// Whether the memory that was set aside holds sums over the rows; where ranks share these, on all of them.
+  /// Whether the memory that was set aside holds sums over the rows; where ranks share these, on
+  /// all of them.
   [[nodiscard]] bool fits_sums(const Objective& objective) const {
     const Rows& rows = objective.rows;
     const bool fits =
@@ -146,8 +149,8 @@ class Exact final : public Solver {
     return rows.ranks == nullptr ? fits : rows.ranks->greatest(fits ? 0 : 1) == 0;
   }
 
-  /// The minimiser by sums over all rows, which those of the session become by the rows that a batch has changed; nothing where there
-  /// are no such sums, or where they do not prove all.
+  /// The minimiser by sums over all rows, which those of the session become by the rows that a
+  /// batch has changed; nothing where there are no such sums, or where they do not prove all.
   /// `sums`: takes them, to be kept once the model is published.
   std::optional<ExactMinimiser> in_closed_form(const Objective& objective, const BatchChange* change,
                                                std::optional<LeastSquaresSums>& sums) const {
@@ -233,8 +236,9 @@ void check_exact_certificate(const CheckedModel& model, Statements& say) {
       return say.wrong("weight " + std::to_string(k) + " is not a multiple of the grid");
 }
 
-/// Where no training gives bits to compare with: weights within half a step of the grid of the minimiser, coordinate by coordinate,
-/// have a gradient no longer than the Hessian's largest eigenvalue allows.
+/// Where no training gives bits to compare with: weights within half a step of the grid of the
+/// minimiser, coordinate by coordinate, have a gradient no longer than the Hessian's largest
+/// eigenvalue allows.
 void check_near_minimiser(const Objective& objective, const Matrix& published, double grid, Statements& say) {
   double squares = 0;
   for (std::size_t i = 0; i < objective.rows.count; ++i) squares += objective.rows.norms[i] * objective.rows.norms[i];
@@ -247,7 +251,8 @@ void check_near_minimiser(const Objective& objective, const Matrix& published, d
               text_of(most) + " at most where every one is the nearest on the grid to the minimiser's");
 }
 
-/// Training from nothing must give the same bits. Where it ends without a model there is nothing to compare with.
+/// Training from nothing must give the same bits. Where it ends without a model there is nothing to
+/// compare with.
 bool check_exact_release(const CheckedModel& model, const TrainingSet& rows, MemoryBudget& budget, Statements& say) {
   const Reservation memory = reserve_exact(model.options, model.model, rows, budget);
   const Objective objective = objective_of(model.options, rows);

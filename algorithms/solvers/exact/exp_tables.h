@@ -1,15 +1,17 @@
-// algorithms/solvers/exact/exp_tables.h - constants of the exponential in pairs: powers of two in 64ths and 4,096ths, and ln 2 / 4,096 in
-// three pieces. A test forms them again from many more digits.
+// algorithms/solvers/exact/exp_tables.h - constants of the exponential in pairs: powers of two in
+// 64ths and 4,096ths, and ln 2 / 4,096 in three pieces. A test forms them again from many more
+// digits.
 #pragma once
 
 namespace unweave {
 
-/// ln 2 / 4096 = kStep1 + kStep2 + kStep3, of which the first two are multiples of 2^-45 and 2^-78 with 33 bits each: their
-/// products with whole numbers below 2^19 are exact.
+/// ln 2 / 4096 = kStep1 + kStep2 + kStep3, of which the first two are multiples of 2^-45 and 2^-78
+/// with 33 bits each: their products with whole numbers below 2^19 are exact.
 inline constexpr double kStep1 = 0x1.62e42ff000000p-13, kStep2 = -0x1.718432a200000p-47, kStep3 = 0x1.3c7673007e5edp-81;
 inline constexpr double kStepsAUnit = 0x1.71547652b82fep+12;  ///< 4096 / ln 2
 
-/// 2^(j / 64) and 2^(j / 4096), j = 0 .. 63, each as a pair: the nearest float64, and the nearest to what is left.
+/// 2^(j / 64) and 2^(j / 4096), j = 0 .. 63, each as a pair: the nearest float64, and the nearest
+/// to what is left.
 inline constexpr double kCoarseHigh[64] = {
     0x1.0000000000000p+0, 0x1.02c9a3e778061p+0, 0x1.059b0d3158574p+0, 0x1.0874518759bc8p+0, 0x1.0b5586cf9890fp+0,
     0x1.0e3ec32d3d1a2p+0, 0x1.11301d0125b51p+0, 0x1.1429aaea92de0p+0, 0x1.172b83c7d517bp+0, 0x1.1a35beb6fcb75p+0,

@@ -8,13 +8,14 @@
 namespace unweave {
 namespace {
 
-/// A number of grid steps as its nearest whole number, and how far the nearest boundary, an odd multiple of 1/2, is.
+/// A number of grid steps as its nearest whole number, and how far the nearest boundary, an odd
+/// multiple of 1/2, is.
 struct Rounded {
   double whole, distance;
 };
 
-/// point is a number of steps below 2^52: point - rint(point) and sum - rint(sum) are exact, and two roundings are left, relative to
-/// the distance.
+/// point is a number of steps below 2^52: point - rint(point) and sum - rint(sum) are exact, and
+/// two roundings are left, relative to the distance.
 Rounded round_steps(double point, double step) {
   const double base = std::rint(point);
   const Pair sum = two_sum(point - base, step);

@@ -1,4 +1,5 @@
-// algorithms/solvers/exact/least_squares_sums.cpp - exact sums over rows, and the minimiser that they give.
+// algorithms/solvers/exact/least_squares_sums.cpp - exact sums over rows, and the minimiser that
+// they give.
 #include "algorithms/solvers/exact/least_squares_sums.h"
 
 #include <Eigen/Cholesky>
@@ -67,7 +68,8 @@ class System {
   [[nodiscard]] bool is_there() const { return factor_.info() == Eigen::Success; }
   [[nodiscard]] Matrix solve(const Matrix& right) const { return factor_.solve(Eigen::MatrixXd(right)); }
 
-  /// By three sums in pairs a product: each errs by 2.2 u^2 times a partial sum at most, and the low word's product by u of itself.
+  /// By three sums in pairs a product: each errs by 2.2 u^2 times a partial sum at most, and the
+  /// low word's product by u of itself.
   [[nodiscard]] PairResidual residual(const Matrix& point) const {
     Matrix value(point.rows(), point.cols());
     parallel_ranges(0, features_, 8, [&](std::size_t begin, std::size_t end) {

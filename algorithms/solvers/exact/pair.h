@@ -1,12 +1,13 @@
-// algorithms/solvers/exact/pair.h - a number of about 106 bits as the unevaluated sum of two float64. pairs-inl.h has the same for
-// whole vectors, and proves the bounds.
+// algorithms/solvers/exact/pair.h - a number of about 106 bits as the unevaluated sum of two
+// float64. pairs-inl.h has the same for whole vectors, and proves the bounds.
 #pragma once
 
 #include <cmath>
 
 namespace unweave {
 
-/// A factor that pays for rounding in error bounds themselves, which are sums of nonnegative numbers.
+/// A factor that pays for rounding in error bounds themselves, which are sums of nonnegative
+/// numbers.
 inline constexpr double kBoundSlack = 1.01;
 
 struct Pair {
@@ -31,9 +32,9 @@ struct Pair {
   return two_sum(sum.high, sum.low + (x.low + y.low));
 }
 
-/// Adds x to the sum (high, low). Where all terms are multiples of a unit and no partial sum exceeds 2^105 units, the sum stays
-/// exact: both low words are multiples of the unit of at most 2^52 units. Otherwise a step errs by 2.2 u^2 times the largest
-/// partial sum.
+/// Adds x to the sum (high, low). Where all terms are multiples of a unit and no partial sum
+/// exceeds 2^105 units, the sum stays exact: both low words are multiples of the unit of at most
+/// 2^52 units. Otherwise a step errs by 2.2 u^2 times the largest partial sum.
 inline void accumulate(double& high, double& low, double x) noexcept {
   const Pair sum = two_sum(high, x);
   const Pair next = two_sum(sum.high, low + sum.low);

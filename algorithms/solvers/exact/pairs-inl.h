@@ -1,13 +1,15 @@
-// algorithms/solvers/exact/pairs-inl.h - numbers of about 106 bits as unevaluated sums of two float64, by the processor's vectors. It is
-// included once for every vector extension, hence the guard that toggles.
+// algorithms/solvers/exact/pairs-inl.h - numbers of about 106 bits as unevaluated sums of two
+// float64, by the processor's vectors. It is included once for every vector extension, hence the
+// guard that toggles.
 //
-// A pair (high, low) has |low| <= u |high|, u = 2^-53. Error bounds, with x and y the exact values of the arguments:
+// A pair (high, low) has |low| <= u |high|, u = 2^-53. Error bounds, with x and y the exact values
+// of the arguments:
 //   add         3.1 u^2 (|x| + |y|)      the low words' sum errs by 2 u^2, the sum with e by 2 u^2 (1 + 2u), halves of each
 //   multiply    8.1 u^2 |x y|            two inner products 1 each, their sum 2, the outer sum 3, low times low left out 1
 //   reciprocal  11 u^2 / |y|             one Newton step from fl(1 / high); 1 - p is exact by Sterbenz' lemma
 //   exp         2^-92 relative           for -88 <= x <= 2^-20; 0 below, an absolute error under 2^-126
-// Products and sums of two float64 are split exactly (Dekker 1971, Knuth), so that the bounds hold with and without fused
-// multiplication; the same bits come out of both.
+// Products and sums of two float64 are split exactly (Dekker 1971, Knuth), so that the bounds hold
+// with and without fused multiplication; the same bits come out of both.
 #if defined(UNWEAVE_ALGORITHMS_PAIRS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef UNWEAVE_ALGORITHMS_PAIRS_INL_H_
 #undef UNWEAVE_ALGORITHMS_PAIRS_INL_H_
@@ -77,9 +79,10 @@ HWY_INLINE PairOf negate(PairOf x) {
   return {hn::Neg(x.high), hn::Neg(x.low)};
 }
 
-/// With N = rint(4096 x / ln 2) = 4096 k + 64 i + j and t = x - N ln 2 / 4096, |t| <= 2^-13.5:
-/// exp x = 2^k 2^(i/64) 2^(j/4096) (1 + (e^t - 1)), e^t - 1 = t + t^2 / 2 in pairs, the rest of the series in float64. The errors:
-/// t 2^-98.4, series 2^-93.1 and, cut off, 2^-106.9, its sums 2 x 2^-96.1, tables 2 x 2^-106, products and sums of pairs.
+/// With N = rint(4096 x / ln 2) = 4096 k + 64 i + j and t = x - N ln 2 / 4096, |t| <= 2^-13.5: exp
+/// x = 2^k 2^(i/64) 2^(j/4096) (1 + (e^t - 1)), e^t - 1 = t + t^2 / 2 in pairs, the rest of the
+/// series in float64. The errors: t 2^-98.4, series 2^-93.1 and, cut off, 2^-106.9, its sums 2 x
+/// 2^-96.1, tables 2 x 2^-106, products and sums of pairs.
 HWY_INLINE PairOf exp(PairOf x) {
   const PairTag d;
   const hn::RebindToSigned<PairTag> whole;

@@ -1,5 +1,5 @@
-// algorithms/solvers/exact/sliced_sum.h - sums Z^T R over rows without rounding but for what slices leave, and what that is at most
-// (THEOREMS.md, X5).
+// algorithms/solvers/exact/sliced_sum.h - sums Z^T R over rows without rounding but for what slices
+// leave, and what that is at most (THEOREMS.md, X5).
 #pragma once
 
 #include "algorithms/numerics/rows.h"
@@ -8,7 +8,8 @@
 
 namespace unweave {
 
-/// Sums of the sizes of rows, one for each system of columns: a column, or where they are coupled all together.
+/// Sums of the sizes of rows, one for each system of columns: a column, or where they are coupled
+/// all together.
 class RowSums {
  public:
   RowSums(bool coupled, std::size_t columns) : coupled_(coupled), columns_(columns) {}
@@ -61,10 +62,12 @@ class SlicedSummation {
   [[nodiscard]] SlicedSum zero() const;
   /// Numbers of the scratch that add() works on.
   [[nodiscard]] static std::size_t scratch(std::size_t count, std::size_t features, std::size_t columns, int levels);
-  /// The block of `count` rows from `first` on, cut into slices, and its r in pairs, count x columns.
+  /// The block of `count` rows from `first` on, cut into slices, and its r in pairs, count x
+  /// columns.
   void add(const RowSlices& z, std::size_t first, std::size_t count, const double* high, const double* low,
            double* scratch, SlicedSum& part) const;
-  /// A system: >= |column of the sum, in pairs with its tail - what it is|_s, without rounding of the pair to one number.
+  /// A system: >= |column of the sum, in pairs with its tail - what it is|_s, without rounding of
+  /// the pair to one number.
   [[nodiscard]] Vector error(const SlicedSum& total) const;
 
  private:

@@ -1,8 +1,10 @@
-// algorithms/solvers/hessian_free/backward_statistics.cpp - propagators from the last step to the first.
+// algorithms/solvers/hessian_free/backward_statistics.cpp - propagators from the last step to the
+// first.
 //
-// A propagator is kept transposed, features x (columns classes): one column group a parameter of the end, which a step
-// takes through (I - eta H) as it would a direction. X times it serves the step and the visits alike: entry k of
-// P x (p - y)^T is a sum over the classes of an image times a slope.
+// A propagator is kept transposed, features x (columns classes): one column group a parameter of
+// the end, which a step takes through (I - eta H) as it would a direction. X times it serves the
+// step and the visits alike: entry k of P x (p - y)^T is a sum over the classes of an image times a
+// slope.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,8 +59,8 @@ std::vector<Part> identity_of(const Network& network) {
   return parts;
 }
 
-/// Vectors of all partitions: in memory where it holds them, else one partition at a time, the others in a file that has no
-/// name.
+/// Vectors of all partitions: in memory where it holds them, else one partition at a time, the
+/// others in a file that has no name.
 class PartitionSums {
  public:
   PartitionSums(const SgdSchedule& schedule, std::size_t width, std::size_t memory, const std::filesystem::path& folder)

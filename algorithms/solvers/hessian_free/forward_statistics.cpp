@@ -1,10 +1,13 @@
-// algorithms/solvers/hessian_free/forward_statistics.cpp - tiles of vectors carried along the run, and how far each is from the truth.
+// algorithms/solvers/hessian_free/forward_statistics.cpp - tiles of vectors carried along the run,
+// and how far each is from the truth.
 //
-// The bound of a linear head (THEOREMS.md, Lemma 11): with u_t = w_t + a_t and Phi a step on the kept rows,
+// The bound of a linear head (THEOREMS.md, Lemma 11): with u_t = w_t + a_t and Phi a step on the
+// kept rows,
 //   E_{t+1} = rho_t E_t + |u_{t+1} - Phi(u_t)|,   rho_t >= Lipschitz constant of Phi.
-// u_{t+1} - Phi(u_t) = (eta_t / |B_t|) [X^T Q - lambda m a_t], the last term for kAll alone, m removed rows in the batch. The
-// rows of Q are what linear slopes miss, p(m + z) - p(m) - p'(m) z at z = a_t^T x; those of removed rows are 0 for kKept and
-// -p'(m) z for kAll. |X^T Q|^2 = <Q, (X X^T) Q>, which is cheaper than the product itself.
+// u_{t+1} - Phi(u_t) = (eta_t / |B_t|) [X^T Q - lambda m a_t], the last term for kAll alone, m
+// removed rows in the batch. The rows of Q are what linear slopes miss, p(m + z) - p(m) - p'(m) z
+// at z = a_t^T x; those of removed rows are 0 for kKept and -p'(m) z for kAll. |X^T Q|^2 = <Q, (X
+// X^T) Q>, which is cheaper than the product itself.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,8 +1,9 @@
-// algorithms/solvers/hessian_free/hessian_free_checks.cpp - a model of hessian-free against its certificate, its files and a run of its own.
+// algorithms/solvers/hessian_free/hessian_free_checks.cpp - a model of hessian-free against its
+// certificate, its files and a run of its own.
 //
-// The published weights are the clean ones plus noise, which tells too much and too little of it; the clean ones stand
-// within the distance reached of a run on the present rows, made again here. Where no distance is known nothing is
-// compared with that run.
+// The published weights are the clean ones plus noise, which tells too much and too little of it;
+// the clean ones stand within the distance reached of a run on the present rows, made again here.
+// Where no distance is known nothing is compared with that run.
 #include <cmath>
 
 #include "algorithms/sgd/sgd_run.h"

@@ -1,4 +1,5 @@
-// algorithms/solvers/hessian_free/hessian_free_solver.cpp - training with statistics, and removal by addition.
+// algorithms/solvers/hessian_free/hessian_free_solver.cpp - training with statistics, and removal
+// by addition.
 #include "algorithms/solvers/hessian_free/hessian_free_solver.h"
 
 #include <algorithm>
@@ -258,8 +259,8 @@ class HessianFreeSolver final : public Solver {
     return costs;
   }
 
-  /// Publishes the clean weights, at most `distance` from a run without the removed rows, with fresh noise, and says what
-  /// is so of that release.
+  /// Publishes the clean weights, at most `distance` from a run without the removed rows, with
+  /// fresh noise, and says what is so of that release.
   StepReport publish(Model& model, HessianFreeState state, const TrainingSet& rows, double distance) const {
     const NetworkShape shape = shape_of(options_, rows);
     const OutputNoise noise = release_noise(state, shape, options_);
@@ -327,8 +328,8 @@ std::unique_ptr<Solver> make(const SolverOptions& options, const SolverResources
   return std::make_unique<HessianFreeSolver>(options, resources);
 }
 
-/// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on their way to the files; no
-/// less than one block and the visits of all rows.
+/// Propagators where they serve, twice all vectors for StatisticsPlan, and blocks and tiles on
+/// their way to the files; no less than one block and the visits of all rows.
 Reservation reserve(const SolverOptions& options, const Model&, const TrainingSet& rows, MemoryBudget& budget) {
   const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
   const Network network(shape_of(options, rows));

@@ -1,4 +1,5 @@
-// algorithms/solvers/hessian_free/hessian_free_state.cpp - constants from options, the state as numbers and arrays, and its account.
+// algorithms/solvers/hessian_free/hessian_free_state.cpp - constants from options, the state as
+// numbers and arrays, and its account.
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 
 #include <algorithm>

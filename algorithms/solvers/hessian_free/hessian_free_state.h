@@ -1,4 +1,5 @@
-// algorithms/solvers/hessian_free/hessian_free_state.h - the public constants of `hessian-free`, and what its model holds beside its weights.
+// algorithms/solvers/hessian_free/hessian_free_state.h - the public constants of `hessian-free`,
+// and what its model holds beside its weights.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ struct HessianFreeConstants {
   friend bool operator==(const HessianFreeConstants&, const HessianFreeConstants&) = default;
 };
 
-/// The run and the rest, from the options and public numbers. Throws UsageError for a parameter out of range.
+/// The run and the rest, from the options and public numbers. Throws UsageError for a parameter out
+/// of range.
 [[nodiscard]] HessianFreeConstants choose_constants(const NetworkShape& shape, std::uint64_t slots,
                                                     const SolverOptions& options);
 
@@ -70,12 +72,13 @@ struct HessianFreeState {
 [[nodiscard]] std::filesystem::path statistics_path(const std::filesystem::path& folder, std::uint64_t run,
                                                     std::uint64_t partition);
 
-/// Distance of the clean weights from a run without the removed records, encoding included; infinity where the head is
-/// not linear, 0 where nothing was removed. `row_norm` bounds the rows.
+/// Distance of the clean weights from a run without the removed records, encoding included;
+/// infinity where the head is not linear, 0 where nothing was removed. `row_norm` bounds the rows.
 [[nodiscard]] double distance_of(const HessianFreeState& state, const NetworkShape& shape, double lambda,
                                  double row_norm);
 
-/// Noise of a release of so many weights: for s_max, or under --bound paper the classic one for Theorem 4.
+/// Noise of a release of so many weights: for s_max, or under --bound paper the classic one for
+/// Theorem 4.
 [[nodiscard]] OutputNoise release_noise(const HessianFreeState& state, const NetworkShape& shape,
                                         const SolverOptions& options);
 

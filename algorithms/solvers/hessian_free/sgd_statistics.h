@@ -1,15 +1,20 @@
-// algorithms/solvers/hessian_free/sgd_statistics.h - what the removal of a row does to the end of a run of SGD, to first order.
+// algorithms/solvers/hessian_free/sgd_statistics.h - what the removal of a row does to the end of a
+// run of SGD, to first order.
 //
-// Qiao, Zhang, Tang, Wei, "Hessian-Free Online Certified Unlearning", ICLR 2025. For the rows U of one record,
+// Qiao, Zhang, Tang, Wei, "Hessian-Free Online Certified Unlearning", ICLR 2025. For the rows U of
+// one record,
 //
-//   a_0 = 0,   a_{t+1} = a_t - (eta_t / |B_t|) (sum over B_t of Hess l_i(w_t)) a_t + (eta_t / |B_t|) sum over U of grad l_i(w_t)
+//   a_0 = 0,   a_{t+1} = a_t - (eta_t / |B_t|) (sum over B_t of Hess l_i(w_t)) a_t + (eta_t /
+//              |B_t|) sum over U of grad l_i(w_t)
 //
-// with U among the filled slots of B_t in the last sum, and the end a_T is the record's vector: w_T + a_T approximates
-// the end of a run without U. kKept leaves the rows of U out of the first sum too: the exact derivative of that run.
+// with U among the filled slots of B_t in the last sum, and the end a_T is the record's vector: w_T
+// + a_T approximates the end of a run without U. kKept leaves the rows of U out of the first sum
+// too: the exact derivative of that run.
 //
-// Forward: all records of a tile are carried along the run, which is made again for each tile. Backward (kAll alone):
-// P_t = prod of (I - eta_s H_s) over later steps s, from the last step to the first; a record then takes part only at its
-// own visits, by P_t grad l_i(w_t). One-vs-rest heads have one P of features x features a class.
+// Forward: all records of a tile are carried along the run, which is made again for each tile.
+// Backward (kAll alone): P_t = prod of (I - eta_s H_s) over later steps s, from the last step to
+// the first; a record then takes part only at its own visits, by P_t grad l_i(w_t). One-vs-rest
+// heads have one P of features x features a class.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +31,8 @@ enum class RemovedCurvature {
   kKept,  ///< without the removed rows
 };
 
-/// Which rows a record stands for: `rows` consecutive slots, by themselves the slot at a place, so that records follow
-/// the partitions.
+/// Which rows a record stands for: `rows` consecutive slots, by themselves the slot at a place, so
+/// that records follow the partitions.
 struct RecordLayout {
   std::uint64_t slots = 0;
   std::uint64_t rows = 1;
@@ -58,16 +63,16 @@ struct StatisticsPlan {
   RecordLayout layout;
   RemovedCurvature curvature = RemovedCurvature::kKept;
   std::uint64_t block = 1;  ///< records of a RecordBlock; those of a partition, where they are made backward
-  /// Bytes for the weights of all steps, and as many for all vectors that are made backward. With fewer some weights are
-  /// made again, and vectors wait in a file.
+  /// Bytes for the weights of all steps, and as many for all vectors that are made backward. With
+  /// fewer some weights are made again, and vectors wait in a file.
   std::size_t memory = 0;
 };
 
 /// The bounds are infinite where the head is not linear.
 void forward_statistics(const SgdRun& run, const StatisticsPlan& plan, const RecordSink& sink);
 
-/// Takes linear heads, records of one row and kAll. Between visits vectors lie in an unlinked temporary file in
-/// `folder`.
+/// Takes linear heads, records of one row and kAll. Between visits vectors lie in an unlinked
+/// temporary file in `folder`.
 void backward_statistics(const SgdRun& run, const StatisticsPlan& plan, const std::filesystem::path& folder,
                          const RecordSink& sink);
 /// Bytes of the propagators.

@@ -1,4 +1,5 @@
-// algorithms/solvers/hessian_free/statistics_forecast.cpp - the cheaper way within the memory, and the size of what it writes.
+// algorithms/solvers/hessian_free/statistics_forecast.cpp - the cheaper way within the memory, and
+// the size of what it writes.
 #include "algorithms/solvers/hessian_free/statistics_forecast.h"
 
 #include <limits>

@@ -1,4 +1,5 @@
-// algorithms/solvers/hessian_free/statistics_forecast.h - whether and how `hessian-free` makes its vectors, and what they take, before it learns.
+// algorithms/solvers/hessian_free/statistics_forecast.h - whether and how `hessian-free` makes its
+// vectors, and what they take, before it learns.
 #pragma once
 
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
@@ -16,7 +17,8 @@ struct StatisticsForecast {
   std::uint64_t disk_bytes = 0;  ///< bytes of their files, were they made; the largest number where it is more
 };
 
-/// Estimates the vectors from public numbers and the options alone. `memory`: bytes that the solver may use.
+/// Estimates the vectors from public numbers and the options alone. `memory`: bytes that the solver
+/// may use.
 [[nodiscard]] StatisticsForecast forecast_statistics(const NetworkShape& shape, const HessianFreeConstants& constants,
                                                      std::uint64_t rows, std::uint64_t memory,
                                                      const SolverOptions& options);

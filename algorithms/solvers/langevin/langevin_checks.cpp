@@ -1,19 +1,23 @@
-// algorithms/solvers/langevin/langevin_checks.cpp - the last release of `langevin` against its certificate.
+// algorithms/solvers/langevin/langevin_checks.cpp - the last release of `langevin` against its
+// certificate.
 //
-// How far noise can carry the weights. Let V be a run of A without noise on the present rows and X one with noise, both
-// from W = 0, e_k = X_k - V_k. A step maps e to something of norm at most |a + s xi|, where a = G(X) - G(V) does not
-// depend on xi and |a| <= c |e|, since the projection does not stretch. So E |e_k|^2 <= c^2 E |e_{k-1}|^2 + s^2 N with N
-// the coordinates, and E |e|^2 <= s^2 N / (1 - c^2) =: r^2 N. As a function of all xi, |e| has the Lipschitz constant r
-// (xi_j counts s c^{k-j}), hence by Gaussian concentration |e| > r (sqrt N + t) has probability at most exp(-t^2/2). A
-// release that was unlearnt stands within Z c^{KN} + 2R c^{(T-K)N + KN} of a coupled X (THEOREMS.md, T2). This finds
-// weights that stand too far away.
+// How far noise can carry the weights. Let V be a run of A without noise on the present rows and X
+// one with noise, both from W = 0, e_k = X_k - V_k. A step maps e to something of norm at most |a +
+// s xi|, where a = G(X) - G(V) does not depend on xi and |a| <= c |e|, since the projection does
+// not stretch. So E |e_k|^2 <= c^2 E |e_{k-1}|^2 + s^2 N with N the coordinates, and E |e|^2 <= s^2
+// N / (1 - c^2) =: r^2 N. As a function of all xi, |e| has the Lipschitz constant r (xi_j counts s
+// c^{k-j}), hence by Gaussian concentration |e| > r (sqrt N + t) has probability at most
+// exp(-t^2/2). A release that was unlearnt stands within Z c^{KN} + 2R c^{(T-K)N + KN} of a coupled
+// X (THEOREMS.md, T2). This finds weights that stand too far away.
 //
-// How little noise can leave them. (a) Given all before the last step, W = v + s xi inside the ball, so for every point V
-// P[|W - V| <= r] <= P[s |xi| <= r] (Anderson 1955): V is the run without noise. (b) Directions in which no present row
-// points see no data: there a step is W <- c W + s xi, and K epochs leave a Gaussian of variance s^2 (1 - c^{2KN}) /
-// (1 - c^2) around c^{KN} W_0, which by Anderson again is no nearer to any point than around it. With m the number of such
-// directions, at least F less the rank of the rows, the squared norm of that part of W is above the lower quantile of that variance times a
-// chi-square with m C degrees of freedom. (a) needs that the last step was not projected, |W| < R,
+// How little noise can leave them. (a) Given all before the last step, W = v + s xi inside the
+// ball, so for every point V P[|W - V| <= r] <= P[s |xi| <= r] (Anderson 1955): V is the run
+// without noise. (b) Directions in which no present row points see no data: there a step is W <- c
+// W + s xi, and K epochs leave a Gaussian of variance s^2 (1 - c^{2KN}) / (1 - c^2) around c^{KN}
+// W_0, which by Anderson again is no nearer to any point than around it. With m the number of such
+// directions, at least F less the rank of the rows, the squared norm of that part of W is above the
+// lower quantile of that variance times a chi-square with m C degrees of freedom. (a) needs that
+// the last step was not projected, |W| < R,
 // (b) that none was, of which |W| <= R / 2 is a sign and no proof.
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
-// algorithms/solvers/langevin/langevin_constants.cpp - constants of a run from parameters, or from public numbers.
+// algorithms/solvers/langevin/langevin_constants.cpp - constants of a run from parameters, or from
+// public numbers.
 #include "algorithms/solvers/langevin/langevin_constants.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/solvers/langevin/langevin_solver.cpp - the weights of what changed, the epochs that they ask for, and those epochs.
+// algorithms/solvers/langevin/langevin_solver.cpp - the weights of what changed, the epochs that
+// they ask for, and those epochs.
 #include "algorithms/solvers/langevin/langevin_solver.h"
 
 #include "algorithms/sgd/noisy_sgd_run.h"
@@ -127,7 +128,8 @@ class LangevinSolver final : public Solver {
     return report;
   }
 
-  /// Runs the epochs and says what is so of a release from any start; the state holds the distance from which they start.
+  /// Runs the epochs and says what is so of a release from any start; the state holds the distance
+  /// from which they start.
   StepReport run(Model& model, const LangevinState& state, Matrix weights, std::uint64_t epochs,
                  const TrainingSet& rows, const ApproximationError& lazy) const {
     const NoisySgd sgd = sgd_of(state, rows);

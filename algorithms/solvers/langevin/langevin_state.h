@@ -1,4 +1,5 @@
-// algorithms/solvers/langevin/langevin_state.h - what a model of `langevin` or `langevin-full` holds beside its weights.
+// algorithms/solvers/langevin/langevin_state.h - what a model of `langevin` or `langevin-full`
+// holds beside its weights.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,12 @@ struct LangevinState {
   double distance = 0;             ///< Z from which the last request started; 0 after training
   std::uint64_t last_epochs = 0;   ///< K of it; 0 after training
   bool adaptive_requests = false;  ///< one since training may have been chosen after seeing a release
-  /// A batch since training had a threshold, or the last before it: what later replaces stale rows is not accounted for.
+  /// A batch since training had a threshold, or the last before it: what later replaces stale rows
+  /// is not accounted for.
   bool lazy_rows = false;
 
-  /// Whether the account covers no request until the next training: each then runs as many epochs as any start needs.
+  /// Whether the account covers no request until the next training: each then runs as many epochs
+  /// as any start needs.
   [[nodiscard]] bool from_anywhere() const noexcept { return adaptive_requests || lazy_rows; }
 };
 

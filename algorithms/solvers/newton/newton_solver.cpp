@@ -1,4 +1,5 @@
-// algorithms/solvers/newton/newton_solver.cpp - minimise to tau, add discrete Gaussian noise, forget the iterate.
+// algorithms/solvers/newton/newton_solver.cpp - minimise to tau, add discrete Gaussian noise,
+// forget the iterate.
 #include "algorithms/solvers/newton/newton_solver.h"
 
 #include <string>
@@ -95,8 +96,8 @@ class OutputPerturbation final : public Solver {
     if (!options_.standardized) certify(report, "T1", least_delta(noise, options_.epsilon));
   }
 
-  /// Half of tau is the reference's, since what `retrain` publishes stands as near to the minimiser; with a lazy embedding it
-  /// pays for the stale rows instead.
+  /// Half of tau is the reference's, since what `retrain` publishes stands as near to the
+  /// minimiser; with a lazy embedding it pays for the stale rows instead.
   StepReport finish(Model& model, Matrix start, const TrainingSet& rows, const ApproximationError& lazy) const {
     StepReport report = begin();
     const double mu = strong_convexity(options_.lambda, rows.size());

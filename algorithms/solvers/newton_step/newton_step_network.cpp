@@ -1,4 +1,5 @@
-// algorithms/solvers/newton_step/newton_step_network.cpp - a damped step of a network from the end of a run of SGD over slots.
+// algorithms/solvers/newton_step/newton_step_network.cpp - a damped step of a network from the end
+// of a run of SGD over slots.
 #include <cmath>
 
 #include "algorithms/learning/damped_step.h"

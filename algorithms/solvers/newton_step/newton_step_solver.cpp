@@ -1,4 +1,5 @@
-// algorithms/solvers/newton_step/newton_step_solver.cpp - a step, the gradient that it leaves, a release.
+// algorithms/solvers/newton_step/newton_step_solver.cpp - a step, the gradient that it leaves, a
+// release.
 #include "algorithms/solvers/newton_step/newton_step_solver.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// algorithms/solvers/objective_noise/network_scalegun.cpp - a Newton step of every tensor of a network.
+// algorithms/solvers/objective_noise/network_scalegun.cpp - a Newton step of every tensor of a
+// network.
 #include "algorithms/solvers/objective_noise/network_scalegun.h"
 
 #include "algorithms/learning/conjugate_gradient.h"
@@ -95,8 +96,8 @@ class TensorNewton final : public NoiselessSolver {
     return before / static_cast<double>(after.size() + change.removed.size()) - now / static_cast<double>(after.size());
   }
 
-  /// Solves the block of one tensor, into its place of `step`. Where it does not curve upward at once, the step is the
-  /// change of the gradient itself.
+  /// Solves the block of one tensor, into its place of `step`. Where it does not curve upward at
+  /// once, the step is the change of the gradient itself.
   void solve(const Network& network, const Vector& weights, const TrainingSet& rows, const Tensor& tensor,
              const Vector& right, Vector& step, Progress& progress) const {
     constexpr double kTolerance = 1e-4;

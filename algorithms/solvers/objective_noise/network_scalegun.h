@@ -1,17 +1,21 @@
-// algorithms/solvers/objective_noise/network_scalegun.h - the deep variant of ScaleGUN, of which nothing is claimed.
+// algorithms/solvers/objective_noise/network_scalegun.h - the deep variant of ScaleGUN, of which
+// nothing is claimed.
 //
-// The tensors p of a network, the weights of a layer, its biases or the filter, take a Newton step each, alone:
+// The tensors p of a network, the weights of a layer, its biases or the filter, take a Newton step
+// each, alone:
 //
 //   w_p <- w_p + s_p,   (H_pp + damping I) s_p = grad_p L(rows before) - grad_p L(rows after)
 //
-// L is the mean loss without the term of lambda, all at the weights before the step, H_pp the tensor's block of the Hessian
-// on the rows after. It was learnt with <b, w> / n beside the loss, b of deviation alpha.
+// L is the mean loss without the term of lambda, all at the weights before the step, H_pp the
+// tensor's block of the Hessian on the rows after. It was learnt with <b, w> / n beside the loss, b
+// of deviation alpha.
 //
-// Yi and Wei, ICLR 2025, and their deep_exp.py, which claim nothing of it. Their conjugate gradients start at the right side
-// and end where no number of the residual is above 1e-4, for small batches at once; here they run from 0 to 1e-4 of its
-// norm, in at most 200 products, and end before a direction along which the block does not curve upward, with the right side
-// itself where that is the first. b, for which their network shows no effect, has the one the paper means. The network is
-// that of `retrain`: no normalisation of batches, no dropout.
+// Yi and Wei, ICLR 2025, and their deep_exp.py, which claim nothing of it. Their conjugate
+// gradients start at the right side and end where no number of the residual is above 1e-4, for
+// small batches at once; here they run from 0 to 1e-4 of its norm, in at most 200 products, and end
+// before a direction along which the block does not curve upward, with the right side itself where
+// that is the first. b, for which their network shows no effect, has the one the paper means. The
+// network is that of `retrain`: no normalisation of batches, no dropout.
 #pragma once
 
 #include <memory>

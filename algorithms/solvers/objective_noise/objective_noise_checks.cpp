@@ -1,4 +1,5 @@
-// algorithms/solvers/objective_noise/objective_noise_checks.cpp - budget, noise and corrected bound of a release, and its gradient.
+// algorithms/solvers/objective_noise/objective_noise_checks.cpp - budget, noise and corrected bound
+// of a release, and its gradient.
 #include <cmath>
 
 #include "algorithms/learning/objective.h"
@@ -28,8 +29,9 @@ void check_objective_noise(const CheckedModel& model, Statements& say) {
              model.certificate.at("terms").at("corrected_bound"));
 }
 
-/// A bound on the exact gradient is refuted by what the computed one is at least. Once more the float error is granted:
-/// the account of the steps leaves out what rounding did to the gradients that it compared.
+/// A bound on the exact gradient is refuted by what the computed one is at least. Once more the
+/// float error is granted: the account of the steps leaves out what rounding did to the gradients
+/// that it compared.
 bool check_gradient(const CheckedModel& model, const TrainingSet& rows, MemoryBudget&, Statements& say) {
   const double bound = model.term("corrected_bound");
   const ObjectiveNoiseState state = objective_noise_state(model.model);

@@ -1,4 +1,5 @@
-// algorithms/solvers/objective_noise/scalegun_solver.cpp - objective perturbation with one Newton step a batch and an accumulated bound.
+// algorithms/solvers/objective_noise/scalegun_solver.cpp - objective perturbation with one Newton
+// step a batch and an accumulated bound.
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 
 #include <cmath>
@@ -144,8 +145,9 @@ class ObjectivePerturbation final : public Solver {
     return options_.bound == BoundRule::kPaper ? printed.mean() : corrected.norm();
   }
 
-  /// True when the embedding alone spends the budget, or the method has no place for an approximate one. Before the first
-  /// training this is the part of the bound that no weights can lower: zero weights, and no spectral norm.
+  /// True when the embedding alone spends the budget, or the method has no place for an approximate
+  /// one. Before the first training this is the part of the bound that no weights can lower: zero
+  /// weights, and no spectral norm.
   bool needs_flush(const Matrix& weights, double spectral_bound, const TrainingSet& rows,
                    const ApproximationError& lazy, StepReport& report) const {
     if (lazy.exact()) return false;
@@ -169,7 +171,8 @@ class ObjectivePerturbation final : public Solver {
     return report.residual_bound <= report.budget;
   }
 
-  /// From zero weights with a fresh B; the residual of the minimisation opens the corrected account.
+  /// From zero weights with a fresh B; the residual of the minimisation opens the corrected
+  /// account.
   void train(Model& model, const TrainingSet& rows, const ApproximationError& lazy, StepReport& report) const {
     RandomSource random = noise_source(options_, model.releases);
     ObjectiveNoiseState state;
@@ -194,7 +197,8 @@ class ObjectivePerturbation final : public Solver {
     keep_state(state, model);
   }
 
-  /// |Z'| <= |Z| + |moved rows|_F, and removals only lower it; computed anew once that has cost a tenth.
+  /// |Z'| <= |Z| + |moved rows|_F, and removals only lower it; computed anew once that has cost a
+  /// tenth.
   static void update_spectral_bound(ObjectiveNoiseState& state, const TrainingSet& after, const BatchChange& change) {
     state.spectral_bound = std::min(state.spectral_bound + moved_distance(change), frobenius_norm(after.rows()));
     if (state.spectral_bound > 1.1 * state.spectral_fresh)

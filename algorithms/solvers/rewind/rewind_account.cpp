@@ -1,4 +1,5 @@
-// algorithms/solvers/rewind/rewind_account.cpp - constants, distances and the epochs that they ask for.
+// algorithms/solvers/rewind/rewind_account.cpp - constants, distances and the epochs that they ask
+// for.
 #include "algorithms/solvers/rewind/rewind_account.h"
 
 #include <algorithm>

@@ -1,8 +1,10 @@
-// algorithms/solvers/rewind/rewind_account.h - public constants of `rewind` and `descend`, and how far a release may be from retraining.
+// algorithms/solvers/rewind/rewind_account.h - public constants of `rewind` and `descend`, and how
+// far a release may be from retraining.
 //
-// Both learn T epochs of projected SGD over slots from W = 0, without noise at the steps, and publish the last iterate
-// with discrete Gaussian noise. A request costs K epochs on the present rows: `rewind` runs them from the iterate that
-// stood K epochs before the end of learning, `descend` from the last one. THEOREMS.md, T4, proves the bounds.
+// Both learn T epochs of projected SGD over slots from W = 0, without noise at the steps, and
+// publish the last iterate with discrete Gaussian noise. A request costs K epochs on the present
+// rows: `rewind` runs them from the iterate that stood K epochs before the end of learning,
+// `descend` from the last one. THEOREMS.md, T4, proves the bounds.
 #pragma once
 
 #include <cstdint>
@@ -66,20 +68,23 @@ class RewindAccount {
   /// The change that so many removed rows at the worst places make.
   [[nodiscard]] RunChange worst_change(std::uint64_t rows) const;
 
-  /// Bound of the distance between the iterates after K in 1 .. T epochs, rounding included. For batches in turn it
-  /// bounds the distance surely, for drawn ones the mean of it. It is 0 for K = T, which is retraining.
+  /// Bound of the distance between the iterates after K in 1 .. T epochs, rounding included. For
+  /// batches in turn it bounds the distance surely, for drawn ones the mean of it. It is 0 for K =
+  /// T, which is retraining.
   [[nodiscard]] double distance(const RunChange& change, std::uint64_t epochs) const;
-  /// The bound distance() for batches in turn; for drawn ones the distance whose sure bound would need the noise that K
-  /// needs. It is at most noise().distance where K suffices. Under --bound paper it follows the printed formulas.
+  /// The bound distance() for batches in turn; for drawn ones the distance whose sure bound would
+  /// need the noise that K needs. It is at most noise().distance where K suffices. Under --bound
+  /// paper it follows the printed formulas.
   [[nodiscard]] double residual(const RunChange& change, std::uint64_t epochs) const;
   /// Least K in 1 .. T - 1 that suffices, if there is one.
   [[nodiscard]] std::optional<std::uint64_t> fewest_epochs(const RunChange& change) const;
-  /// Ascending K for which `rewind` keeps the iterate of epoch T - K: up to what `capacity` can ask for.
+  /// Ascending K for which `rewind` keeps the iterate of epoch T - K: up to what `capacity` can ask
+  /// for.
   [[nodiscard]] std::vector<std::uint64_t> kept_epochs() const;
   /// The noise that K epochs need by a rule for drawn batches; infinity where none covers it.
   [[nodiscard]] double drawn_sigma(const RunChange& change, std::uint64_t epochs, DistanceRule rule) const;
-  /// The noise that K epochs need as printed: by Theorem 2 with Lemma 12.2 for `rewind`, by Theorem 4 with Lemma 12.1
-  /// for `descend`. It leaves out rows that moved.
+  /// The noise that K epochs need as printed: by Theorem 2 with Lemma 12.2 for `rewind`, by Theorem
+  /// 4 with Lemma 12.1 for `descend`. It leaves out rows that moved.
   [[nodiscard]] double printed_sigma(const RunChange& change, std::uint64_t epochs) const;
 
  private:
@@ -96,8 +101,8 @@ class RewindAccount {
   OutputNoise noise_;
 };
 
-/// Constants from public numbers and the options. T: the fewest epochs that forget all but a thousandth of the start and
-/// bring what `capacity` allows to the budget within T/2.
+/// Constants from public numbers and the options. T: the fewest epochs that forget all but a
+/// thousandth of the start and bring what `capacity` allows to the budget within T/2.
 [[nodiscard]] RewindConstants choose_rewind_constants(bool descend, std::size_t rows, std::size_t features,
                                                       std::size_t classes, const SolverOptions& options);
 

@@ -1,8 +1,10 @@
-// algorithms/solvers/rewind/rewind_checks.cpp - the last release of `rewind` or `descend` against its certificate.
+// algorithms/solvers/rewind/rewind_checks.cpp - the last release of `rewind` or `descend` against
+// its certificate.
 //
-// With batches in turn the law A(D') is a point plus noise: verify trains once more without noise, and the published
-// weights must scatter around that point as in noise_checks.cpp, the certificate's distance being granted. With drawn
-// batches every training ends elsewhere, so there the account alone is computed again.
+// With batches in turn the law A(D') is a point plus noise: verify trains once more without noise,
+// and the published weights must scatter around that point as in noise_checks.cpp, the
+// certificate's distance being granted. With drawn batches every training ends elsewhere, so there
+// the account alone is computed again.
 #include <algorithm>
 #include <cmath>
 

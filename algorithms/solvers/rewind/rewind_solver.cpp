@@ -1,4 +1,5 @@
-// algorithms/solvers/rewind/rewind_solver.cpp - learning that keeps iterates, the account of a request, and the epochs it costs.
+// algorithms/solvers/rewind/rewind_solver.cpp - learning that keeps iterates, the account of a
+// request, and the epochs it costs.
 #include "algorithms/solvers/rewind/rewind_solver.h"
 
 #include <algorithm>
@@ -122,7 +123,8 @@ class RewindSolver final : public Solver {
     return {descend_, state.constants, rows.features(), rows.classes(), options_};
   }
 
-  /// Those that suffice and have an iterate to start from; none: train again. A function of data and constants alone.
+  /// Those that suffice and have an iterate to start from; none: train again. A function of data
+  /// and constants alone.
   [[nodiscard]] std::optional<std::uint64_t> epochs_for(const RewindState& state, const RewindAccount& account,
                                                         const RunChange& change) const {
     const std::optional<std::uint64_t> fewest = account.fewest_epochs(change);
@@ -158,7 +160,8 @@ class RewindSolver final : public Solver {
     return report;
   }
 
-  /// Publishes `weights`, at most `residual` from those trained again, and says what is so of every release.
+  /// Publishes `weights`, at most `residual` from those trained again, and says what is so of every
+  /// release.
   StepReport publish(Model& model, const RewindState& state, const RewindAccount& account, Matrix& weights,
                      double residual, RandomSource& random, const TrainingSet& rows) const {
     const OutputNoise& noise = account.noise();
@@ -178,7 +181,8 @@ class RewindSolver final : public Solver {
         "batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; published: the "
         "last "
         "W rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
-    // Drawn batches are secret noise that an adaptive request may depend on; batches in turn are public.
+    // Drawn batches are secret noise that an adaptive request may depend on; batches in turn are
+    // public.
     report.requests = in_turn ? Requests::any : Requests::independent;
     report.residual_bound = residual;
     report.passes = static_cast<int>(learnt ? constants.epochs : state.last_epochs);

@@ -1,4 +1,5 @@
-// algorithms/solvers/rewind/rewind_state.cpp - the state as numbers and arrays of a model, and files of iterates.
+// algorithms/solvers/rewind/rewind_state.cpp - the state as numbers and arrays of a model, and
+// files of iterates.
 #include "algorithms/solvers/rewind/rewind_state.h"
 
 #include <cmath>

@@ -1,7 +1,9 @@
-// algorithms/solvers/rewind/rewind_state.h - what a model of `rewind` or `descend` keeps: its run, the account of its rows, its iterates.
+// algorithms/solvers/rewind/rewind_state.h - what a model of `rewind` or `descend` keeps: its run,
+// the account of its rows, its iterates.
 //
-// Iterates lie in files of their own, models/<solver>/<run>-<K>.iterate, the iterate K epochs before the end of learning
-// (FORMAT.md). They are private: they depend on removed data, without noise.
+// Iterates lie in files of their own, models/<solver>/<run>-<K>.iterate, the iterate K epochs
+// before the end of learning (FORMAT.md). They are private: they depend on removed data, without
+// noise.
 #pragma once
 
 #include <cstdint>

@@ -148,7 +148,8 @@ class Streaming final : public Solver {
     return direction;
   }
 
-  /// Its scale is printed as a variance; in the mechanism that it is taken from it is the standard deviation.
+  /// Its scale is printed as a variance; in the mechanism that it is taken from it is the standard
+  /// deviation.
   void add_noise(const StreamingState& state, std::uint64_t release, Vector& weights) const {
     const double scale = state.start.norm() * std::sqrt(2 * std::log(1.25 / options_.delta)) / options_.epsilon;
     RandomSource random = noise_source(options_, release);

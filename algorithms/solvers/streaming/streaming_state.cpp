@@ -1,4 +1,5 @@
-// algorithms/solvers/streaming/streaming_state.cpp - preparing, storing and following; gradients of the shift.
+// algorithms/solvers/streaming/streaming_state.cpp - preparing, storing and following; gradients of
+// the shift.
 #include "algorithms/solvers/streaming/streaming_state.h"
 
 #include <Eigen/Cholesky>

@@ -1,4 +1,5 @@
-// algorithms/solvers/streaming/streaming_state.h - what `streaming` keeps of the rows that it was trained on: sums, moments, no rows.
+// algorithms/solvers/streaming/streaming_state.h - what `streaming` keeps of the rows that it was
+// trained on: sums, moments, no rows.
 #pragma once
 
 #include <vector>
@@ -10,8 +11,9 @@ namespace unweave {
 
 inline constexpr std::size_t kMostProjected = 256;  ///< dimensions of points
 
-/// Points z = A (V^T x - a) of rows: V is features x k of nearly normal entries that a public key gives, and a and A the
-/// mean and the inverse Cholesky factor of the covariance of V^T x at training, fixed from then on.
+/// Points z = A (V^T x - a) of rows: V is features x k of nearly normal entries that a public key
+/// gives, and a and A the mean and the inverse Cholesky factor of the covariance of V^T x at
+/// training, fixed from then on.
 class RowProjection {
  public:
   RowProjection(std::size_t features, std::size_t dimensions);
@@ -30,7 +32,8 @@ class RowProjection {
   Eigen::MatrixXd whitening_;
 };
 
-/// Points of one class: at training, those of rows that left or moved away, those of rows that moved here.
+/// Points of one class: at training, those of rows that left or moved away, those of rows that
+/// moved here.
 struct ClassRecord {
   Moments start, removed, added;
   [[nodiscard]] Moments now() const { return changed(start, removed, added); }
@@ -55,17 +58,18 @@ struct StreamingState {
   StreamingState(const Network& network, const SolverState& stored);
   [[nodiscard]] SolverState stored() const;
 
-  /// Gradients and moments follow the batch; reads rows of the change alone. Returns the sum that `shift` has grown by.
+  /// Gradients and moments follow the batch; reads rows of the change alone. Returns the sum that
+  /// `shift` has grown by.
   Vector follow(const Network& network, const BatchChange& change, bool keep_rows);
-  /// Sum over `set` of J^T delta at w_0, delta the gradient of KL(f, r) by the margins, r the posteriors f after the shift;
-  /// 0 for a head without class probabilities.
+  /// Sum over `set` of J^T delta at w_0, delta the gradient of KL(f, r) by the margins, r the
+  /// posteriors f after the shift; 0 for a head without class probabilities.
   [[nodiscard]] Vector shift_gradient(const Network& network, const TrainingSet& set) const;
   /// The rows that were kept.
   [[nodiscard]] TrainingSet kept_rows(std::size_t features, const RowForm& form) const;
 };
 
-/// Margins of one row become the gradient of KL(f, r) by them, r_c in proportion to f_c exp(tau_c): with p = f,
-/// p_c (sum_j p_j tau_j - tau_c).
+/// Margins of one row become the gradient of KL(f, r) by them, r_c in proportion to f_c exp(tau_c):
+/// with p = f, p_c (sum_j p_j tau_j - tau_c).
 void turn_to_softmax_shift(const Vector& tau, double* margins);
 /// Turns margins into that gradient for each class against the rest, whose logarithms are `rest`:
 /// p (1 - p) (rest_c - own_c).

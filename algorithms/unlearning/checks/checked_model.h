@@ -1,4 +1,5 @@
-// algorithms/unlearning/checks/checked_model.h - a model and the certificate of its last release, as checks see them.
+// algorithms/unlearning/checks/checked_model.h - a model and the certificate of its last release,
+// as checks see them.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +20,8 @@ struct EarlierRelease {
   const TrainingSet& rows;
 };
 
-/// Members of the certificate are read as they are asked for; each throws nlohmann::json::exception where the certificate
-/// lacks one or has it in another form.
+/// Members of the certificate are read as they are asked for; each throws nlohmann::json::exception
+/// where the certificate lacks one or has it in another form.
 struct CheckedModel {
   const Model& model;
   const SolverOptions& options;

@@ -1,4 +1,5 @@
-// algorithms/unlearning/checks/finished_checks.cpp - public numbers of T1 computed again, and the objective minimised again.
+// algorithms/unlearning/checks/finished_checks.cpp - public numbers of T1 computed again, and the
+// objective minimised again.
 #include "algorithms/unlearning/checks/finished_checks.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ double mu_of(const CheckedModel& model) {
   return strong_convexity(model.options.lambda, model.model.trained_rows);
 }
 
-/// What a release kept of rows that left lies in the directions of rows, those that are there as a rule: where features outnumber
-/// them, noise hides less of it there than in all directions.
+/// What a release kept of rows that left lies in the directions of rows, those that are there as a
+/// rule: where features outnumber them, noise hides less of it there than in all directions.
 void check_in_span(const Matrix& apart, const TrainingSet& rows, const OutputNoise& noise, double shift,
                    Statements& say) {
   const std::size_t directions = most_directions(rows);
@@ -35,8 +36,9 @@ void check_in_span(const Matrix& apart, const TrainingSet& rows, const OutputNoi
               text_of_json(Json(most)) + " at most");
 }
 
-/// The two tests that know where to look. A model that was not unlearnt leans towards the minimiser of the rows before; noise that
-/// was used twice lies in the same direction twice. Given the direction, the noise in it is one number of deviation sigma.
+/// The two tests that know where to look. A model that was not unlearnt leans towards the minimiser
+/// of the rows before; noise that was used twice lies in the same direction twice. Given the
+/// direction, the noise in it is one number of deviation sigma.
 void check_against_earlier(const CheckedModel& model, const NewtonResult& best, const OutputNoise& noise, double shift,
                            std::size_t memory, Statements& say) {
   const Model& earlier = model.before->model;

@@ -1,21 +1,25 @@
-// algorithms/unlearning/checks/noise_checks.cpp - published weights against the grid and the spread of their noise.
+// algorithms/unlearning/checks/noise_checks.cpp - published weights against the grid and the spread
+// of their noise.
 //
-// Where the noise puts published weights. With W~ the finished iterate, k = round(W~ / g) and X discrete Gaussian noise
-// of variance S in grid steps, P = g (k + X), so that for any other near-minimiser V of the same objective
+// Where the noise puts published weights. With W~ the finished iterate, k = round(W~ / g) and X
+// discrete Gaussian noise of variance S in grid steps, P = g (k + X), so that for any other
+// near-minimiser V of the same objective
 //
 //   P - V = g X + b,   |b| <= |W~ - W*| + |V - W*| + |g k - W~| <= (r + r_V) / mu + g sqrt(N) / 2,
 //
-// r and r_V bounds of the two gradients (Lemma 1 of THEOREMS.md; r is the certificate's), N the coordinates. Poisson
-// summation gives X_j^2 / S the moment generating function (1 - 2 s)^(-1/2) of chi-square with one degree of freedom,
-// up to a factor below 1 + 1e-60 as long as the tilted variance S / (1 - 2 s) is far above 1; S >= 2^40. Chernoff's bound
-// needs nothing else: for Q = |X|^2 / S and x on its side of 1, with s = (1 - 1/x) / 2,
+// r and r_V bounds of the two gradients (Lemma 1 of THEOREMS.md; r is the certificate's), N the
+// coordinates. Poisson summation gives X_j^2 / S the moment generating function (1 - 2 s)^(-1/2) of
+// chi-square with one degree of freedom, up to a factor below 1 + 1e-60 as long as the tilted
+// variance S / (1 - 2 s) is far above 1; S >= 2^40. Chernoff's bound needs nothing else: for Q =
+// |X|^2 / S and x on its side of 1, with s = (1 - 1/x) / 2,
 //
 //   P[Q >= x N], P[Q <= x N] <= exp(-(N / 2) (x - 1 - ln x)).
 //
-// With the exponent 21.5 on each side a true release falls outside with probability 2 e^-21.5 < 1e-9, for any N. (The
-// better known N + 2 sqrt(N t) + 2 t of Laurent and Massart follows from it; its lower side says nothing for N < 4 t.)
-// The tilted variance is S x, at least 2^40 e^-22.5 > 100 for N >= 2. For N = 1 the factor from below would not hold, and
-// is not used: x < 1e-19 puts it below the half grid step that is taken off.
+// With the exponent 21.5 on each side a true release falls outside with probability 2 e^-21.5 <
+// 1e-9, for any N. (The better known N + 2 sqrt(N t) + 2 t of Laurent and Massart follows from it;
+// its lower side says nothing for N < 4 t.) The tilted variance is S x, at least 2^40 e^-22.5 > 100
+// for N >= 2. For N = 1 the factor from below would not hold, and is not used: x < 1e-19 puts it
+// below the half grid step that is taken off.
 #include "algorithms/unlearning/checks/noise_checks.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// algorithms/unlearning/checks/public_line.h - the public line of a certified release: numbers that anybody can compute again.
+// algorithms/unlearning/checks/public_line.h - the public line of a certified release: numbers that
+// anybody can compute again.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace unweave {
 
-/// Numbers are read as they are asked for: nlohmann::json::exception for one that is missing. Every require function throws
-/// CheckError.
+/// Numbers are read as they are asked for: nlohmann::json::exception for one that is missing. Every
+/// require function throws CheckError.
 class PublicLine {
  public:
   explicit PublicLine(const nlohmann::ordered_json& line);
@@ -38,11 +39,12 @@ class PublicLine {
   /// The delta reached is that of sensitivity and noise, or the target itself.
   void require_delta_of_noise() const;
   void require_target_delta() const;
-  /// Where the line says what several releases together come to, that it follows from sensitivity and noise.
+  /// Where the line says what several releases together come to, that it follows from sensitivity
+  /// and noise.
   void require_composed() const;
 
-  /// The constants of a run over slots that the line states; smoothness, strong convexity, gradient bound and number of
-  /// batches must follow from them.
+  /// The constants of a run over slots that the line states; smoothness, strong convexity, gradient
+  /// bound and number of batches must follow from them.
   [[nodiscard]] SlotRun slot_run() const;
   /// Those, and the options of the run, with the line's head.
   [[nodiscard]] SolverOptions run_options() const;

@@ -1,4 +1,5 @@
-// algorithms/unlearning/checks/statements.h - what checks of one model find: false statements, files nobody can read, remarks.
+// algorithms/unlearning/checks/statements.h - what checks of one model find: false statements,
+// files nobody can read, remarks.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,8 +19,8 @@ class Statements {
 
   /// Two values must be the same, in the certificate and in the model.
   void same(const std::string& name, const nlohmann::ordered_json& said, const nlohmann::ordered_json& held);
-  /// A number must be the one that was computed again. `tolerance` is relative; another machine's exp and log move sigma
-  /// by less than the default.
+  /// A number must be the one that was computed again. `tolerance` is relative; another machine's
+  /// exp and log move sigma by less than the default.
   void near(const std::string& name, double said, double found, double tolerance = 1e-11);
   void at_most(const std::string& name, double value, const std::string& limit_name, double limit);
 

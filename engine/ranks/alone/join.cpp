@@ -1,4 +1,5 @@
-// engine/ranks/alone/join.cpp - a program without MPI works alone, and says so where a launcher has begun several.
+// engine/ranks/alone/join.cpp - a program without MPI works alone, and says so where a launcher has
+// begun several.
 #include "engine/ranks/join.h"
 
 #include "storage/io/error.h"

@@ -1,11 +1,13 @@
 // engine/ranks/mpi/mpi_ranks.cpp - the verbs over MPI.
 //
-// Every verb begins with one all-reduce of a few words: whether some rank has failed, and that all mean the same verb. So a
-// rank that has thrown meets the others wherever they are, and a program that has come apart says so and does not hang.
+// Every verb begins with one all-reduce of a few words: whether some rank has failed, and that all
+// mean the same verb. So a rank that has thrown meets the others wherever they are, and a program
+// that has come apart says so and does not hang.
 //
-// Waiting is polling with pauses: a rank that waits for a sweep of another one does not take its core.
-// The bytes that follow the all-reduce go without pauses: every rank is there by then, and a library moves a piece of them
-// only when it is polled. A sum is the exception, since each rank waits for the work of the one before it.
+// Waiting is polling with pauses: a rank that waits for a sweep of another one does not take its
+// core. The bytes that follow the all-reduce go without pauses: every rank is there by then, and a
+// library moves a piece of them only when it is polled. A sum is the exception, since each rank
+// waits for the work of the one before it.
 #define OMPI_SKIP_MPICXX 1  // the bindings for C are enough
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -229,7 +231,8 @@ class MpiRanks final : public Ranks {
     }
   }
 
-  /// All ranks mean this verb with so many bytes, and none has failed; else throws what the lowest that has failed says.
+  /// All ranks mean this verb with so many bytes, and none has failed; else throws what the lowest
+  /// that has failed says.
   void meet(Verb verb, std::uint64_t bytes) {
     if (ended_ && !told_.empty()) throw_as(told_kind_, told_);  // somebody has passed over it
     if (ended_ || broken_) throw std::logic_error("a verb of ranks after the end of their job");

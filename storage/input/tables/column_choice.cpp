@@ -1,4 +1,5 @@
-// storage/input/tables/column_choice.cpp - finds the columns that are meant, and copies them out of a table.
+// storage/input/tables/column_choice.cpp - finds the columns that are meant, and copies them out of
+// a table.
 #include "storage/input/tables/column_choice.h"
 
 #include <algorithm>
@@ -133,7 +134,8 @@ class ChosenColumns final : public MadeBytes {
     return true;
   }
 
-  /// A first line whose chosen fields are numbers, as names of columns such as 2019 are, and of which another field is a word.
+  /// A first line whose chosen fields are numbers, as names of columns such as 2019 are, and of
+  /// which another field is a word.
   void require_no_names_of_columns(std::string_view line) const {
     if (lines_.header() != Header::ask) return;
     const auto is_number = [](const std::string& field) {
@@ -162,7 +164,8 @@ class ChosenColumns final : public MadeBytes {
     fields_.push_back(is_quoted(word) ? unquoted(word) : std::string(word));
   }
 
-  /// Where commas part a line, all of them may be those of decimal numbers: "0 1,5" has two numbers, and "Ann;1,5" a name and one.
+  /// Where commas part a line, all of them may be those of decimal numbers: "0 1,5" has two
+  /// numbers, and "Ann;1,5" a name and one.
   void require_no_decimal_commas(std::string_view line) const {
     if (line.find('"') != std::string_view::npos) return;
     const bool by_semicolons = line.find(';') != std::string_view::npos;
@@ -180,7 +183,8 @@ class ChosenColumns final : public MadeBytes {
     return true;
   }
 
-  /// Whether there are several words, parted by blanks, which are all numbers where a comma is a point.
+  /// Whether there are several words, parted by blanks, which are all numbers where a comma is a
+  /// point.
   static bool are_decimal_numbers(std::string_view line) {
     std::string points(line);
     std::replace(points.begin(), points.end(), ',', '.');

@@ -1,4 +1,5 @@
-// storage/input/tables/first_column.h - the first column of features, which may have the ids of nodes.
+// storage/input/tables/first_column.h - the first column of features, which may have the ids of
+// nodes.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +9,8 @@
 
 namespace unweave {
 
-/// The values of a first column, row by row: numbers of the rows would be a feature, and the rows be taken in their order.
+/// The values of a first column, row by row: numbers of the rows would be a feature, and the rows
+/// be taken in their order.
 class FirstColumn {
  public:
   void see(double value) noexcept;
@@ -16,7 +18,8 @@ class FirstColumn {
   void leave() noexcept { numbers_.see_no_number(); }
   /// Where nobody has said which columns are features. Throws InputError.
   void require_feature(const std::filesystem::path& file) const;
-  /// Where it was left out. Throws InputError where it has the numbers of the rows in another order than theirs.
+  /// Where it was left out. Throws InputError where it has the numbers of the rows in another order
+  /// than theirs.
   void require_order(const std::filesystem::path& file) const;
 
  private:

@@ -1,4 +1,5 @@
-// storage/input/tables/folder_bytes.cpp - the parts of a table that programs write into a folder, one after the other.
+// storage/input/tables/folder_bytes.cpp - the parts of a table that programs write into a folder,
+// one after the other.
 #include <algorithm>
 #include <mutex>
 #include <optional>
@@ -14,7 +15,8 @@
 namespace unweave {
 namespace {
 
-/// Whether a name comes before another one, where numbers in them count by their value: part-2 before part-10.
+/// Whether a name comes before another one, where numbers in them count by their value: part-2
+/// before part-10.
 bool is_before(const std::filesystem::path& a, const std::filesystem::path& b) {
   const std::string left = a.filename().string(), right = b.filename().string();
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -42,7 +44,8 @@ bool is_before(const std::filesystem::path& a, const std::filesystem::path& b) {
   return left < right;  // zeros before a number
 }
 
-/// Copies that editors and people keep beside a file, and two forms of one part, are none of its table's parts.
+/// Copies that editors and people keep beside a file, and two forms of one part, are none of its
+/// table's parts.
 void require_one_of_each(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& parts) {
   for (const std::filesystem::path& part : parts) {
     const std::string name = part.filename().string();
@@ -59,7 +62,8 @@ void require_one_of_each(const std::filesystem::path& folder, const std::vector<
   }
 }
 
-/// The files of a folder by name. Names that begin with _ or . are those of marks and checksums beside the parts.
+/// The files of a folder by name. Names that begin with _ or . are those of marks and checksums
+/// beside the parts.
 std::vector<std::filesystem::path> parts_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> parts;
   for (const Entry& entry : list_folder(resolved(folder))) {
@@ -133,8 +137,8 @@ class FolderBytes final : public MadeBytes {
     starts_.emplace_back().name = parts_[at_].filename().string();
   }
 
-  /// Whether a line is the header that the first part has begun with, at the beginning of a later one. Comments before it are
-  /// given as they are.
+  /// Whether a line is the header that the first part has begun with, at the beginning of a later
+  /// one. Comments before it are given as they are.
   bool repeats_header(std::string_view line) {
     if (is_begun_ || Fields(line).at_end() || Fields(line).first() == '#') return false;
     is_begun_ = true;

@@ -19,7 +19,8 @@ std::uint64_t hash_of(std::uint64_t number) noexcept {
   return checksum64(std::as_bytes(std::span(&number, 1)));
 }
 
-/// A word without the fraction of 0 that other programs write behind whole numbers: the 2 of 2.0; any other word as it is.
+/// A word without the fraction of 0 that other programs write behind whole numbers: the 2 of 2.0;
+/// any other word as it is.
 std::string_view without_zero_fraction(std::string_view word) noexcept {
   const std::string_view whole = word.substr(0, word.find('.'));
   const bool is_number = !whole.empty() && whole.find_first_not_of("0123456789") == std::string_view::npos &&
@@ -27,7 +28,8 @@ std::string_view without_zero_fraction(std::string_view word) noexcept {
   return is_number ? whole : word;
 }
 
-/// A word as another program may have written it, too: in small letters, a whole number without zeros before it or a fraction of 0.
+/// A word as another program may have written it, too: in small letters, a whole number without
+/// zeros before it or a fraction of 0.
 std::string comparable(std::string_view word) {
   const std::string_view whole = without_zero_fraction(word);
   if (whole.empty() || whole.find_first_not_of("0123456789") != std::string_view::npos) return in_small_letters(word);
@@ -47,7 +49,8 @@ void drop_repeated(std::vector<Placed>& sorted) {
   sorted = std::move(alone);
 }
 
-/// `column`: by its name, or its place. What pandas has not named, its index, has a header all the same.
+/// `column`: by its name, or its place. What pandas has not named, its index, has a header all the
+/// same.
 std::string option_for_names(const std::filesystem::path& file, const std::string& column) {
   constexpr std::string_view kUnnamed = "\"\"";
   const bool is_unnamed = column.ends_with(kUnnamed);
@@ -61,12 +64,14 @@ std::string shown(const std::string& column) {
   return column.ends_with("\"\"") ? column.substr(0, column.size() - 2) + " (without a name)" : column;
 }
 
-/// Whether a column may have the numbers of nodes: by its name, or as the index of a frame, to which pandas gives none.
+/// Whether a column may have the numbers of nodes: by its name, or as the index of a frame, to
+/// which pandas gives none.
 bool may_number_nodes(std::string_view name) {
   return is_header_of_names(name) || name.empty() || name.starts_with("Unnamed: ") || name == "level_0";
 }
 
-/// A column of each table which have the same words in another order, where no two have them in the same one; else null.
+/// A column of each table which have the same words in another order, where no two have them in the
+/// same one; else null.
 std::pair<const LineOrders::Column*, const LineOrders::Column*> moved_columns(
     std::span<const LineOrders::Column> columns, std::span<const LineOrders::Column> others) {
   std::pair<const LineOrders::Column*, const LineOrders::Column*> found{};

@@ -1,5 +1,5 @@
-// storage/input/tables/line_order.h - in which order tables have their lines: by the columns that nobody asked for, of which some may
-// have the names or numbers of the nodes.
+// storage/input/tables/line_order.h - in which order tables have their lines: by the columns that
+// nobody asked for, of which some may have the names or numbers of the nodes.
 #pragma once
 
 #include <array>
@@ -18,13 +18,15 @@
 
 namespace unweave {
 
-/// The words of lines, one after another, whatever their letters' case and the zeros of whole numbers, of which it keeps sums of
-/// hashes, and the kFew smallest hashes with their lines. So it sees other orders of the same words, whichever lines differ, and
-/// orders of which most words are the same by those few lines. Other words are taken for the same once in 2^64.
+/// The words of lines, one after another, whatever their letters' case and the zeros of whole
+/// numbers, of which it keeps sums of hashes, and the kFew smallest hashes with their lines. So it
+/// sees other orders of the same words, whichever lines differ, and orders of which most words are
+/// the same by those few lines. Other words are taken for the same once in 2^64.
 class LineOrder {
  public:
-  /// How many words two columns share among those that were compared, all of which counts most; 0 where most words are others; what
-  /// stands twice is left out. `moved`: not all of them stand on the same lines.
+  /// How many words two columns share among those that were compared, all of which counts most; 0
+  /// where most words are others; what stands twice is left out. `moved`: not all of them stand on
+  /// the same lines.
   struct Shared {
     std::uint64_t words = 0;
     bool moved = false;
@@ -56,10 +58,12 @@ class ColumnOrder {
   LineOrder all_, behind_first_;
 };
 
-/// Whether a column has each of the numbers 0 to n - 1, or 1 to n, once, in another order than that of its lines.
+/// Whether a column has each of the numbers 0 to n - 1, or 1 to n, once, in another order than that
+/// of its lines.
 class LineNumbers {
  public:
-  /// A whole number, also with a fraction of 0, as pandas writes those of a column of floats. The first word may be the column's name.
+  /// A whole number, also with a fraction of 0, as pandas writes those of a column of floats. The
+  /// first word may be the column's name.
   void see(std::string_view word) noexcept;
   void see(std::uint64_t number) noexcept;
   void see_no_number() noexcept { possible_ = false; }
@@ -74,7 +78,8 @@ class LineNumbers {
   [[nodiscard]] bool count_from_one() const noexcept {
     return possible_ && lines_ >= kFewest && from_one_in_order_ && !from_zero_in_order_;
   }
-  /// Whether they are numbers as nodes of so many lines have, and not those of their lines, from 0 or from 1.
+  /// Whether they are numbers as nodes of so many lines have, and not those of their lines, from 0
+  /// or from 1.
   [[nodiscard]] bool contradict_order() const noexcept;
 
  private:
@@ -98,8 +103,8 @@ class LineOrders {
     std::filesystem::path file;
     std::vector<Column> columns;
   };
-  /// Throws InputError where a column has the names of the nodes, or what a column of another table has, in another order, and none has
-  /// them in the same one.
+  /// Throws InputError where a column has the names of the nodes, or what a column of another table
+  /// has, in another order, and none has them in the same one.
   void add(Table table);
 
  private:
@@ -108,17 +113,19 @@ class LineOrders {
   std::vector<Table> tables_;
 };
 
-/// The columns of one table that are left out where its lines are those of nodes, the first kMostColumns of them: names and numbers of
-/// rows stand there. Not thread-safe.
+/// The columns of one table that are left out where its lines are those of nodes, the first
+/// kMostColumns of them: names and numbers of rows stand there. Not thread-safe.
 class LeftOutColumns {
  public:
   LeftOutColumns(LinesAre lines, std::shared_ptr<LineOrders> orders) : lines_(lines), orders_(std::move(orders)) {}
 
-  /// The first line: how many columns there are, and which are asked for. `may_have_header`: the line is seen, too, and may name them.
+  /// The first line: how many columns there are, and which are asked for. `may_have_header`: the
+  /// line is seen, too, and may name them.
   void begin(std::size_t columns, std::span<const std::size_t> chosen, bool may_have_header);
   void see(std::span<const std::string> fields);
-  /// At the end of the table. Throws InputError for a column whose words say that the lines stand in another order than the nodes.
-  /// `header`: the first line. `by_name`: columns were asked for by its words, and are called so; else by their places.
+  /// At the end of the table. Throws InputError for a column whose words say that the lines stand
+  /// in another order than the nodes. `header`: the first line. `by_name`: columns were asked for
+  /// by its words, and are called so; else by their places.
   void require_order(const std::filesystem::path& file, std::span<const std::string> header, bool by_name) const;
 
  private:

@@ -1,4 +1,5 @@
-// storage/input/tables/two_kinds.cpp - tells kinds of nodes by the names of columns, and keeps the ranges of their numbers.
+// storage/input/tables/two_kinds.cpp - tells kinds of nodes by the names of columns, and keeps the
+// ranges of their numbers.
 #include "storage/input/tables/two_kinds.h"
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 namespace unweave {
 namespace {
 
-/// The letters of the name of a column, in lower case: "userid" of "user_id", "UserID" and "user id 2".
+/// The letters of the name of a column, in lower case: "userid" of "user_id", "UserID" and "user id
+/// 2".
 std::string letters_of(std::string_view word) {
   std::string plain;
   for (const char c : word)

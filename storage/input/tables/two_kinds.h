@@ -1,5 +1,5 @@
-// storage/input/tables/two_kinds.h - edges between nodes of two kinds, such as users and items, whose numbers must not overlap: the
-// number 7 would be one node, which is both.
+// storage/input/tables/two_kinds.h - edges between nodes of two kinds, such as users and items,
+// whose numbers must not overlap: the number 7 would be one node, which is both.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,12 @@
 
 namespace unweave {
 
-/// What the header of a list of edges says of its ends, and the numbers that they have. Not thread-safe.
+/// What the header of a list of edges says of its ends, and the numbers that they have. Not
+/// thread-safe.
 class TwoKinds {
  public:
-  /// Whether the first two words of a header name ids of two kinds, as user_id,item_id do and source,target or id_1,id_2 do not.
+  /// Whether the first two words of a header name ids of two kinds, as user_id,item_id do and
+  /// source,target or id_1,id_2 do not.
   [[nodiscard]] static bool named_by(std::string_view header);
   [[nodiscard]] static bool named_by(std::string_view first, std::string_view second);
 

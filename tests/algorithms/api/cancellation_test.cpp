@@ -1,4 +1,5 @@
-// tests/algorithms/api/cancellation_test.cpp - whoever watches work hears how far it has come, and may end it: the store is whole then.
+// tests/algorithms/api/cancellation_test.cpp - whoever watches work hears how far it has come, and
+// may end it: the store is whole then.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -44,8 +45,8 @@ SolverOptions options_of_newton() {
   return options;
 }
 
-/// Runs `work` once to the end on a store that `make` has made, and again for each of its pieces of news, where it is cancelled.
-/// `is_whole` judges what is left.
+/// Runs `work` once to the end on a store that `make` has made, and again for each of its pieces of
+/// news, where it is cancelled. `is_whole` judges what is left.
 template <class Make, class Work, class IsWhole>
 void cancel_everywhere(const Make& make, const Work& work, const IsWhole& is_whole) {
   const testing::TempDir folder;

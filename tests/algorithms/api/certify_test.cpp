@@ -1,5 +1,5 @@
-// tests/algorithms/api/certify_test.cpp - weights of another program: what is proved of them, and what becomes of them under T0
-// and T1, by loops and files of the test's own.
+// tests/algorithms/api/certify_test.cpp - weights of another program: what is proved of them, and
+// what becomes of them under T0 and T1, by loops and files of the test's own.
 #include "unweave/certify.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,8 @@ using testing::npy;
 using testing::read_all;
 using testing::write_file;
 
-/// Two stores with the same contents, and gradient descent on the rows of one of them: slow, plain loops in float64.
+/// Two stores with the same contents, and gradient descent on the rows of one of them: slow, plain
+/// loops in float64.
 struct Descended {
   testing::TempDir folder;
   fs::path store = folder / "s", twin = folder / "twin", weights = folder / "W.npy";
@@ -124,7 +125,8 @@ TEST_SUITE("unit") {
     static_cast<void>(twin.train(at.how));
     CHECK(read_all(at.store / "models" / "exact.model") == read_all(at.twin / "models" / "exact.model"));
 
-    // The public line is a function of present data: the same members with the same values as those of a training.
+    // The public line is a function of present data: the same members with the same values as those
+    // of a training.
     auto one = nlohmann::json::parse(public_text(at.store)), other = nlohmann::json::parse(public_text(at.twin));
     for (const char* drawn :
          {"log", "previous", "nonce", "digest", "commitment", "id", "weights_digest", "signature", "public_key"})

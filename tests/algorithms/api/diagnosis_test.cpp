@@ -1,4 +1,5 @@
-// tests/algorithms/api/diagnosis_test.cpp - what would hinder work, as a program that calls the library is told.
+// tests/algorithms/api/diagnosis_test.cpp - what would hinder work, as a program that calls the
+// library is told.
 #include "unweave/diagnosis.h"
 
 #include <doctest/doctest.h>

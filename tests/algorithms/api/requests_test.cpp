@@ -1,5 +1,6 @@
-// tests/algorithms/api/requests_test.cpp - a request that is sent twice is applied once, whatever comes between: another batch or
-// session, a crash, a checkpoint, a purge. What is told of it is true at every step.
+// tests/algorithms/api/requests_test.cpp - a request that is sent twice is applied once, whatever
+// comes between: another batch or session, a crash, a checkpoint, a purge. What is told of it is
+// true at every step.
 #include "unweave/requests.h"
 
 #include <doctest/doctest.h>
@@ -187,7 +188,8 @@ TEST_SUITE("slow") {
       std::istringstream lines(log);
       for (std::string line; std::getline(lines, line);)
         CHECK(std::count(line.begin(), line.end(), '\t') == 5);  // neither marks nor their key
-      // Nothing tells what the id was for: what would change something is refused, and what is so already is known.
+      // Nothing tells what the id was for: what would change something is refused, and what is so
+      // already is known.
       for (const std::size_t i : {0U, 1U})
         refused({others[i]}, 0, "was used before: request 1 (edge), acknowledged at 2");
       CHECK(at.send({&first, 1}, close) == Statuses{known_id});

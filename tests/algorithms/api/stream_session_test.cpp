@@ -1,5 +1,6 @@
-// tests/algorithms/api/stream_session_test.cpp - the steps of a batch and what each leaves behind, without a command line: at every
-// step the folder is copied, as a crash at that instant would leave it, and the copy is opened.
+// tests/algorithms/api/stream_session_test.cpp - the steps of a batch and what each leaves behind,
+// without a command line: at every step the folder is copied, as a crash at that instant would
+// leave it, and the copy is opened.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -132,7 +133,8 @@ TEST_SUITE("slow") {
       CHECK(at.absorbed(after) == 4);
       CHECK(verify_store(after, {}, at.resources).ok());
 
-      // When send() returns, model and certificate are there, though the log may not be durable yet.
+      // When send() returns, model and certificate are there, though the log may not be durable
+      // yet.
       const std::filesystem::path sent = at.copy();
       CHECK(at.acknowledged(sent) == 3);
       CHECK(at.absorbed(sent) == 3);

@@ -1,4 +1,5 @@
-// tests/algorithms/api/train_over_ranks_test.cpp - a training of several ranks leaves the files of one process.
+// tests/algorithms/api/train_over_ranks_test.cpp - a training of several ranks leaves the files of
+// one process.
 #include <doctest/doctest.h>
 
 #include <algorithm>

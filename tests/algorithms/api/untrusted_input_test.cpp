@@ -1,4 +1,5 @@
-// tests/algorithms/api/untrusted_input_test.cpp - what no command line has checked is refused before anything is written.
+// tests/algorithms/api/untrusted_input_test.cpp - what no command line has checked is refused
+// before anything is written.
 #include <doctest/doctest.h>
 
 #include <limits>

@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/audit_test.cpp - honest solvers pass, every planted sabotage is caught, a bound is right as often as it says.
+// tests/algorithms/evaluation/audit_test.cpp - honest solvers pass, every planted sabotage is
+// caught, a bound is right as often as it says.
 #include "algorithms/evaluation/audit.h"
 
 #include <doctest/doctest.h>
@@ -302,7 +303,8 @@ TEST_SUITE("unit") {
     options.epsilon = 0.5;
     options.alpha = 3;
     options.lambda = 0.05;
-    // The margin is not large: one of eight audits must catch it, and none may find what is not there.
+    // The margin is not large: one of eight audits must catch it, and none may find what is not
+    // there.
     const auto caught = [&](bool draws_again, std::uint64_t audits) {
       for (options.seed = 1; *options.seed <= audits; ++*options.seed) {
         const AuditResult result = attack(

@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/canary_test.cpp - canaries are what they are called, and a rehearsal leaves no trace.
+// tests/algorithms/evaluation/canary_test.cpp - canaries are what they are called, and a rehearsal
+// leaves no trace.
 #include "algorithms/evaluation/canary.h"
 
 #include <doctest/doctest.h>

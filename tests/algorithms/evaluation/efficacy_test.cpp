@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/efficacy_test.cpp - what models show of forgotten rows, against loops over plain vectors.
+// tests/algorithms/evaluation/efficacy_test.cpp - what models show of forgotten rows, against loops
+// over plain vectors.
 #include "algorithms/evaluation/efficacy.h"
 
 #include <doctest/doctest.h>

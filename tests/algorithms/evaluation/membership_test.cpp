@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/membership_test.cpp - attacks against slow references: a dual solved by pairs, all thresholds, all pairs.
+// tests/algorithms/evaluation/membership_test.cpp - attacks against slow references: a dual solved
+// by pairs, all thresholds, all pairs.
 #include "algorithms/evaluation/membership.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +26,8 @@ List draw(std::size_t count, double power, std::uint32_t seed) {
   return values;
 }
 
-/// The dual of the machine with C = 3 and gamma = 1: every pair of multipliers is moved to its best, until none moves.
+/// The dual of the machine with C = 3 and gamma = 1: every pair of multipliers is moved to its
+/// best, until none moves.
 class SlowMachine {
  public:
   SlowMachine(const List& members, const List& others) : x_(members), y_(members.size(), 1), a_() {

@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/model_comparison_test.cpp - likeness of models and correlations, against loops over plain vectors.
+// tests/algorithms/evaluation/model_comparison_test.cpp - likeness of models and correlations,
+// against loops over plain vectors.
 #include "algorithms/evaluation/model_comparison.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/one_run_audit_test.cpp - guesses of many coins from one release: the bound, honest solvers, planted sabotage.
+// tests/algorithms/evaluation/one_run_audit_test.cpp - guesses of many coins from one release: the
+// bound, honest solvers, planted sabotage.
 #include "algorithms/evaluation/one_run_audit.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +19,8 @@ using namespace unweave::testing;
 
 namespace {
 
-/// `removals` of 90 rows leave, and others move. There are so many features that each row has directions of its own.
+/// `removals` of 90 rows leave, and others move. There are so many features that each row has
+/// directions of its own.
 Canary many_rows(std::size_t removals) {
   const TrainingSet rows = random_rows(90, 60, 3, 11);
   Canary canary{"many rows", rows, random_change(rows, 1, 2, removals, 5, 0.05, 5), rows};
@@ -87,7 +89,8 @@ TEST_SUITE("unit") {
     CHECK(one_run_lower_bound({20, 11}, delta, confidence) == 0);
     const double curve = gaussian_one_run_lower_bound(guesses, delta, confidence);
     CHECK(curve > bound);
-    // The least shift at which Gaussians meet an event of this chance with one in twenty, by bisection.
+    // The least shift at which Gaussians meet an event of this chance with one in twenty, by
+    // bisection.
     double mu = 0;
     for (double step = 8; step > 1e-12; step /= 2) {
       const double quantile = [&] {
@@ -108,7 +111,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("one run: a claim that is reached refutes itself no more often than it may, one of half of it often") {
-    // The release is the coins themselves with a chance, and else other coins: the worst that (epsilon, 0) allows of 12 coins.
+    // The release is the coins themselves with a chance, and else other coins: the worst that
+    // (epsilon, 0) allows of 12 coins.
     constexpr std::uint64_t kCoins = 12;
     const double epsilon = 3, lucky = std::exp(epsilon) * std::exp2(-static_cast<double>(kCoins));
     const double told =

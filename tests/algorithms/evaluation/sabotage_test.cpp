@@ -1,5 +1,6 @@
-// tests/algorithms/evaluation/sabotage_test.cpp - every certified solver, broken in every way that makes sense for it: the audit catches each,
-// on small data and on Cora, and lets the honest solver pass under the same options.
+// tests/algorithms/evaluation/sabotage_test.cpp - every certified solver, broken in every way that
+// makes sense for it: the audit catches each, on small data and on Cora, and lets the honest solver
+// pass under the same options.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -22,18 +23,23 @@ using namespace unweave::testing;
 
 namespace {
 
-/// A solver under options in which each sabotage breaks the claim, and not only what the solver does.
+/// A solver under options in which each sabotage breaks the claim, and not only what the solver
+/// does.
 ///
-/// T1's noise covers tau / mu. The last Newton step, or with so large a lambda the last step of descent, brings the gradient down
-/// by far more than what it ends below; `retrain` needs a tau between two steps. The step of `newton-step` is exact for least
-/// squares, and that of `jackknife` ends within a large tau alone, and where none of the rows counts for much.
+/// T1's noise covers tau / mu. The last Newton step, or with so large a lambda the last step of
+/// descent, brings the gradient down by far more than what it ends below; `retrain` needs a tau
+/// between two steps. The step of `newton-step` is exact for least squares, and that of `jackknife`
+/// ends within a large tau alone, and where none of the rows counts for much.
 ///
-/// A run over slots pays for any rows and, under T2, for any start: what is broken must be near to the worst case that its bound
-/// knows. So lambda is large, that an epoch brings two runs nearer by a large factor, and sigma the least for which three epochs
-/// suffice: with one of them missing a run that starts at the rim of its ball (T2 from any start), or at an iterate that knows the
-/// removed row (T2 by account, T4), ends outside the claim. Drawn batches of T4 scatter the ends of honest runs by far more than
-/// such a difference, so that only too little noise shows there, where the noise is larger yet (audit_test.cpp). With a weak lambda an epoch changes little, and a release with one too few is within it. That
-/// a run of T2 starts at the wrong iterate is no breach at all where its claim is about any start.
+/// A run over slots pays for any rows and, under T2, for any start: what is broken must be near to
+/// the worst case that its bound knows. So lambda is large, that an epoch brings two runs nearer by
+/// a large factor, and sigma the least for which three epochs suffice: with one of them missing a
+/// run that starts at the rim of its ball (T2 from any start), or at an iterate that knows the
+/// removed row (T2 by account, T4), ends outside the claim. Drawn batches of T4 scatter the ends of
+/// honest runs by far more than such a difference, so that only too little noise shows there, where
+/// the noise is larger yet (audit_test.cpp). With a weak lambda an epoch changes little, and a
+/// release with one too few is within it. That a run of T2 starts at the wrong iterate is no breach
+/// at all where its claim is about any start.
 ///
 /// T3's noise is for s-max: less than what the last epoch, or the removed row, moves.
 struct Subject {
@@ -109,8 +115,8 @@ void audit_all(const Certified& certified, Canary& canary, std::uint64_t trials,
     use(sabotage.what, audit(sabotage.make, subject.options, canary, how));
 }
 
-/// Training nodes of Cora leave, the one with the largest gradient or so many of those, and `rows` rows take part.
-/// `weights`: of the levels.
+/// Training nodes of Cora leave, the one with the largest gradient or so many of those, and `rows`
+/// rows take part. `weights`: of the levels.
 Canary cora_canary(const std::filesystem::path& data, const std::filesystem::path& folder, std::uint64_t rows,
                    std::uint64_t leaving = 1, const std::vector<double>& weights = {0, 0, 1}) {
   Resources resources({std::uint64_t{2} << 30});
@@ -167,8 +173,9 @@ TEST_SUITE("heavy") {
     Canary canary = cora_canary(std::filesystem::path(data) / "cora", folder / "moving", 200);
     REQUIRE(canary.change.removed.size() == 1);
     REQUIRE(canary.change.moved_to.size() > 0);
-    // Where many rows move, the step of `jackknife` ends within a tau alone that hides all, and T2's account charges each of
-    // them its worst, by more than an epoch brings two runs nearer. Features themselves do not move.
+    // Where many rows move, the step of `jackknife` ends within a tau alone that hides all, and
+    // T2's account charges each of them its worst, by more than an epoch brings two runs nearer.
+    // Features themselves do not move.
     Canary still = cora_canary(std::filesystem::path(data) / "cora", folder / "still", 200, 1, {1, 0, 0});
     REQUIRE(still.change.moved_to.size() == 0);
     std::printf("| solver | sabotage | epsilon at least | of | by | seconds |\n|---|---|---|---|---|---|\n");
@@ -202,7 +209,8 @@ TEST_SUITE("heavy") {
     for (const char* const name : {"exact", "newton", "descent-to-delete", "langevin", "descend", "hessian-free"})
       for (const bool keeps : {false, true}) {
         Subject subject = subject_of(name, canary.before.size(), canary.before.form());
-        // The noise is so little that single rows show. Noise that hides each row would hide the coins of all of them.
+        // The noise is so little that single rows show. Noise that hides each row would hide the
+        // coins of all of them.
         auto& set = subject.options.parameters;
         if (runs_in_turn(name)) set["sigma"] = 1e-6;
         if (set.contains("s-max")) set.insert_or_assign("s-max", 5e-6);

@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/solver_trial_test.cpp - trials of solvers, beside trainings and batches on all rows.
+// tests/algorithms/evaluation/solver_trial_test.cpp - trials of solvers, beside trainings and
+// batches on all rows.
 #include "algorithms/evaluation/solver_trial.h"
 
 #include <doctest/doctest.h>

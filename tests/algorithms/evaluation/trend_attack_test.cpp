@@ -1,4 +1,5 @@
-// tests/algorithms/evaluation/trend_attack_test.cpp - removed edges, pairs beside them, and what predictions say of both.
+// tests/algorithms/evaluation/trend_attack_test.cpp - removed edges, pairs beside them, and what
+// predictions say of both.
 #include "algorithms/evaluation/trend_attack.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/learning/dual_preconditioner_test.cpp - inverse Hessians by systems of rows, and what factors of either kind save.
+// tests/algorithms/learning/dual_preconditioner_test.cpp - inverse Hessians by systems of rows, and
+// what factors of either kind save.
 #include "algorithms/learning/dual_preconditioner.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +25,8 @@ Objective dual_objective(const TrainingSet& set, Head head, double mu) {
   return {set.rows(), set.classes(), head, mu, nullptr};
 }
 
-/// Rows of which each direction is 0.8 times as strong as the one before, turned at random, so that no scaling of columns helps.
+/// Rows of which each direction is 0.8 times as strong as the one before, turned at random, so that
+/// no scaling of columns helps.
 TrainingSet narrowing_rows(std::size_t rows, std::size_t features) {
   const std::size_t directions = std::min<std::size_t>(features, 40);
   Matrix values = random_matrix(rows, directions, 21);

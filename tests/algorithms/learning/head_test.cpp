@@ -1,5 +1,6 @@
-// tests/algorithms/learning/head_test.cpp - what holds of every head of the registry: its entry is complete, its slopes
-// and curvatures are derivatives of its loss, its kernels agree with its rows, its bounds hold.
+// tests/algorithms/learning/head_test.cpp - what holds of every head of the registry: its entry is
+// complete, its slopes and curvatures are derivatives of its loss, its kernels agree with its rows,
+// its bounds hold.
 #include "algorithms/learning/head.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/learning/kept_preconditioner_test.cpp - how long a session keeps a preconditioner, and that it saves products.
+// tests/algorithms/learning/kept_preconditioner_test.cpp - how long a session keeps a
+// preconditioner, and that it saves products.
 #include "algorithms/learning/kept_preconditioner.h"
 
 #include <doctest/doctest.h>
@@ -46,7 +47,8 @@ TEST_SUITE("unit") {
     CHECK(kept.worth() == 1.6 * guess);
     CHECK(kept.take(objective) == nullptr);
 
-    // The first one cost what was guessed; so many products pay one that costs more, which is kept as long as they do not grow.
+    // The first one cost what was guessed; so many products pay one that costs more, which is kept
+    // as long as they do not grow.
     KeptPreconditioner hard;
     CHECK(hard.take(objective) == nullptr);
     hard.keep(plain_preconditioner(objective), objective, 10 * guess);

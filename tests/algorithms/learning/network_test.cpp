@@ -1,4 +1,5 @@
-// tests/algorithms/learning/network_test.cpp - networks against a loop over scalars, central differences and the linear kernels.
+// tests/algorithms/learning/network_test.cpp - networks against a loop over scalars, central
+// differences and the linear kernels.
 #include "algorithms/learning/network.h"
 
 #include <doctest/doctest.h>

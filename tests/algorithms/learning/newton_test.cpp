@@ -1,4 +1,5 @@
-// tests/algorithms/learning/newton_test.cpp - the finished minimiser against an independent dense solver, and its refusals.
+// tests/algorithms/learning/newton_test.cpp - the finished minimiser against an independent dense
+// solver, and its refusals.
 #include "algorithms/learning/newton.h"
 
 #include <doctest/doctest.h>
@@ -20,8 +21,8 @@ namespace {
 constexpr std::size_t kMemory = std::size_t{64} << 20;  // for all that these tests can use
 constexpr std::size_t kAmple = std::numeric_limits<std::size_t>::max();
 
-/// Rows that have nearly one direction, as embeddings do, and labels that hang on the little by which they differ: the
-/// weights that part them are large.
+/// Rows that have nearly one direction, as embeddings do, and labels that hang on the little by
+/// which they differ: the weights that part them are large.
 TrainingSet nearly_parallel_rows(std::size_t rows, std::size_t features, std::size_t classes, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
@@ -184,7 +185,8 @@ TEST_SUITE("unit") {
     const TrainingSet set = random_rows(900, 6, 40, 36);
     const Objective objective = objective_of(set, 1e-3);
     const HessianOperator hessian(objective, random_matrix(6, 40, 37));
-    // What a thread takes that inverts a class: shares twice, picks of two signs and three matrices.
+    // What a thread takes that inverts a class: shares twice, picks of two signs and three
+    // matrices.
     const std::size_t a_thread = 2 * 900 * 8 + 2 * (1024 * 6 + 36) * 4 + 3 * 36 * 8;
     // All classes' factors and the matrix they share; curvatures of the classes at hand.
     const std::size_t together = (40 + 1) * 36 * sizeof(double) + 900 * 32 * sizeof(float);
@@ -296,7 +298,8 @@ TEST_SUITE("unit") {
     const std::size_t a_thread = 2 * 30000 * 8 + 2 * (1024 + 128) * 128 * 4 + 3 * 128 * 128 * 8;
     CHECK(preconditioner_bytes(wide, 40, kAmple) ==
           40 * 128 * 128 * 8 + 30000 * (32 + 128) * 4 + 1000 * 128 * (8 + 4) + a_thread);
-    // With many more features the directions themselves take most: a part a lane, one more and zero, then factors.
+    // With many more features the directions themselves take most: a part a lane, one more and
+    // zero, then factors.
     wide.features = 20000;
     CHECK(preconditioner_bytes(wide, 40, kAmple) == 20000UL * 128 * ((16 + 2) * 4 + 4 * 8));
     // With one class the matrix that all share takes most while it is summed.

@@ -1,4 +1,5 @@
-// tests/algorithms/learning/objective_test.cpp - derivatives against differences and dense algebra, and the float error bound.
+// tests/algorithms/learning/objective_test.cpp - derivatives against differences and dense algebra,
+// and the float error bound.
 #include "algorithms/learning/objective.h"
 
 #include <doctest/doctest.h>

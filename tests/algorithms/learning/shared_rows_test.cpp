@@ -1,4 +1,5 @@
-// tests/algorithms/learning/shared_rows_test.cpp - sums over rows that ranks share, against the bits of one process.
+// tests/algorithms/learning/shared_rows_test.cpp - sums over rows that ranks share, against the
+// bits of one process.
 #include "support/shared_rows.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/learning/slopes_test.cpp - vectors of slopes and curvatures against their scalar twins, one entry at a time.
+// tests/algorithms/learning/slopes_test.cpp - vectors of slopes and curvatures against their scalar
+// twins, one entry at a time.
 #include "algorithms/learning/slopes.h"
 
 #include <doctest/doctest.h>

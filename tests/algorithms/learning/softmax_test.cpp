@@ -1,4 +1,5 @@
-// tests/algorithms/learning/softmax_test.cpp - the softmax head: constants, kernels and their error, Hessian, minimiser.
+// tests/algorithms/learning/softmax_test.cpp - the softmax head: constants, kernels and their
+// error, Hessian, minimiser.
 #include <doctest/doctest.h>
 
 #include <Eigen/Eigenvalues>
@@ -34,7 +35,8 @@ std::vector<long double> extended(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-/// Rows of margins that are hard on softmax: all equal, two largest, gaps from 1 to past every exponent, and plain ones.
+/// Rows of margins that are hard on softmax: all equal, two largest, gaps from 1 to past every
+/// exponent, and plain ones.
 std::vector<double> hard_margins(std::size_t classes, unsigned kind) {
   const Matrix plain = random_matrix(1, classes, kind, 2);
   std::vector<double> margins(plain.data(), plain.data() + classes);

@@ -1,5 +1,5 @@
-// tests/algorithms/live/changed_data_test.cpp - rows, labels and splits that requests set: a store that was streamed is, bit for
-// bit, an import of the changed data.
+// tests/algorithms/live/changed_data_test.cpp - rows, labels and splits that requests set: a store
+// that was streamed is, bit for bit, an import of the changed data.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -43,7 +43,8 @@ struct LineWay {
   std::string solver{};              ///< that follows; empty: none does
 };
 
-/// Sends the lines, each batch to a store that is opened anew, and applies them to the world. Checks what is rejected.
+/// Sends the lines, each batch to a store that is opened anew, and applies them to the world.
+/// Checks what is rejected.
 void stream_lines(const fs::path& path, ChangedWorld& world, const std::vector<std::string>& lines,
                   const LineWay& way) {
   std::size_t batches = 0;

@@ -1,4 +1,5 @@
-// tests/algorithms/live/digest_test.cpp - equal contents give equal digests whatever way led to them; others do not.
+// tests/algorithms/live/digest_test.cpp - equal contents give equal digests whatever way led to
+// them; others do not.
 #include "algorithms/live/digest.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/live/disk_room_test.cpp - propagations on a disk that has not the room: what they ask for before
-// they begin, and that they leave nothing behind.
+// tests/algorithms/live/disk_room_test.cpp - propagations on a disk that has not the room: what
+// they ask for before they begin, and that they leave nothing behind.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <sys/statvfs.h>

@@ -1,5 +1,6 @@
-// tests/algorithms/live/expiries_test.cpp - edges, nodes and features that are to go at a given time: the note outlives crashes,
-// checkpoints and purges as long as what it is about, and once it was acted on the store is an import of what is left.
+// tests/algorithms/live/expiries_test.cpp - edges, nodes and features that are to go at a given
+// time: the note outlives crashes, checkpoints and purges as long as what it is about, and once it
+// was acted on the store is an import of what is left.
 #include <doctest/doctest.h>
 
 #include <algorithm>

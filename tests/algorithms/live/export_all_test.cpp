@@ -1,5 +1,5 @@
-// tests/algorithms/live/export_all_test.cpp - what a streamed store holds goes into files, and an import takes them back: the
-// contents are equal, and so is every byte once the store is purged.
+// tests/algorithms/live/export_all_test.cpp - what a streamed store holds goes into files, and an
+// import takes them back: the contents are equal, and so is every byte once the store is purged.
 #include "algorithms/live/export_all.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/live/feature_type_test.cpp - features of 16 bits at rest are nothing but those values: state, digest and
-// training see what they would see in a store of float32.
+// tests/algorithms/live/feature_type_test.cpp - features of 16 bits at rest are nothing but those
+// values: state, digest and training see what they would see in a store of float32.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// tests/algorithms/live/feed_registry_test.cpp - the list of a store's feeds, written by whoever made the store: what is looked at where
-// it points to, and what is told of it.
+// tests/algorithms/live/feed_registry_test.cpp - the list of a store's feeds, written by whoever
+// made the store: what is looked at where it points to, and what is told of it.
 #include "algorithms/live/feed_registry.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
-// tests/algorithms/live/kept_rows_test.cpp - stores that keep rows in place of sums: the bits of those that sums give,
-// whatever the memory; what they serve and what they refuse; verification, repair, purge and digest.
+// tests/algorithms/live/kept_rows_test.cpp - stores that keep rows in place of sums: the bits of
+// those that sums give, whatever the memory; what they serve and what they refuse; verification,
+// repair, purge and digest.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// tests/algorithms/live/live_store_test.cpp - who may write, and what a writer needs before it acknowledges.
+// tests/algorithms/live/live_store_test.cpp - who may write, and what a writer needs before it
+// acknowledges.
 #include "algorithms/live/live_store.h"
 
 #include <doctest/doctest.h>
@@ -117,7 +118,8 @@ TEST_SUITE("unit") {
         {
           StoreWriter store(copy, budget, release_ledger());
           store.set_plan(Plan::push);
-          // Chords come, one node loses its features, every second edge of the ring and some chords go.
+          // Chords come, one node loses its features, every second edge of the ring and some chords
+          // go.
           const auto send = [&](std::vector<Request> requests) {
             static_cast<void>(store.apply(requests, store.resolve(requests), {}, LastLevel::at_once));
           };

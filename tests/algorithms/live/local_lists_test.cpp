@@ -1,4 +1,5 @@
-// tests/algorithms/live/local_lists_test.cpp - whoever opens a store while copies of its lists live reads those; then they are gone.
+// tests/algorithms/live/local_lists_test.cpp - whoever opens a store while copies of its lists live
+// reads those; then they are gone.
 #include "engine/graph/local_lists.h"
 
 #include <doctest/doctest.h>

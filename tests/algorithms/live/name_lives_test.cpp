@@ -1,5 +1,6 @@
-// tests/algorithms/live/name_lives_test.cpp - random lives of stores whose nodes have names: what a store answers and holds does not
-// depend on when it was purged, and a purged one is, byte by byte, an import of what remains.
+// tests/algorithms/live/name_lives_test.cpp - random lives of stores whose nodes have names: what a
+// store answers and holds does not depend on when it was purged, and a purged one is, byte by byte,
+// an import of what remains.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +34,8 @@ using testing::ChangedWorld;
 using testing::changing_lines;
 using testing::TempDir;
 
-/// A user's data, with names that `node` requests take and notes of edges that are to go, kept by plain loops.
+/// A user's data, with names that `node` requests take and notes of edges that are to go, kept by
+/// plain loops.
 struct NamedLife {
   ChangedWorld world;
   std::map<std::pair<NodeId, NodeId>, std::string> notes;
@@ -78,8 +80,8 @@ struct NamedLife {
   }
 };
 
-/// The lines in words: a name that the node had at the beginning, or its number. Some set when an edge is to go, and some nodes are
-/// spoken of again and again.
+/// The lines in words: a name that the node had at the beginning, or its number. Some set when an
+/// edge is to go, and some nodes are spoken of again and again.
 std::vector<std::string> worded_lines(const ChangedWorld& world, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto word = [&](const std::string& number) {
@@ -111,7 +113,8 @@ std::vector<std::string> worded_lines(const ChangedWorld& world, std::size_t cou
   return lines;
 }
 
-/// One of two stores that hear the same batches, and are purged, closed and killed at moments of their own.
+/// One of two stores that hear the same batches, and are purged, closed and killed at moments of
+/// their own.
 class HeardStore {
  public:
   HeardStore(fs::path path, std::uint64_t seed) : path_(std::move(path)), random_(seed) { open(); }
@@ -157,7 +160,8 @@ class HeardStore {
   }
 
  private:
-  /// A service reads names that it has opened once, when it was started; no purge comes while it runs.
+  /// A service reads names that it has opened once, when it was started; no purge comes while it
+  /// runs.
   void open(bool anew = true) {
     if (anew) early_ = std::make_unique<NodeNames>(path_, read_manifest(path_));
     live_ = std::make_unique<StoreWriter>(path_, ample_budget(), release_ledger());

@@ -1,5 +1,5 @@
-// tests/algorithms/live/names_test.cpp - stores whose nodes have names: what they hold beside those of numbers, what removals take from
-// them, and what a purge, a repair and the digest make of that.
+// tests/algorithms/live/names_test.cpp - stores whose nodes have names: what they hold beside those
+// of numbers, what removals take from them, and what a purge, a repair and the digest make of that.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ std::vector<std::string> names_for(const Sample& sample, const std::string& pref
   return names;
 }
 
-/// Streams the requests and says which nodes have lost their names by then: those that were removed.
+/// Streams the requests and says which nodes have lost their names by then: those that were
+/// removed.
 std::set<NodeId> stream_and_lose(const fs::path& store, Sample& sample, const std::vector<Request>& requests) {
   std::set<NodeId> lost;
   for (const Request& request : requests) {
@@ -45,7 +46,8 @@ std::set<NodeId> stream_and_lose(const fs::path& store, Sample& sample, const st
   return lost;
 }
 
-/// A store of the path ann - bob - cid and the node dan, all of which have features and labels, propagated.
+/// A store of the path ann - bob - cid and the node dan, all of which have features and labels,
+/// propagated.
 void write_four(const fs::path& store, bool all_rows = false) {
   Sample sample;
   sample.nodes = 4;

@@ -1,5 +1,5 @@
-// tests/algorithms/live/node_order_test.cpp - the order of a store shows nowhere: the same data imported in every order give
-// the same embeddings, edges, digest and stream, bit for bit.
+// tests/algorithms/live/node_order_test.cpp - the order of a store shows nowhere: the same data
+// imported in every order give the same embeddings, edges, digest and stream, bit for bit.
 #include <doctest/doctest.h>
 
 #include <algorithm>

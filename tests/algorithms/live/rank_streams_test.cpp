@@ -1,4 +1,5 @@
-// tests/algorithms/live/rank_streams_test.cpp - streams whose columns are held by several ranks, against one process.
+// tests/algorithms/live/rank_streams_test.cpp - streams whose columns are held by several ranks,
+// against one process.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -146,7 +147,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("streams of several ranks leave what one process leaves") {
-    // Edges are many, and the values of one column large, so that some rows need 64 bits, in that column alone.
+    // Edges are many, and the values of one column large, so that some rows need 64 bits, in that
+    // column alone.
     testing::Sample sample = testing::random_sample(200, 0.15, 11, 5);
     for (NodeId node = 0; node < sample.nodes; ++node) {
       for (std::uint32_t c = 0; c < sample.columns; ++c) sample.features[node * sample.columns + c] *= 0.1F;
@@ -200,7 +202,8 @@ TEST_SUITE("unit") {
     testing::Sample ring;
     ring.nodes = kRing;
     for (NodeId node = 0; node < kRing; ++node) ring.edges.insert(std::minmax(node, (node + 1) % kRing));
-    // Changed rows fill the memory where there are many columns, and changed lists where there are few.
+    // Changed rows fill the memory where there are many columns, and changed lists where there are
+    // few.
     for (const std::uint32_t columns : {12U, 40U}) {
       CAPTURE(columns);
       testing::add_features(ring, columns, 1);

@@ -1,4 +1,5 @@
-// tests/algorithms/live/request_draw_test.cpp - drawn requests: what they may be, all of them, and how often each.
+// tests/algorithms/live/request_draw_test.cpp - drawn requests: what they may be, all of them, and
+// how often each.
 #include "algorithms/live/request_draw.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/live/request_register_test.cpp - the ids of requests have a share of the memory: beyond it new ones are refused, and
-// those that are durable are read all the same.
+// tests/algorithms/live/request_register_test.cpp - the ids of requests have a share of the memory:
+// beyond it new ones are refused, and those that are durable are read all the same.
 #include "algorithms/live/request_register.h"
 
 #include <doctest/doctest.h>

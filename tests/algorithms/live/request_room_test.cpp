@@ -1,4 +1,5 @@
-// tests/algorithms/live/request_room_test.cpp - what is acknowledged can be applied, and replayed, within the memory that there is.
+// tests/algorithms/live/request_room_test.cpp - what is acknowledged can be applied, and replayed,
+// within the memory that there is.
 #include "algorithms/live/request_room.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/live/small_budget_test.cpp - streams whose changed rows exceed the budget, against ample memory.
+// tests/algorithms/live/small_budget_test.cpp - streams whose changed rows exceed the budget,
+// against ample memory.
 #include <doctest/doctest.h>
 
 #include <iterator>
@@ -90,7 +91,8 @@ struct Streamed {
   std::size_t folds = 0;   ///< partitions that no manifest named yet, seen after batches
 };
 
-/// Streams into the store at `path`, and opens copies of it as a crash after the last batch would leave it.
+/// Streams into the store at `path`, and opens copies of it as a crash after the last batch would
+/// leave it.
 Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan plan, const StreamMode& mode,
                 LastLevel last) {
   Streamed result;

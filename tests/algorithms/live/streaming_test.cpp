@@ -1,4 +1,5 @@
-// tests/algorithms/live/streaming_test.cpp - moments, shifts and steps of `streaming` against definitions recomputed from rows.
+// tests/algorithms/live/streaming_test.cpp - moments, shifts and steps of `streaming` against
+// definitions recomputed from rows.
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
@@ -63,8 +64,8 @@ std::vector<SolverOptions> all_heads() {
           network};
 }
 
-/// Moments of the rows of `set`, class by class, and of the others where `rest`, projected without a map: the ratios are
-/// those of any map.
+/// Moments of the rows of `set`, class by class, and of the others where `rest`, projected without
+/// a map: the ratios are those of any map.
 std::vector<Moments> plain_moments(const TrainingSet& set, const RowProjection& projection, bool rest) {
   std::vector<Moments> out;
   for (std::size_t c = 0; c < set.classes(); ++c) {
@@ -95,7 +96,8 @@ Vector slow_tau(const TrainingSet& before, const TrainingSet& now, const RowProj
   return tau;
 }
 
-/// Sum over rows of J^T (gradient of KL(f, r) by the margins), that gradient by differences of the divergence.
+/// Sum over rows of J^T (gradient of KL(f, r) by the margins), that gradient by differences of the
+/// divergence.
 Vector slow_forgetting(const Network& network, const Vector& at, const TrainingSet& forgotten,
                        const TrainingSet& before, const TrainingSet& now, const RowProjection& projection) {
   Vector sum = Vector::Zero(at.size());
@@ -173,8 +175,8 @@ TEST_SUITE("unit") {
     for (const Vector& z : points) mapped.emplace_back(map * (z - shift));
     CHECK(difference(one.mapped(map, shift), moments_of(mapped, k)) < 1e-12);
 
-    // 25 points leave: the recursion for covariances, which the paper prints with an inverted factor, a scatter without
-    // its weight and a wrong sign.
+    // 25 points leave: the recursion for covariances, which the paper prints with an inverted
+    // factor, a scatter without its weight and a wrong sign.
     Moments gone(k);
     for (std::size_t i = 0; i < 25; ++i) gone.add(points[i]);
     const Moments now = changed(one, gone, Moments(k));

@@ -1,5 +1,6 @@
-// tests/algorithms/live/tile_jobs_test.cpp - a propagation in jobs: the bytes of one process, whatever the jobs; what is refused;
-// what becomes of tiles when contents change; how an unfinished propagation goes on.
+// tests/algorithms/live/tile_jobs_test.cpp - a propagation in jobs: the bytes of one process,
+// whatever the jobs; what is refused; what becomes of tiles when contents change; how an unfinished
+// propagation goes on.
 #include "algorithms/live/tile_jobs.h"
 
 #include <doctest/doctest.h>

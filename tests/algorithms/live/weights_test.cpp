@@ -1,4 +1,5 @@
-// tests/algorithms/live/weights_test.cpp - edges with weights: what is refused, what stands for what, and what is found in damage.
+// tests/algorithms/live/weights_test.cpp - edges with weights: what is refused, what stands for
+// what, and what is found in damage.
 #include <doctest/doctest.h>
 
 #include <cmath>

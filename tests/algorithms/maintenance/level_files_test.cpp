@@ -1,5 +1,5 @@
-// tests/algorithms/maintenance/level_files_test.cpp - each kind of file of a level in a store: damage to it is found and
-// mended, and checkpoints, plans and purges treat it as its role says.
+// tests/algorithms/maintenance/level_files_test.cpp - each kind of file of a level in a store:
+// damage to it is found and mended, and checkpoints, plans and purges treat it as its role says.
 #include "storage/formats/level_files.h"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,8 @@ using testing::text_of;
 
 constexpr std::uint32_t kLevels = 2;
 
-/// A store whose levels have files of every kind: few nodes have a label, and a checkpoint followed a lazy stream.
+/// A store whose levels have files of every kind: few nodes have a label, and a checkpoint followed
+/// a lazy stream.
 struct StoreOfAllKinds {
   testing::TempDir folder;
   fs::path store = folder / "s";

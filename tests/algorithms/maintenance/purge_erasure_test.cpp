@@ -1,4 +1,5 @@
-// tests/algorithms/maintenance/purge_erasure_test.cpp - what a purge leaves no byte of, what it leaves alone, and what it takes.
+// tests/algorithms/maintenance/purge_erasure_test.cpp - what a purge leaves no byte of, what it
+// leaves alone, and what it takes.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -70,8 +71,8 @@ std::map<std::string, ino_t> inodes(const fs::path& store) {
   return found;
 }
 
-/// Times of the last change of all that lies in a store, and of its own folder, and of the last access of files, in nanoseconds. Who
-/// lists a folder has accessed it.
+/// Times of the last change of all that lies in a store, and of its own folder, and of the last
+/// access of files, in nanoseconds. Who lists a folder has accessed it.
 std::set<std::int64_t> times_of(const fs::path& store) {
   std::vector<fs::path> places{store};
   for (const auto& item : fs::recursive_directory_iterator(store)) places.push_back(item.path());

@@ -1,4 +1,5 @@
-// tests/algorithms/maintenance/purge_test.cpp - a purged store is, file by file, a fresh import and propagation of what remains.
+// tests/algorithms/maintenance/purge_test.cpp - a purged store is, file by file, a fresh import and
+// propagation of what remains.
 #include "algorithms/maintenance/purge.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/maintenance/store_repair_test.cpp - a store with each of its files damaged in turn.
+// tests/algorithms/maintenance/store_repair_test.cpp - a store with each of its files damaged in
+// turn.
 #include "algorithms/maintenance/store_repair.h"
 
 #include <doctest/doctest.h>
@@ -50,7 +51,8 @@ void damage(const fs::path& file, int kind) {
     write_file(file, bytes);
 }
 
-/// A store after a checkpoint with runs, counts and changes, and a journal of one batch more, with a model.
+/// A store after a checkpoint with runs, counts and changes, and a journal of one batch more, with
+/// a model.
 struct RepairWorld {
   TrainedStore trained;
   fs::path store = trained.store;
@@ -122,7 +124,8 @@ TEST_SUITE("unit") {
           text_of(verify_store(store, {0}, ample_budget())).find("level " + std::to_string(level) + ", partition 0") !=
           std::string::npos);
       const auto report = repair(store);
-      // Where a quotient of level 1 differs by it, level 2 is not what that level would make of it: both are named.
+      // Where a quotient of level 1 differs by it, level 2 is not what that level would make of it:
+      // both are named.
       REQUIRE(!report.empty());
       CHECK(report[0].file == (store / wrong.path).string());
       CHECK(report[0].damage.find("propagation: level " + std::to_string(level) + ", partition 0") == 0);

@@ -1,8 +1,10 @@
-// tests/algorithms/models/certificate_golden_test.cpp - what every solver's certificate says, member by member, but for its numbers.
+// tests/algorithms/models/certificate_golden_test.cpp - what every solver's certificate says,
+// member by member, but for its numbers.
 //
-// tests/golden/certificates.jsonl has a line a release: the first one of every kind of model that every solver trains, by
-// bounds that hold and as printed. Numbers stand as "#", since other machines' logarithms move them. A change of words or of
-// order is a change of the format of certificates; with UNWEAVE_WRITE_GOLDEN set the file is written where it is missing.
+// tests/golden/certificates.jsonl has a line a release: the first one of every kind of model that
+// every solver trains, by bounds that hold and as printed. Numbers stand as "#", since other
+// machines' logarithms move them. A change of words or of order is a change of the format of
+// certificates; with UNWEAVE_WRITE_GOLDEN set the file is written where it is missing.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

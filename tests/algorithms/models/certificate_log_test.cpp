@@ -1,5 +1,5 @@
-// tests/algorithms/models/certificate_log_test.cpp - the trail of certificates: what an auditor finds who has the public lines
-// alone, and what is left of it after a purge.
+// tests/algorithms/models/certificate_log_test.cpp - the trail of certificates: what an auditor
+// finds who has the public lines alone, and what is left of it after a purge.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -113,7 +113,8 @@ TEST_SUITE("unit") {
     check_one(altered("/terms/residual", 1e-9), false, "line 3: certificate 3 does not follow");  // taken for private
     check_one(altered("/version", "other"), false, "line 3: certificate 3 does not follow");
 
-    // Other words: who has a key of their own can sign any. In a line that is certified: others claim nothing.
+    // Other words: who has a key of their own can sign any. In a line that is certified: others
+    // claim nothing.
     const auto reworded = [&](const char* member, const Json& value) {
       Json json = Json::parse(good[1]);
       json[member] = value;

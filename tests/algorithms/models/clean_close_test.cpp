@@ -1,5 +1,6 @@
-// tests/algorithms/models/clean_close_test.cpp - what a clean close records of journal, models and certificates: what is cut, removed
-// or replaced afterwards is noticed, what a later writer leaves behind when it is killed is not complained of.
+// tests/algorithms/models/clean_close_test.cpp - what a clean close records of journal, models and
+// certificates: what is cut, removed or replaced afterwards is noticed, what a later writer leaves
+// behind when it is killed is not complained of.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -75,7 +76,8 @@ struct ClosedStream {
   }
 };
 
-/// A store whose model was released three times, and closed after the second; all its files at each of these moments.
+/// A store whose model was released three times, and closed after the second; all its files at each
+/// of these moments.
 struct Released {
   TrainedStore trained;
   fs::path store = trained.store, model = trained.model("newton"), log = trained.log("newton"),

@@ -1,5 +1,5 @@
-// tests/algorithms/models/intercept_test.cpp - linear models whose rows end in a value 1: what they learn, and that certificates,
-// verifiers and readers of rows count it.
+// tests/algorithms/models/intercept_test.cpp - linear models whose rows end in a value 1: what they
+// learn, and that certificates, verifiers and readers of rows count it.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// tests/algorithms/models/learner_test.cpp - models that follow a stream, against fresh stores and a dense solver.
+// tests/algorithms/models/learner_test.cpp - models that follow a stream, against fresh stores and
+// a dense solver.
 #include "algorithms/models/learner.h"
 
 #include <doctest/doctest.h>
@@ -190,7 +191,8 @@ TEST_SUITE("unit") {
         }
         const double every_row = lazy_error_bound(store.embedding(), store.contents());
         for (Eigen::Index j = 0; j < away.cols(); ++j) CHECK(away.col(j).norm() <= every_row + slack);
-        // Degrees bounded by the number of nodes, and all rows in place of the training rows, cost so much and no more.
+        // Degrees bounded by the number of nodes, and all rows in place of the training rows, cost
+        // so much and no more.
         const double stretch = std::pow(world.sample.nodes, std::max(0.0, 0.5 - rho));
         CHECK(every_row <= 2 * stretch * bound.euclidean.maxCoeff());
         CHECK(bound.euclidean.maxCoeff() <= 10 * away.colwise().norm().maxCoeff());

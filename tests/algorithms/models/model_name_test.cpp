@@ -1,4 +1,5 @@
-// tests/algorithms/models/model_name_test.cpp - the name of a model is no path: no file of a model is looked for outside its folder.
+// tests/algorithms/models/model_name_test.cpp - the name of a model is no path: no file of a model
+// is looked for outside its folder.
 #include "algorithms/models/model_name.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/models/model_text_test.cpp - what the file of a model holds, and which forms of its text are read.
+// tests/algorithms/models/model_text_test.cpp - what the file of a model holds, and which forms of
+// its text are read.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// tests/algorithms/models/receipts_test.cpp - what receipts show of requests and of what became of them, and which are written
-// after a crash.
+// tests/algorithms/models/receipts_test.cpp - what receipts show of requests and of what became of
+// them, and which are written after a crash.
 #include "algorithms/models/receipts.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/numerics/skinny_products_test.cpp - products of every shape against sums of their definition, and what lies beside them.
+// tests/algorithms/numerics/skinny_products_test.cpp - products of every shape against sums of
+// their definition, and what lies beside them.
 #include "algorithms/numerics/skinny_products.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/numerics/wiping_memory_test.cpp - matrices and their temporaries leave nothing in freed memory.
+// tests/algorithms/numerics/wiping_memory_test.cpp - matrices and their temporaries leave nothing
+// in freed memory.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/noise_test.cpp - the privacy curve, the exact sampler and the release, each against slow twins.
+// tests/algorithms/privacy/noise_test.cpp - the privacy curve, the exact sampler and the release,
+// each against slow twins.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -51,7 +52,8 @@ Digits exact_delta(double shift, double sigma, double epsilon) {
   return (boost::math::erfc((b - a) / root) - exp(Digits(epsilon)) * boost::math::erfc((b + a) / root)) / 2;
 }
 
-/// Pearson's statistic of samples against exp(-x^2 / 2 variance), cells with an expectation of at least 20.
+/// Pearson's statistic of samples against exp(-x^2 / 2 variance), cells with an expectation of at
+/// least 20.
 double chi_square_per_cell(const std::map<std::int64_t, int>& counts, double variance, int samples) {
   double normaliser = 0;
   for (int x = -400; x <= 400; ++x) normaliser += std::exp(-x * x / (2 * variance));
@@ -78,7 +80,8 @@ std::map<std::int64_t, int> sample(std::uint64_t variance, int samples, std::uin
   return counts;
 }
 
-/// |published - centre|^2 in units of sigma^2 a coordinate: 1 up to a few standard deviations sqrt(2 / coordinates).
+/// |published - centre|^2 in units of sigma^2 a coordinate: 1 up to a few standard deviations
+/// sqrt(2 / coordinates).
 double noise_ratio(const Matrix& published, const Matrix& centre, double sigma) {
   return (published - centre).squaredNorm() / (sigma * sigma * static_cast<double>(centre.size()));
 }
@@ -320,7 +323,8 @@ TEST_SUITE("unit") {
     double sum[2] = {}, squares[2] = {}, product = 0, product_of_squares = 0;
     int beyond[2] = {};
     for (int i = 0; i < kPairs; ++i) {
-      // Blocks of 256 pairs hold all the first ones, then all the second ones; the last block is shorter.
+      // Blocks of 256 pairs hold all the first ones, then all the second ones; the last block is
+      // shorter.
       const auto at = static_cast<std::size_t>(i), block = at / 256;
       const std::size_t first = block * 512 + at % 256, size = std::min<std::size_t>(256, kPairs - block * 256);
       const double pair[2] = {values[first], values[first + size]};
@@ -402,7 +406,8 @@ TEST_SUITE("unit") {
     const std::map<std::uint64_t, double> known{{2, 1.48}, {5, 2.51}, {10, 3.77}, {50, 10.1}};
     for (const auto& [releases, epsilon] : known)
       CHECK(composed_epsilon(shift_of(noise), releases, 1e-4) == doctest::Approx(epsilon).epsilon(5e-3));
-    // Lemma 9: steps whose direction and length follow what was drawn before are told no better than one Gaussian pair.
+    // Lemma 9: steps whose direction and length follow what was drawn before are told no better
+    // than one Gaussian pair.
     std::mt19937_64 random(7);
     std::normal_distribution<double> normal;
     constexpr int kTrials = 200000;

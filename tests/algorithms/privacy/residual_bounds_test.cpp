@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/residual_bounds_test.cpp - constants, counterexamples and orders of the residual bounds.
+// tests/algorithms/privacy/residual_bounds_test.cpp - constants, counterexamples and orders of the
+// residual bounds.
 #include "algorithms/privacy/residual_bounds.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/propagation/chebyshev_test.cpp - Chebyshev blocks: their powers, and rows that follow a stream, against a dense
-// three-term recursion.
+// tests/algorithms/propagation/chebyshev_test.cpp - Chebyshev blocks: their powers, and rows that
+// follow a stream, against a dense three-term recursion.
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>

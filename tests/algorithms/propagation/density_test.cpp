@@ -1,4 +1,5 @@
-// tests/algorithms/propagation/density_test.cpp - powers of degrees, whatever the library's pow rounds to.
+// tests/algorithms/propagation/density_test.cpp - powers of degrees, whatever the library's pow
+// rounds to.
 #include "algorithms/propagation/density.h"
 
 #include <doctest/doctest.h>

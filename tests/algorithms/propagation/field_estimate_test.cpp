@@ -1,4 +1,5 @@
-// tests/algorithms/propagation/field_estimate_test.cpp - estimates of the receptive field beside the counted one.
+// tests/algorithms/propagation/field_estimate_test.cpp - estimates of the receptive field beside
+// the counted one.
 #include "algorithms/propagation/field_estimate.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +45,8 @@ TEST_SUITE("unit") {
         for (std::size_t l = 0; l < 3; ++l) {
           CAPTURE(l);
           const auto rows = static_cast<double>(exact.rows[l]), arcs = static_cast<double>(exact.arcs[l]);
-          // Below level L-1 neighbours whose lists are not read count as independent, which adds a little.
+          // Below level L-1 neighbours whose lists are not read count as independent, which adds a
+          // little.
           const double slack = l == 0 ? 0.02 : 0;
           CHECK(std::fabs(field.rows[l] - rows) <= 4 * field.rows_error[l] + slack * rows);
           CHECK(std::fabs(field.arcs[l] - arcs) <= 4 * field.arcs_error[l] + slack * arcs);

@@ -1,7 +1,9 @@
-// tests/algorithms/propagation/golden_test.cpp - the bytes of every format, and the dumps in storage/FORMAT.md.
+// tests/algorithms/propagation/golden_test.cpp - the bytes of every format, and the dumps in
+// storage/FORMAT.md.
 //
-// tests/golden/path is a propagated store; tests/golden/formats holds the files that only larger or streamed stores
-// have. A change of format is a new version: with UNWEAVE_WRITE_GOLDEN set, missing files are written.
+// tests/golden/path is a propagated store; tests/golden/formats holds the files that only larger or
+// streamed stores have. A change of format is a new version: with UNWEAVE_WRITE_GOLDEN set, missing
+// files are written.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -305,7 +307,8 @@ TEST_SUITE("golden") {
   }
 
   TEST_CASE("the dumps in FORMAT.md are those files") {
-    // "Dump of `path`" or "Payload of `path`", then indented lines: bytes in hex, two blanks or more, words.
+    // "Dump of `path`" or "Payload of `path`", then indented lines: bytes in hex, two blanks or
+    // more, words.
     std::istringstream text(read_all(fs::path(UNWEAVE_SOURCE_DIR) / "storage" / "FORMAT.md"));
     std::string line, shown, name;
     bool payload_only = false;

@@ -1,5 +1,5 @@
-// tests/algorithms/propagation/level0_test.cpp - normalised features are the same, whichever rows and columns are asked
-// for together.
+// tests/algorithms/propagation/level0_test.cpp - normalised features are the same, whichever rows
+// and columns are asked for together.
 #include "algorithms/propagation/level0.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/propagation/propagation_forecast_test.cpp - what a prediction charges: disk, cache, threads and
-// tiles.
+// tests/algorithms/propagation/propagation_forecast_test.cpp - what a prediction charges: disk,
+// cache, threads and tiles.
 #include "algorithms/propagation/propagation_forecast.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/propagation/propagation_sweep_test.cpp - all levels against plain integers, float64 algebra and a known digest.
+// tests/algorithms/propagation/propagation_sweep_test.cpp - all levels against plain integers,
+// float64 algebra and a known digest.
 #include "algorithms/propagation/propagation_sweep.h"
 
 #include <doctest/doctest.h>
@@ -35,7 +36,8 @@ struct Way {
   bool waits = false;  ///< the fill does
 };
 
-/// Keeps S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold kAbsent.
+/// Keeps S^1..S^L as propagation_sweep hands them over; rows that it does not hand over hold
+/// kAbsent.
 class TestSink final : public LevelSink {
  public:
   TestSink(const testing::CsrGraph& graph, const Integers& t0, const SweepSpec& sweep)

@@ -1,4 +1,5 @@
-// tests/algorithms/propagation/received_rows_test.cpp - what was received of rows stays readable while these change and move.
+// tests/algorithms/propagation/received_rows_test.cpp - what was received of rows stays readable
+// while these change and move.
 #include "engine/state/received_rows.h"
 
 #include <doctest/doctest.h>

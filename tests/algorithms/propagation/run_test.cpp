@@ -1,5 +1,5 @@
-// tests/algorithms/propagation/run_test.cpp - the files of a propagation: equal bytes whatever the memory, tiles and threads;
-// what happens when the disk or the memory is too small.
+// tests/algorithms/propagation/run_test.cpp - the files of a propagation: equal bytes whatever the
+// memory, tiles and threads; what happens when the disk or the memory is too small.
 #include "algorithms/propagation/run.h"
 
 #include <doctest/doctest.h>
@@ -95,8 +95,9 @@ TEST_SUITE("slow") {
         CHECK(expected.tiles == 1);
         CHECK(expected.files.size() >= 4);
         for (const std::size_t threads : {1, 3}) {
-          // Small budgets cut the columns into tiles; 16-bit ones take half, and so do levels of few rows. With all rows
-          // the first of them has room for one buffer of all columns, which is filled anew from partitions.
+          // Small budgets cut the columns into tiles; 16-bit ones take half, and so do levels of
+          // few rows. With all rows the first of them has room for one buffer of all columns, which
+          // is filled anew from partitions.
           const std::uint64_t small = (all_rows ? 20U : 10U) / (scale_bits == 14 ? 2 : 1) + 1;
           for (const std::uint64_t mebibytes : {std::uint64_t{0}, small, small * 3 / 5}) {
             CAPTURE(mebibytes);

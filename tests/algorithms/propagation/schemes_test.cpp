@@ -1,5 +1,6 @@
-// tests/algorithms/propagation/schemes_test.cpp - rows of every scheme and side of the normalisation, as algorithms/propagation/PROPAGATION.md states
-// them, against dense recursions that know no weights.
+// tests/algorithms/propagation/schemes_test.cpp - rows of every scheme and side of the
+// normalisation, as algorithms/propagation/PROPAGATION.md states them, against dense recursions
+// that know no weights.
 #include "algorithms/propagation/schemes.h"
 
 #include <doctest/doctest.h>

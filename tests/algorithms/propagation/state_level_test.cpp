@@ -1,4 +1,5 @@
-// tests/algorithms/propagation/state_level_test.cpp - the rows that differ from their partitions: what they hold and what they take.
+// tests/algorithms/propagation/state_level_test.cpp - the rows that differ from their partitions:
+// what they hold and what they take.
 #include "engine/state/state_level.h"
 
 #include <doctest/doctest.h>

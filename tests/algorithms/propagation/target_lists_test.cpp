@@ -1,4 +1,5 @@
-// tests/algorithms/propagation/target_lists_test.cpp - the lists of few targets, kept apart, against the graph that they come from.
+// tests/algorithms/propagation/target_lists_test.cpp - the lists of few targets, kept apart,
+// against the graph that they come from.
 #include "storage/formats/target_lists.h"
 
 #include <doctest/doctest.h>
@@ -59,7 +60,8 @@ std::vector<std::pair<NodeId, std::vector<std::uint32_t>>> normalised(const Touc
 
 TEST_SUITE("unit") {
   TEST_CASE("the lists of the targets are those of the shards, over several files and whatever has changed since") {
-    // More targets than one file takes, and hardly any arcs for them against those of a few nodes without a label.
+    // More targets than one file takes, and hardly any arcs for them against those of a few nodes
+    // without a label.
     constexpr NodeId kNodes = kMinSpanNodes + 700;
     Sample sample;
     sample.nodes = kNodes + 400;

@@ -1,4 +1,5 @@
-// tests/algorithms/registry/registry_test.cpp - every entry of the registry is whole, and what it says of its solver is so.
+// tests/algorithms/registry/registry_test.cpp - every entry of the registry is whole, and what it
+// says of its solver is so.
 #include "algorithms/registry/registry.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/every_solver_test.cpp - what holds for every solver there is: bad options, rows that run out, noise.
+// tests/algorithms/solvers/every_solver_test.cpp - what holds for every solver there is: bad
+// options, rows that run out, noise.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ namespace {
 using testing::kInfinity;
 using testing::kNaN;
 
-/// A release that may be printed: numbers that are numbers, and no certificate without a theorem or above its budget.
+/// A release that may be printed: numbers that are numbers, and no certificate without a theorem or
+/// above its budget.
 void check_release(const Model& model, const StepReport& report, const TrainingSet& rows) {
   CHECK(model.trained_rows == rows.size());
   CHECK(shape_of(model).features == rows.features());

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/over_ranks_test.cpp - every solver that trains over ranks finds there what it finds alone.
+// tests/algorithms/solvers/over_ranks_test.cpp - every solver that trains over ranks finds there
+// what it finds alone.
 #include <doctest/doctest.h>
 
 #include <cmath>

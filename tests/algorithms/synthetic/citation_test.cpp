@@ -1,5 +1,5 @@
-// tests/algorithms/synthetic/citation_test.cpp - the citation model: places, ages and ids against plain enumerations, and the
-// shape of the graph within generous bands.
+// tests/algorithms/synthetic/citation_test.cpp - the citation model: places, ages and ids against
+// plain enumerations, and the shape of the graph within generous bands.
 #include "algorithms/synthetic/citation.h"
 
 #include <doctest/doctest.h>
@@ -291,7 +291,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("where a subject's share of the labels is larger than a topic, they cover whole topics" *
             doctest::test_suite("slow")) {
-    // 100,000 papers a subject; the smallest one would have about 200,000 at the size of ogbn-papers100M.
+    // 100,000 papers a subject; the smallest one would have about 200,000 at the size of
+    // ogbn-papers100M.
     const Shape shape = shape_of(CitationModel(400'000, mean_edges(400'000), 4, 1));
     CHECK(shape.degree_bias > 1.2);
     CHECK(shape.degree_bias < 2.2);

@@ -1,4 +1,5 @@
-// tests/algorithms/synthetic/generate_test.cpp - synthetic stores: the same for any threads and budget, and with the structure named.
+// tests/algorithms/synthetic/generate_test.cpp - synthetic stores: the same for any threads and
+// budget, and with the structure named.
 #include "algorithms/synthetic/generate.h"
 
 #include <doctest/doctest.h>

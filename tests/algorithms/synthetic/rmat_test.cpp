@@ -1,4 +1,5 @@
-// tests/algorithms/synthetic/rmat_test.cpp - the generator: a function of (seed, index), permuted ids, Graph 500's skew.
+// tests/algorithms/synthetic/rmat_test.cpp - the generator: a function of (seed, index), permuted
+// ids, Graph 500's skew.
 #include "algorithms/synthetic/rmat.h"
 
 #include <doctest/doctest.h>
@@ -37,8 +38,8 @@ TEST_SUITE("unit") {
     }
     std::vector<std::size_t> sorted = out_degree;
     std::sort(sorted.rbegin(), sorted.rend());
-    // A source bit is 0 with probability a + b = 0.76: the node of zeros is expected 0.76^10 of the edges, and those
-    // with one bit set 10 * 0.76^9 * 0.24.
+    // A source bit is 0 with probability a + b = 0.76: the node of zeros is expected 0.76^10 of the
+    // edges, and those with one bit set 10 * 0.76^9 * 0.24.
     const auto share = [&](std::size_t first, std::size_t last) {
       const auto from = sorted.begin();
       return static_cast<double>(std::accumulate(from + static_cast<std::ptrdiff_t>(first),

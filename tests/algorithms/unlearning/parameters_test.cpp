@@ -1,4 +1,5 @@
-// tests/algorithms/unlearning/parameters_test.cpp - parameters: one declaration gives name, default, values and place.
+// tests/algorithms/unlearning/parameters_test.cpp - parameters: one declaration gives name,
+// default, values and place.
 #include "algorithms/unlearning/parameters.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/updates/planner_test.cpp - the choice between push and recompute, and what it is made from.
+// tests/algorithms/updates/planner_test.cpp - the choice between push and recompute, and what it is
+// made from.
 #include "algorithms/updates/planner.h"
 
 #include <doctest/doctest.h>
@@ -100,7 +101,8 @@ TEST_SUITE("unit") {
     LevelWork work = million();
     work.arcs = work.graph_arcs / 20;
     work.least_receivers = 1000;
-    // Receivers for whom a push costs all but a tenth of what room for the level does less than a recomputation.
+    // Receivers for whom a push costs all but a tenth of what room for the level does less than a
+    // recomputation.
     LevelWork resident = work;
     resident.is_resident = true;
     const double room = predict_recompute(work) - predict_recompute(resident);
@@ -121,7 +123,8 @@ TEST_SUITE("unit") {
     const Receivers most{0.7 * static_cast<double>(work.rows), 0};
     const double push = predict_push(work, most), recompute = predict_recompute(work);
     work.cold.room_seconds = 2e-9;
-    // Rows that change, rows that are pushed and arcs that are sorted take more of it than all rows of the level do.
+    // Rows that change, rows that are pushed and arcs that are sorted take more of it than all rows
+    // of the level do.
     const auto row_bytes = static_cast<double>(sizeof(std::int32_t) * work.columns);
     CHECK(predict_push(work, most) - push > (most.in_files + static_cast<double>(work.sources)) * row_bytes * 1e-9);
     CHECK(predict_push(work, most) - push > predict_recompute(work) - recompute);

@@ -1,4 +1,5 @@
-// tests/algorithms/updates/pushed_rows_test.cpp - rows to push: what they hold, and that all of it is charged.
+// tests/algorithms/updates/pushed_rows_test.cpp - rows to push: what they hold, and that all of it
+// is charged.
 #include "algorithms/updates/pushed_rows.h"
 
 #include <doctest/doctest.h>
@@ -45,8 +46,8 @@ void build_star(const std::filesystem::path& store, NodeId leaves, std::uint32_t
   testing::propagate_store(store, testing::tiny_spec(2, true));
 }
 
-/// Pushes through all levels what the removal of the star's hub changes, as a reader does; returns the bytes that were
-/// charged at most.
+/// Pushes through all levels what the removal of the star's hub changes, as a reader does; returns
+/// the bytes that were charged at most.
 std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t columns, std::uint64_t memory,
                            testing::AllSums* sums = nullptr, const std::function<void()>& folding = {}) {
   MemoryBudget budget(memory);
@@ -153,7 +154,8 @@ TEST_SUITE("unit") {
     const ThreadLimit two(2);
     testing::AllSums whole, changed;
     push_removal(folder / "s", kColumns, memory, &whole);
-    // Rows that wait in a file without a name can be found there. The last nodes wait still when the level is folded.
+    // Rows that wait in a file without a name can be found there. The last nodes wait still when
+    // the level is folded.
     for (const NodeId node : {kLeaves, kLeaves - 20, kLeaves - 83}) {
       std::size_t flipped = 0;
       const auto flip = [&] {
@@ -194,7 +196,8 @@ TEST_SUITE("unit") {
     constexpr std::uint32_t kColumns = 48;
     const testing::TempDir folder;
     build_star(folder / "s", kLeaves, kColumns);
-    // Captured are levels 0 and 1 and what is deferred. All leaves are pushed from level 0 to 1, and from there on.
+    // Captured are levels 0 and 1 and what is deferred. All leaves are pushed from level 0 to 1,
+    // and from there on.
     const std::uint64_t rows = 2 * kLeaves * row_bytes(kColumns);
     const std::uint64_t captured =
         std::uint64_t{3} * kLeaves * (kColumns * sizeof(std::int32_t) + sizeof(std::uint64_t));

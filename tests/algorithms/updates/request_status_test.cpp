@@ -1,5 +1,5 @@
-// tests/algorithms/updates/request_status_test.cpp - why requests are rejected, what applied ones do to a store, and that a replay
-// decides as the stream did.
+// tests/algorithms/updates/request_status_test.cpp - why requests are rejected, what applied ones
+// do to a store, and that a replay decides as the stream did.
 #include "algorithms/updates/request_status.h"
 
 #include <doctest/doctest.h>

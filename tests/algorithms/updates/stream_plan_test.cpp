@@ -1,4 +1,5 @@
-// tests/algorithms/updates/stream_plan_test.cpp - what is estimated of a batch is what the batch then reports.
+// tests/algorithms/updates/stream_plan_test.cpp - what is estimated of a batch is what the batch
+// then reports.
 #include "algorithms/updates/stream_plan.h"
 
 #include <doctest/doctest.h>
@@ -128,8 +129,8 @@ TEST_SUITE("unit") {
             for (const std::string& way : report.plan) ++(way == "push" ? pushed : swept);
             if (const TargetLists* lists = store.embedding().indexes().target_lists())
               scanned += !plan.levels.empty() && plan.levels.back().arcs == lists->arcs() ? 1 : 0;
-            // Where all rows are kept the levels do not depend on their number: totals agree for every number of them only
-            // where each level does.
+            // Where all rows are kept the levels do not depend on their number: totals agree for
+            // every number of them only where each level does.
             if (all_rows) {
               for (std::size_t l = 0; l < lower.levels.size(); ++l) {
                 CHECK(plan.levels[l].rows == lower.levels[l].rows);

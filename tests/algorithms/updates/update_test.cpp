@@ -22,7 +22,8 @@ using testing::Sample;
 
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 
-/// Requests of all kinds, some of which change nothing; the same for a given seed whatever the sample holds by then.
+/// Requests of all kinds, some of which change nothing; the same for a given seed whatever the
+/// sample holds by then.
 std::vector<Request> mixed_requests(const Sample& sample, std::size_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::pair<NodeId, NodeId>> edges(sample.edges.begin(), sample.edges.end());
@@ -46,8 +47,8 @@ std::vector<Request> mixed_requests(const Sample& sample, std::size_t count, std
   return requests;
 }
 
-/// Sends the requests in batches of `batch`, closing and opening the store after every `reopen` batches. Work on the last
-/// level is done at once in every `at_once`-th batch.
+/// Sends the requests in batches of `batch`, closing and opening the store after every `reopen`
+/// batches. Work on the last level is done at once in every `at_once`-th batch.
 void stream(const std::filesystem::path& path, std::span<const Request> requests, std::size_t batch, std::size_t reopen,
             const StreamMode& mode, bool checkpoint = true, std::size_t at_once = 1) {
   std::size_t batches = 0;
@@ -178,7 +179,8 @@ TEST_SUITE("unit") {
         testing::propagate_store(folder / "s", spec);
         const Manifest manifest = read_manifest(folder / "s");
         for (const Plan plan : {Plan::push, Plan::recompute, Plan::automatic}) {
-          // The small budget has no room for resident rows, and cuts the columns into several tiles.
+          // The small budget has no room for resident rows, and cuts the columns into several
+          // tiles.
           for (const bool small : {false, true}) {
             for (const bool defer : {false, true}) {
               const std::uint64_t memory = small ? std::uint64_t{6} << 20 : kMemory;

@@ -1,4 +1,5 @@
-// tests/algorithms/verification/altered_certificate_test.cpp - every number of a certificate, altered in turn.
+// tests/algorithms/verification/altered_certificate_test.cpp - every number of a certificate,
+// altered in turn.
 #include <doctest/doctest.h>
 
 #include <functional>

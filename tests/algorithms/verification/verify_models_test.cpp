@@ -1,4 +1,5 @@
-// tests/algorithms/verification/verify_models_test.cpp - damaged models and logs, false certificates, models that are not the last.
+// tests/algorithms/verification/verify_models_test.cpp - damaged models and logs, false
+// certificates, models that are not the last.
 #include <doctest/doctest.h>
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// tests/algorithms/verification/verify_release_test.cpp - published weights that are not what their certificates say.
+// tests/algorithms/verification/verify_release_test.cpp - published weights that are not what their
+// certificates say.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -127,7 +128,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE(
       "a model that was not unlearnt, and noise used twice, are told by a copy from before where norms tell nothing") {
-    // There are many weights: with few of them, ten deviations more would often show in the norm, and the test would fail by chance.
+    // There are many weights: with few of them, ten deviations more would often show in the norm,
+    // and the test would fail by chance.
     constexpr std::uint32_t kColumns = 128;
     const TrainedStore world(kColumns);
     SolverOptions options = unseeded();

@@ -1,4 +1,5 @@
-// tests/algorithms/verification/verify_test.cpp - sound stores pass; every damage and every false statement is found and named.
+// tests/algorithms/verification/verify_test.cpp - sound stores pass; every damage and every false
+// statement is found and named.
 #include "algorithms/verification/verify.h"
 
 #include <doctest/doctest.h>
@@ -71,7 +72,8 @@ TinyStore small_contents() {
   return ring;
 }
 
-/// A store that has a file of every kind: an order, changes, runs, counts, stale rows, and a journal with two records.
+/// A store that has a file of every kind: an order, changes, runs, counts, stale rows, and a
+/// journal with two records.
 void write_full_store(const fs::path& path) {
   testing::write_store(path, small_contents());
   rotate_order(path, 3);

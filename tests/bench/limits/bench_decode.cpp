@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_decode.cpp - times decoding and encoding of a store's lists, beside sums over plain ids.
+// tests/bench/limits/bench_decode.cpp - times decoding and encoding of a store's lists, beside sums
+// over plain ids.
 #include "bench/limits/bench_decode.h"
 
 #include <algorithm>
@@ -23,12 +24,14 @@ namespace {
 constexpr std::size_t kPlainIds = std::size_t{1} << 26;
 /// 16 KiB of ids; twice that is read, which every first-level data cache holds.
 constexpr std::size_t kCachedIds = std::size_t{1} << 12;
-/// A run goes over small stores several times until it has met so many arcs, or nodes where there are more of these.
+/// A run goes over small stores several times until it has met so many arcs, or nodes where there
+/// are more of these.
 constexpr std::uint64_t kMinRunArcs = std::uint64_t{1} << 25;
 constexpr std::size_t kRandomLists = std::size_t{1} << 18;
 constexpr std::size_t kPieceArcs = std::size_t{1} << 18;  // as `import` hands lists to encode_lists
 
-/// Sum of ids modulo 2^32. Four streams at once, since additions to one vector would wait for each other.
+/// Sum of ids modulo 2^32. Four streams at once, since additions to one vector would wait for each
+/// other.
 std::uint32_t sum_of(const NodeId* ids, std::size_t count) {
   const std::size_t quarter = count / 4;
   std::uint32_t a = 0, b = 0, c = 0, d = 0;
@@ -42,8 +45,8 @@ std::uint32_t sum_of(const NodeId* ids, std::size_t count) {
   return a + b + c + d;
 }
 
-/// One thing to measure: body(first, last) on pieces of [0, items) returns a sum of what it has seen, which keeps
-/// compilers from dropping the work.
+/// One thing to measure: body(first, last) on pieces of [0, items) returns a sum of what it has
+/// seen, which keeps compilers from dropping the work.
 struct Task {
   std::size_t items;
   std::size_t grain;     ///< most items of a piece
@@ -65,7 +68,8 @@ double run_rate(Task& task, std::uint64_t rounds) {
   return task.work * static_cast<double>(rounds) / seconds_since(start);
 }
 
-/// Runs all tasks in turn, again and again, so that a busy moment of the machine does not hit one of them alone.
+/// Runs all tasks in turn, again and again, so that a busy moment of the machine does not hit one
+/// of them alone.
 void measure(std::span<Task*> tasks, int repeats) {
   for (Task* const task : tasks) run_rate(*task, 1);  // warms up
   for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -135,7 +139,8 @@ NodeId* buffer_of(std::vector<NodeId>& buffer, std::size_t arcs) {
   return buffer.data();
 }
 
-/// The store's first lists, uncompressed, and after them the same again until all kPlainIds ids are there.
+/// The store's first lists, uncompressed, and after them the same again until all kPlainIds ids are
+/// there.
 struct PlainLists {
   std::vector<std::uint32_t> counts;  ///< whole blocks
   HugeBuffer memory;
@@ -179,8 +184,9 @@ Task decode_task(const Shards& shards, ArcIndex all_arcs) {
           }};
 }
 
-/// Nodes drawn at random among those that have neighbours, of which there must be one. They are drawn as ranks, which
-/// two walks over the counts turn into nodes: however few nodes have neighbours, it takes no longer.
+/// Nodes drawn at random among those that have neighbours, of which there must be one. They are
+/// drawn as ranks, which two walks over the counts turn into nodes: however few nodes have
+/// neighbours, it takes no longer.
 std::vector<NodeId> random_nodes(const Shards& shards, std::uint64_t seed) {
   std::uint64_t linked = 0;
   for (NodeId node = 0; node < shards.nodes(); ++node) linked += shards.count(node) > 0 ? 1 : 0;

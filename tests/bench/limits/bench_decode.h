@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_decode.h - how small are a store's shards, and how fast are their lists decoded and encoded?
+// tests/bench/limits/bench_decode.h - how small are a store's shards, and how fast are their lists
+// decoded and encoded?
 #pragma once
 
 #include <cstdint>
@@ -50,10 +51,10 @@ struct DecodeBench {
   }
 };
 
-/// Measures the shards of `store` as its generation has them, without the requests since. What is measured runs in
-/// turn, after a run that is not counted, so files come from the page cache as far as they fit there. Throws UsageError
-/// for a store without edges, ResourceError where 256 MiB and 8 bytes a node do not fit `budget`, DataError,
-/// FormatError.
+/// Measures the shards of `store` as its generation has them, without the requests since. What is
+/// measured runs in turn, after a run that is not counted, so files come from the page cache as far
+/// as they fit there. Throws UsageError for a store without edges, ResourceError where 256 MiB and
+/// 8 bytes a node do not fit `budget`, DataError, FormatError.
 [[nodiscard]] DecodeBench run_bench_decode(const std::filesystem::path& store, const DecodeBenchOptions& options,
                                            MemoryBudget& budget);
 

@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_decode_test.cpp - `bench decode` on small stores: its counts are right and its figures make sense.
+// tests/bench/limits/bench_decode_test.cpp - `bench decode` on small stores: its counts are right
+// and its figures make sense.
 #include "bench/limits/bench_decode.h"
 
 #include <doctest/doctest.h>

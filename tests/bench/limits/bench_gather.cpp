@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_gather.cpp - times bare sums over plain lists and a sweep over the same graph.
+// tests/bench/limits/bench_gather.cpp - times bare sums over plain lists and a sweep over the same
+// graph.
 #include "bench/limits/bench_gather.h"
 
 #include <algorithm>
@@ -114,7 +115,8 @@ struct SweepSeconds {
   }
 };
 
-/// Times a propagation; its sums go to `kept` (nodes x features). They prove themselves if `is_checked`.
+/// Times a propagation; its sums go to `kept` (nodes x features). They prove themselves if
+/// `is_checked`.
 SweepSeconds sweep_once(const testing::CsrGraph& graph, const GatherBenchOptions& options, int scale_bits,
                         bool is_checked, MemoryBudget& budget, std::int32_t* kept) {
   const BlockSource source = block_source(graph);

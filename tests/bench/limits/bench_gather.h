@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_gather.h - how fast can rows be gathered here, and how close does a sweep come?
+// tests/bench/limits/bench_gather.h - how fast can rows be gathered here, and how close does a
+// sweep come?
 #pragma once
 
 #include <cstddef>
@@ -36,12 +37,13 @@ struct GatherBench {
   [[nodiscard]] double ratio() const { return sweep_per_second / limit_per_second; }
 };
 
-/// The limit of sweeps over a graph: (arcs + nodes) x columns a second of sums over its lists, in a tile of `columns` in
-/// memory, results dropped; one run. Throws ResourceError where `budget` does not hold the tile.
+/// The limit of sweeps over a graph: (arcs + nodes) x columns a second of sums over its lists, in a
+/// tile of `columns` in memory, results dropped; one run. Throws ResourceError where `budget` does
+/// not hold the tile.
 [[nodiscard]] double gather_limit(const testing::CsrGraph& graph, std::size_t columns, MemoryBudget& budget);
 
-/// Runs on the threads that the process has now. Throws ResourceError where the graph (16 bytes an edge while it is
-/// made), two tiles and the sums do not fit `budget`.
+/// Runs on the threads that the process has now. Throws ResourceError where the graph (16 bytes an
+/// edge while it is made), two tiles and the sums do not fit `budget`.
 [[nodiscard]] GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget);
 
 }  // namespace unweave

@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_gather_test.cpp - the benchmark runs on a small graph and its figures make sense.
+// tests/bench/limits/bench_gather_test.cpp - the benchmark runs on a small graph and its figures
+// make sense.
 #include "bench/limits/bench_gather.h"
 
 #include <doctest/doctest.h>

@@ -107,8 +107,8 @@ std::uint64_t read_and_spool(const Traffic& traffic, SpoolFile& spool) {
   return read;
 }
 
-/// The second half: all threads read the spool, one writes shards, which are durable in the end. Returns the bytes that
-/// were read and written.
+/// The second half: all threads read the spool, one writes shards, which are durable in the end.
+/// Returns the bytes that were read and written.
 std::uint64_t read_back_and_write(const Traffic& traffic, const SpoolFile& spool, const std::filesystem::path& folder) {
   const std::uint64_t output = traffic.shard_bytes();
   const std::uint64_t pieces = (std::max(spool.size(), output) + kPieceBytes - 1) / kPieceBytes;

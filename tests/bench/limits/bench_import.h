@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_import.h - how fast do edges become a store here, and how fast could their bytes move?
+// tests/bench/limits/bench_import.h - how fast do edges become a store here, and how fast could
+// their bytes move?
 #pragma once
 
 #include <cstddef>
@@ -37,9 +38,10 @@ struct ImportBench {
   [[nodiscard]] double ratio() const { return limit_seconds / seconds; }
 };
 
-/// Imports in the folder `folder`, into a store that is removed again. The limit reads the input, appends the spool's
-/// bytes, reads them back, asked for as far ahead, and writes and syncs files as long as the shards: through the calls
-/// that `import` uses, in its two pipelines, on its threads. What the system's cache holds it holds for both. Throws ResourceError.
+/// Imports in the folder `folder`, into a store that is removed again. The limit reads the input,
+/// appends the spool's bytes, reads them back, asked for as far ahead, and writes and syncs files
+/// as long as the shards: through the calls that `import` uses, in its two pipelines, on its
+/// threads. What the system's cache holds it holds for both. Throws ResourceError.
 [[nodiscard]] ImportBench run_bench_import(const std::filesystem::path& folder, const ImportBenchOptions& options,
                                            MemoryBudget& budget, WorkMeter& meter);
 

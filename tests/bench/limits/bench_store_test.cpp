@@ -1,5 +1,5 @@
-// tests/bench/limits/bench_store_test.cpp - the benchmarks of import, propagate and stream run at a small size, do what they say,
-// leave nothing and change nothing.
+// tests/bench/limits/bench_store_test.cpp - the benchmarks of import, propagate and stream run at a
+// small size, do what they say, leave nothing and change nothing.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// tests/bench/limits/bench_stream.cpp - times batches of removals, and what bounds them: sums, and copies of rows.
+// tests/bench/limits/bench_stream.cpp - times batches of removals, and what bounds them: sums, and
+// copies of rows.
 #include "bench/limits/bench_stream.h"
 
 #include <algorithm>
@@ -111,7 +112,8 @@ StreamLimit measure_stream_limit(const std::filesystem::path& store, int repeats
   return limit;
 }
 
-// Selection sampling and shuffling: Knuth, The Art of Computer Programming 2, 3.4.2, algorithms S and P.
+// Selection sampling and shuffling: Knuth, The Art of Computer Programming 2, 3.4.2, algorithms S
+// and P.
 std::vector<Request> draw_edges(const Contents& contents, std::uint64_t count, std::uint64_t seed) {
   const Graph& graph = contents.graph();
   const std::uint64_t picks = random_key(seed, kPickUse), order = random_key(seed, kOrderUse);

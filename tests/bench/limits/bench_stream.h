@@ -1,5 +1,5 @@
-// tests/bench/limits/bench_stream.h - how fast do batches of removals go through a propagated store here, and how fast could the same
-// sums be made and the same rows be moved?
+// tests/bench/limits/bench_stream.h - how fast do batches of removals go through a propagated store
+// here, and how fast could the same sums be made and the same rows be moved?
 #pragma once
 
 #include <cstddef>
@@ -30,14 +30,16 @@ struct StreamLimit {
   double gather_per_second = 0;  ///< arc features, store_gather_limit() for tiles of all columns
   double copies_per_second = 0;  ///< rows of as many 32-bit sums, from random places to random places of memory
 
-  /// The arcs that were summed at gather_per_second, then the rows that were touched at copies_per_second.
+  /// The arcs that were summed at gather_per_second, then the rows that were touched at
+  /// copies_per_second.
   [[nodiscard]] double seconds(std::uint64_t arcs, std::uint64_t rows) const {
     return static_cast<double>(arcs) * columns / gather_per_second + static_cast<double>(rows) / copies_per_second;
   }
 };
 
-/// Measures both on the last generation of the store, which has nodes and features; each the best of `repeats`. Throws
-/// ResourceError where uncompressed lists and a tile, or rows to copy, do not fit `budget`.
+/// Measures both on the last generation of the store, which has nodes and features; each the best
+/// of `repeats`. Throws ResourceError where uncompressed lists and a tile, or rows to copy, do not
+/// fit `budget`.
 [[nodiscard]] StreamLimit measure_stream_limit(const std::filesystem::path& store, int repeats, MemoryBudget& budget);
 
 struct StreamBench {
@@ -64,13 +66,14 @@ struct StreamBench {
   [[nodiscard]] double ratio() const { return limit_seconds() / seconds(); }
 };
 
-/// `count` requests, each of which removes another edge: a set drawn uniformly from all sets of so many edges, in random
-/// order. The graph has at least as many.
+/// `count` requests, each of which removes another edge: a set drawn uniformly from all sets of so
+/// many edges, in random order. The graph has at least as many.
 [[nodiscard]] std::vector<Request> draw_edges(const Contents& contents, std::uint64_t count, std::uint64_t seed);
 
-/// Links the store `from` to `store`, propagates it there and removes batch after batch of draw_edges() from it, exactly;
-/// all that `repeats` times, each after a run of the limit. `store`, a folder that is replaced, keeps the last run. Throws
-/// UsageError where there are not so many edges, ResourceError, DataError.
+/// Links the store `from` to `store`, propagates it there and removes batch after batch of
+/// draw_edges() from it, exactly; all that `repeats` times, each after a run of the limit. `store`,
+/// a folder that is replaced, keeps the last run. Throws UsageError where there are not so many
+/// edges, ResourceError, DataError.
 [[nodiscard]] StreamBench run_bench_stream(const std::filesystem::path& from, const std::filesystem::path& store,
                                            const StreamBenchOptions& options, MemoryBudget& budget);
 

@@ -1,5 +1,6 @@
-// tests/bench/limits/commands.h - the benchmarks of unweave_bench: figures of one part of the engine, beside the machine's limit in the
-// same run. What they make lies in a folder unweave-bench-* of TMPDIR (/tmp), which goes with the process, also when it is killed.
+// tests/bench/limits/commands.h - the benchmarks of unweave_bench: figures of one part of the
+// engine, beside the machine's limit in the same run. What they make lies in a folder
+// unweave-bench-* of TMPDIR (/tmp), which goes with the process, also when it is killed.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// tests/bench/limits/directed_store.cpp - sorts the arcs of a file by source and writes them as shards.
+// tests/bench/limits/directed_store.cpp - sorts the arcs of a file by source and writes them as
+// shards.
 #include "bench/limits/directed_store.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kReadArcs = std::size_t{1} << 16;
-/// Memory of one arc while its span is written: the target, and twice its encoding, at most 5 bytes, in vectors that
-/// grow.
+/// Memory of one arc while its span is written: the target, and twice its encoding, at most 5
+/// bytes, in vectors that grow.
 constexpr std::size_t kSpanArcBytes = sizeof(NodeId) + std::size_t{2} * 2 * 5;
 /// Memory of one node: its count, also encoded and in the writer.
 constexpr std::size_t kSpanNodeBytes = 3 * sizeof(std::uint32_t);

@@ -1,4 +1,5 @@
-// tests/engine/ingest/arc_sort_test.cpp - the external sort against std::set, for budgets from memory-only to files of many chunks.
+// tests/engine/ingest/arc_sort_test.cpp - the external sort against std::set, for budgets from
+// memory-only to files of many chunks.
 #include "engine/ingest/arc_sort.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/engine/ingest/column_survey_test.cpp - columns of ids, of counts and of next to nothing are told, ordinary ones are not.
+// tests/engine/ingest/column_survey_test.cpp - columns of ids, of counts and of next to nothing are
+// told, ordinary ones are not.
 #include "engine/ingest/column_survey.h"
 
 #include <doctest/doctest.h>

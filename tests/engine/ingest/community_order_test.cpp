@@ -1,4 +1,5 @@
-// tests/engine/ingest/community_order_test.cpp - communities lie together, whatever the ids, threads and the graph.
+// tests/engine/ingest/community_order_test.cpp - communities lie together, whatever the ids,
+// threads and the graph.
 #include "engine/ingest/community_order.h"
 
 #include <doctest/doctest.h>
@@ -64,7 +65,8 @@ std::vector<WeightedEdge> plain(const std::vector<Edge>& edges) {
   return all;
 }
 
-/// Groups of `size` nodes with random ids: each node has `inside` random neighbours in its group and one anywhere.
+/// Groups of `size` nodes with random ids: each node has `inside` random neighbours in its group
+/// and one anywhere.
 struct Planted {
   std::vector<NodeId> group;
   std::vector<WeightedEdge> edges;
@@ -124,8 +126,8 @@ std::uint32_t tie(std::uint32_t label, unsigned pass) {
   return static_cast<std::uint32_t>(x >> 32);
 }
 
-/// The communities by label propagation with maps, node by node: four passes of 64 steps, in each of which the nodes
-/// choose by the labels before it.
+/// The communities by label propagation with maps, node by node: four passes of 64 steps, in each
+/// of which the nodes choose by the labels before it.
 std::vector<std::uint32_t> plain_communities(const Graph& graph) {
   constexpr std::uint32_t kRoom = 1024;
   constexpr std::uint64_t kCounted = 4096;
@@ -197,7 +199,8 @@ void check_communities(const Graph& graph, const std::vector<std::uint32_t>& lab
 
 TEST_SUITE("unit") {
   TEST_CASE("the communities are those of label propagation node by node, also where they are full and lists long") {
-    // Groups of 3,500 nodes do not fit a community, so that the next label is taken. Hubs are joined to all others.
+    // Groups of 3,500 nodes do not fit a community, so that the next label is taken. Hubs are
+    // joined to all others.
     const Planted full = planted(3, 3500, 2, 4);
     Planted hubs = planted(120, 50, 3, 5);
     for (NodeId hub = 0; hub < 10; ++hub)
@@ -222,7 +225,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("clusters of communities lie together, too") {
-    // Two worlds of 30 groups each; three of the five edges of a node are in its group, one is in its world.
+    // Two worlds of 30 groups each; three of the five edges of a node are in its group, one is in
+    // its world.
     const NodeId nodes = 60 * 50;
     std::mt19937 random(5);
     std::vector<WeightedEdge> edges;
@@ -276,8 +280,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("edges count as often as they weigh") {
-    // Node 20 has three neighbours in the first clique and one in the second, whose edge may weigh ten times as much.
-    // Each clique has a leaf, which comes last in its community, right behind the node if that is in it.
+    // Node 20 has three neighbours in the first clique and one in the second, whose edge may weigh
+    // ten times as much. Each clique has a leaf, which comes last in its community, right behind
+    // the node if that is in it.
     std::vector<WeightedEdge> edges;
     for (NodeId first : {0U, 10U})
       for (NodeId u = first; u < first + 10; ++u)

@@ -1,5 +1,5 @@
-// tests/engine/ingest/graph_order_test.cpp - orders are permutations that depend on the graph alone, and an ordered store holds
-// what an unordered one does, elsewhere.
+// tests/engine/ingest/graph_order_test.cpp - orders are permutations that depend on the graph
+// alone, and an ordered store holds what an unordered one does, elsewhere.
 #include "engine/ingest/graph_order.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/engine/ingest/import_bounds_test.cpp - small files that ask for much: ids far above the number of edges, zstd windows.
+// tests/engine/ingest/import_bounds_test.cpp - small files that ask for much: ids far above the
+// number of edges, zstd windows.
 #include <doctest/doctest.h>
 #include <zstd.h>
 

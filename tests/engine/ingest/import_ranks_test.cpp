@@ -1,4 +1,5 @@
-// tests/engine/ingest/import_ranks_test.cpp - an import of several ranks leaves bytes and report of one process.
+// tests/engine/ingest/import_ranks_test.cpp - an import of several ranks leaves bytes and report of
+// one process.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// tests/engine/ingest/name_import_test.cpp - dictionaries from files, in any memory, and the tables that imports look up.
+// tests/engine/ingest/name_import_test.cpp - dictionaries from files, in any memory, and the tables
+// that imports look up.
 #include "engine/ingest/name_import.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/engine/ingest/order_choice_test.cpp - the order that is chosen takes the fewest bytes in a sample of the lists,
-// which is near to what all of them take.
+// tests/engine/ingest/order_choice_test.cpp - the order that is chosen takes the fewest bytes in a
+// sample of the lists, which is near to what all of them take.
 #include "engine/ingest/order_choice.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/engine/ingest/row_norm_test.cpp - rows come out within the bound and next to what exact scaling gives.
+// tests/engine/ingest/row_norm_test.cpp - rows come out within the bound and next to what exact
+// scaling gives.
 #include "engine/ingest/row_norm.h"
 
 #include <doctest/doctest.h>

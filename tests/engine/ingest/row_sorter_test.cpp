@@ -1,4 +1,5 @@
-// tests/engine/ingest/row_sorter_test.cpp - rows of any length come back by key, whatever of them fits in memory.
+// tests/engine/ingest/row_sorter_test.cpp - rows of any length come back by key, whatever of them
+// fits in memory.
 #include "engine/ingest/row_sorter.h"
 
 #include <doctest/doctest.h>

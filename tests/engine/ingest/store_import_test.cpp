@@ -1,4 +1,5 @@
-// tests/engine/ingest/store_import_test.cpp - files in, the same graph, features, labels and splits out; or one error and nothing.
+// tests/engine/ingest/store_import_test.cpp - files in, the same graph, features, labels and splits
+// out; or one error and nothing.
 #include "engine/ingest/store_import.h"
 
 #include <doctest/doctest.h>

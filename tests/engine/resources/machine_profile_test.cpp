@@ -1,5 +1,5 @@
-// tests/engine/resources/machine_profile_test.cpp - rates are kept, measured anew where what is kept is no use, and
-// bounded.
+// tests/engine/resources/machine_profile_test.cpp - rates are kept, measured anew where what is
+// kept is no use, and bounded.
 #include "engine/resources/machine_profile.h"
 
 #include <doctest/doctest.h>

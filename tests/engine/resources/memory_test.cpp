@@ -145,7 +145,8 @@ TEST_SUITE("unit") {
     CHECK(bytes.written >= 300'000);
     CHECK(bytes.written < 350'000);
 
-    // Pages that the cache has lost come from the disk, through a map too; a file system in memory has none.
+    // Pages that the cache has lost come from the disk, through a map too; a file system in memory
+    // has none.
     const int in = open(file.c_str(), O_RDONLY);
     CHECK(fdatasync(in) == 0);
     CHECK(posix_fadvise(in, 0, 0, POSIX_FADV_DONTNEED) == 0);

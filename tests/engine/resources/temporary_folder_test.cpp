@@ -1,4 +1,5 @@
-// tests/engine/resources/temporary_folder_test.cpp - a folder goes with its owner, however that ends.
+// tests/engine/resources/temporary_folder_test.cpp - a folder goes with its owner, however that
+// ends.
 #include "engine/resources/temporary_folder.h"
 
 #include <doctest/doctest.h>

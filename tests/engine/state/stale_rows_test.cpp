@@ -1,4 +1,5 @@
-// tests/engine/state/stale_rows_test.cpp - stale rows against a plain map: what they hold, and sums that follow every change.
+// tests/engine/state/stale_rows_test.cpp - stale rows against a plain map: what they hold, and sums
+// that follow every change.
 #include "engine/state/stale_rows.h"
 
 #include <doctest/doctest.h>

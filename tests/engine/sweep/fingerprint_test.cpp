@@ -1,4 +1,5 @@
-// tests/engine/sweep/fingerprint_test.cpp - residues, fingerprints, sums of columns and weights against their definitions.
+// tests/engine/sweep/fingerprint_test.cpp - residues, fingerprints, sums of columns and weights
+// against their definitions.
 #include "engine/sweep/fingerprint.h"
 
 #include <doctest/doctest.h>
@@ -151,7 +152,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("numbers with a divisor are no primes") {
     for (std::uint32_t odd = 3; odd < 2000; odd += 2) CHECK(is_prime(odd) == !has_divisor(odd));
-    // The least composite numbers that pass for the bases 2; 2 and 3; .. up to 2, 3, 5 and 7, and one for 2 and 7.
+    // The least composite numbers that pass for the bases 2; 2 and 3; .. up to 2, 3, 5 and 7, and
+    // one for 2 and 7.
     for (const std::uint32_t odd : {2'047U, 1'373'653U, 25'326'001U, 3'215'031'751U, 314'821U}) {
       CAPTURE(odd);
       CHECK(has_divisor(odd));

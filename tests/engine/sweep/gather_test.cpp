@@ -1,4 +1,5 @@
-// tests/engine/sweep/gather_test.cpp - the kernels against sums and quotients in plain 64-bit integers.
+// tests/engine/sweep/gather_test.cpp - the kernels against sums and quotients in plain 64-bit
+// integers.
 #include "engine/sweep/gather.h"
 
 #include <doctest/doctest.h>
@@ -129,7 +130,8 @@ TEST_SUITE("unit") {
           CAPTURE(scale_bits);
           CAPTURE(degree);
           const std::int32_t bound = sign * (std::int32_t{1} << scale_bits);
-          // Column 0 is at the bound everywhere; column 1 alternates, so that partial sums swing but the sum is small.
+          // Column 0 is at the bound everywhere; column 1 alternates, so that partial sums swing
+          // but the sum is small.
           std::vector<std::int32_t> t(2 * 2 + kTilePadding, 0);
           t[0] = t[1] = t[2] = bound;
           t[3] = -bound;

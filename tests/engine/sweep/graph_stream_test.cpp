@@ -1,4 +1,5 @@
-// tests/engine/sweep/graph_stream_test.cpp - lists from the ring are those of the mapping, in any order, on any threads.
+// tests/engine/sweep/graph_stream_test.cpp - lists from the ring are those of the mapping, in any
+// order, on any threads.
 #include "engine/sweep/graph_stream.h"
 
 #include <doctest/doctest.h>

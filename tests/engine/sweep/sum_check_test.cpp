@@ -1,5 +1,5 @@
-// tests/engine/sweep/sum_check_test.cpp - sums that are right pass, and no flipped bit does: in normalised sums of either
-// level, in accumulators, in sums; where it happened is named.
+// tests/engine/sweep/sum_check_test.cpp - sums that are right pass, and no flipped bit does: in
+// normalised sums of either level, in accumulators, in sums; where it happened is named.
 #include "engine/sweep/sum_check.h"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,8 @@ std::size_t blocks_of_group(std::size_t width) {
   return blocks;
 }
 
-/// Two levels of sums of one tile, by the parts of which a propagation consists, with at most one bit flipped on the way.
+/// Two levels of sums of one tile, by the parts of which a propagation consists, with at most one
+/// bit flipped on the way.
 template <class T>
 class Propagation {
  public:
@@ -44,7 +45,8 @@ class Propagation {
     t1_ = memory_.as<T>();
   }
 
-  /// Runs it. holds[l] tells whether level l + 1 passed; blame has what is said of the first that did not.
+  /// Runs it. holds[l] tells whether level l + 1 passed; blame has what is said of the first that
+  /// did not.
   struct Outcome {
     bool was_injected = false;
     std::vector<bool> holds;
@@ -62,7 +64,8 @@ class Propagation {
     source.decode = [&](std::size_t block, std::size_t slot, DecodedBlock& out) {
       decode(block, slot, out);
       const std::size_t group = blocks_of_group(width_);
-      // Block - 1 waits to be summed, block - 2 is; both belong to the group that has not been handed over.
+      // Block - 1 waits to be summed, block - 2 is; both belong to the group that has not been
+      // handed over.
       if (accumulators == nullptr || outcome.was_injected || block % group < 2 || wait-- > 0) return;
       flip(accumulators, ((block - 2) % group * kBlockNodes + random_() % kBlockNodes) * width_ + random_() % width_);
       outcome.was_injected = true;
@@ -140,7 +143,8 @@ std::size_t flip_many(const testing::NamedGraph& graph, std::size_t width, std::
   const bool is_masked = !wanted.empty();
   Propagation<T> propagation(graph, width, std::move(wanted), static_cast<std::uint32_t>(width));
   for (std::size_t run = 0; run < runs; ++run)
-    // Rows between groups come in other numbers where some are left out: their accumulators are not looked for.
+    // Rows between groups come in other numbers where some are left out: their accumulators are not
+    // looked for.
     for (const Fault fault : {Fault::level0, Fault::level1, Fault::sums1, Fault::sums2}) {
       if (is_masked && (fault == Fault::sums1 || fault == Fault::sums2)) continue;
       const auto outcome = propagation.run(fault);

@@ -1,4 +1,5 @@
-// tests/engine/sweep/sweep_test.cpp - one level against plain sums; both widths of a tile, threads, masks and failures.
+// tests/engine/sweep/sweep_test.cpp - one level against plain sums; both widths of a tile, threads,
+// masks and failures.
 #include "engine/sweep/sweep.h"
 
 #include <doctest/doctest.h>
@@ -57,7 +58,8 @@ Collected sweep(const testing::CsrGraph& graph, const std::vector<T>& t, std::si
   out.sums.assign(graph.num_nodes() * width, kAbsent);
   const RowRanks ranks(wanted == nullptr ? RowMask(0) : *wanted);
   const std::size_t values = (wanted == nullptr ? graph.num_nodes() : ranks.size()) * width;
-  // On a cache line, so that the widths that can pass by the caches do; one row more, which nobody may write.
+  // On a cache line, so that the widths that can pass by the caches do; one row more, which nobody
+  // may write.
   constexpr T kUntouched = -5'555;
   MemoryBudget memory(kPlenty);
   const HugeBuffer buffer((values + width) * sizeof(T), memory, "quotients");

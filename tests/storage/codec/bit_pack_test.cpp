@@ -1,4 +1,5 @@
-// tests/storage/codec/bit_pack_test.cpp - groups of packed values, with and without patches, against FORMAT.md bit by bit.
+// tests/storage/codec/bit_pack_test.cpp - groups of packed values, with and without patches,
+// against FORMAT.md bit by bit.
 #include "storage/codec/bit_pack.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/codec/block_choice_test.cpp - which encoding a block gets, against FORMAT.md's rule followed step by step.
+// tests/storage/codec/block_choice_test.cpp - which encoding a block gets, against FORMAT.md's rule
+// followed step by step.
 #include <doctest/doctest.h>
 #include <zstd.h>
 
@@ -155,8 +156,8 @@ Lists similar_lists(std::mt19937_64& random, NodeId num_nodes, std::size_t size,
   return lists;
 }
 
-/// Gaps of `values` values, evenly spread from 0 to 127 or a little less: zstd codes them in few bits, packing takes
-/// seven, and too many of them are wide for patches.
+/// Gaps of `values` values, evenly spread from 0 to 127 or a little less: zstd codes them in few
+/// bits, packing takes seven, and too many of them are wide for patches.
 Ids list_of_gaps(std::mt19937_64& random, std::size_t size, unsigned values) {
   Ids ids(1, static_cast<NodeId>(random() % 64));
   while (ids.size() < size) {

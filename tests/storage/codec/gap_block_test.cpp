@@ -1,4 +1,5 @@
-// tests/storage/codec/gap_block_test.cpp - adjacency blocks against a decoder that shares no code with the codec.
+// tests/storage/codec/gap_block_test.cpp - adjacency blocks against a decoder that shares no code
+// with the codec.
 #include "storage/codec/gap_block.h"
 
 #include <doctest/doctest.h>
@@ -99,7 +100,8 @@ std::vector<Block> families() {
     skewed.lists.push_back(skewed_list(random, random() % 300 * (random() % 8 == 0)));
   blocks.push_back(skewed);
   for (unsigned large = 1; large <= 24; ++large) {
-    // Small gaps with larger ones among them, which go into patches; graphs of more than 2^31 nodes are summed by other code.
+    // Small gaps with larger ones among them, which go into patches; graphs of more than 2^31 nodes
+    // are summed by other code.
     Block block{"outliers of " + std::to_string(large) + " bits", large % 2 == 0 ? kMost : 1U << 31, {}};
     for (int list = 0; list < 32; ++list) {
       Ids ids(1, static_cast<NodeId>(random() % 5000));
@@ -194,7 +196,8 @@ Bytes block_of(std::initializer_list<int> values) {
 
 constexpr NodeId kCanary = 0xABCD'1234;
 
-// Decodes from a buffer without spare bytes, so that a sanitizer sees a read past the end. No value: BlockError.
+// Decodes from a buffer without spare bytes, so that a sanitizer sees a read past the end. No
+// value: BlockError.
 std::optional<Ids> decode(const Bytes& bytes, const Counts& counts, NodeId num_nodes) {
   const std::size_t size = std::reduce(counts.begin(), counts.end(), std::size_t{0});
   const std::vector<std::byte> exact(bytes.begin(), bytes.end());

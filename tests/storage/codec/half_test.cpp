@@ -1,4 +1,5 @@
-// tests/storage/codec/half_test.cpp - 16-bit numbers on every vector extension, against the definition in plain arithmetic.
+// tests/storage/codec/half_test.cpp - 16-bit numbers on every vector extension, against the
+// definition in plain arithmetic.
 #include "storage/codec/half.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +45,8 @@ std::vector<Half> truncated(const std::vector<float>& values) {
   return halves;
 }
 
-/// Every finite half, what lies beside it and between it and the next one, and random bits of finite numbers.
+/// Every finite half, what lies beside it and between it and the next one, and random bits of
+/// finite numbers.
 std::vector<float> sample_values() {
   std::vector<float> values;
   for (unsigned bits = 0; bits < 0x10000; ++bits) {

@@ -1,5 +1,5 @@
-// tests/storage/formats/changes_file_test.cpp - what a checkpoint says was set: rows packed and read back, and files of nonsense
-// that are refused.
+// tests/storage/formats/changes_file_test.cpp - what a checkpoint says was set: rows packed and
+// read back, and files of nonsense that are refused.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -18,7 +18,8 @@
 namespace unweave {
 namespace {
 
-// Files have these as they lie in memory. Room between members, or behind them, would bring bytes of the process into a file.
+// Files have these as they lie in memory. Room between members, or behind them, would bring bytes
+// of the process into a file.
 static_assert(std::has_unique_object_representations_v<Edge>);
 static_assert(std::has_unique_object_representations_v<SetLabel>);
 static_assert(std::has_unique_object_representations_v<SetSplit>);

@@ -1,4 +1,5 @@
-// tests/storage/formats/class_names_test.cpp - names of classes: which there may be, lists of them, and files of labels that have them.
+// tests/storage/formats/class_names_test.cpp - names of classes: which there may be, lists of them,
+// and files of labels that have them.
 #include "storage/formats/class_names.h"
 
 #include <doctest/doctest.h>

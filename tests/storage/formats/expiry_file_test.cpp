@@ -1,4 +1,5 @@
-// tests/storage/formats/expiry_file_test.cpp - expiries of edges come back, and files of nonsense are refused.
+// tests/storage/formats/expiry_file_test.cpp - expiries of edges come back, and files of nonsense
+// are refused.
 #include "storage/formats/expiry_file.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/formats/feature_writer_test.cpp - rows in pieces, in memory or spilled, give the files that whole spans give.
+// tests/storage/formats/feature_writer_test.cpp - rows in pieces, in memory or spilled, give the
+// files that whole spans give.
 #include "storage/formats/feature_writer.h"
 
 #include <doctest/doctest.h>

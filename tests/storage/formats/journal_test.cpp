@@ -1,4 +1,5 @@
-// tests/storage/formats/journal_test.cpp - which endings of a journal are interrupted appends, and which are damage.
+// tests/storage/formats/journal_test.cpp - which endings of a journal are interrupted appends, and
+// which are damage.
 #include "storage/formats/journal.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/formats/level_files_test.cpp - every kind of file of a level in the manifest: written, read, refused.
+// tests/storage/formats/level_files_test.cpp - every kind of file of a level in the manifest:
+// written, read, refused.
 #include "storage/formats/level_files.h"
 
 #include <doctest/doctest.h>

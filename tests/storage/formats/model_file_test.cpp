@@ -1,4 +1,5 @@
-// tests/storage/formats/model_file_test.cpp - models and certificates at rest: round trips, and damage of every byte.
+// tests/storage/formats/model_file_test.cpp - models and certificates at rest: round trips, and
+// damage of every byte.
 #include "storage/formats/model_file.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/formats/name_file_test.cpp - names come back, and lead back to their nodes; what is damaged or forged is refused.
+// tests/storage/formats/name_file_test.cpp - names come back, and lead back to their nodes; what is
+// damaged or forged is refused.
 #include "storage/formats/name_file.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/formats/order_file_test.cpp - a permutation and its inverse come back; what is no permutation is refused.
+// tests/storage/formats/order_file_test.cpp - a permutation and its inverse come back; what is no
+// permutation is refused.
 #include "storage/formats/order_file.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/formats/request_log_test.cpp - what is read of a log that is whole, cut, damaged, purged.
+// tests/storage/formats/request_log_test.cpp - what is read of a log that is whole, cut, damaged,
+// purged.
 #include "storage/formats/request_log.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/storage/formats/rows_file_test.cpp - kept rows at rest: every shape, both ways of writing, rounding to 16 bits,
-// forgeries.
+// tests/storage/formats/rows_file_test.cpp - kept rows at rest: every shape, both ways of writing,
+// rounding to 16 bits, forgeries.
 #include "storage/formats/rows_file.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,8 @@ double value_of(std::uint32_t bits) {
   return (bits & 0x8000U) != 0 ? -magnitude : magnitude;
 }
 
-/// The half next to a number, found by a search among all of them, ties to the even one; nothing where none is finite.
+/// The half next to a number, found by a search among all of them, ties to the even one; nothing
+/// where none is finite.
 std::optional<std::uint32_t> nearest_half(double value) {
   static constexpr double kLimit = 65520;  // half way from the largest half to what would be the next one
   if (!(std::fabs(value) < kLimit)) return std::nullopt;
@@ -68,8 +69,8 @@ std::vector<std::uint64_t> members_of(const Shape& shape) {
   return members;
 }
 
-/// Writes the rows in pieces of consecutive members and of columns, in a random order within a tile of columns, by two
-/// threads.
+/// Writes the rows in pieces of consecutive members and of columns, in a random order within a tile
+/// of columns, by two threads.
 FileEntry write_shape(const std::filesystem::path& store, const Shape& shape, WriteBehind* queue, std::uint32_t tile,
                       std::uint32_t seed) {
   RowsImage image(store, 3, shape.range, shape.columns, shape.kept, members_of(shape), queue);

@@ -1,5 +1,5 @@
-// tests/storage/formats/sealed_file_test.cpp - the checksums of a sealed file against FORMAT.md alone: recomputed from the raw bytes
-// of the file by the xxHash library.
+// tests/storage/formats/sealed_file_test.cpp - the checksums of a sealed file against FORMAT.md
+// alone: recomputed from the raw bytes of the file by the xxHash library.
 #include "storage/formats/sealed_file.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/storage/formats/sealed_image_test.cpp - files written by many threads in any order against the same files written front to
-// back; segments, errors and what is left behind.
+// tests/storage/formats/sealed_image_test.cpp - files written by many threads in any order against
+// the same files written front to back; segments, errors and what is left behind.
 #include "storage/formats/sealed_image.h"
 
 #include <doctest/doctest.h>

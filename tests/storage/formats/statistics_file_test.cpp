@@ -1,4 +1,5 @@
-// tests/storage/formats/statistics_file_test.cpp - records: encodings and their errors, exact sums, erasure, damage.
+// tests/storage/formats/statistics_file_test.cpp - records: encodings and their errors, exact sums,
+// erasure, damage.
 #include "storage/formats/statistics_file.h"
 
 #include <doctest/doctest.h>

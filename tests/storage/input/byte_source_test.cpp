@@ -1,4 +1,5 @@
-// tests/storage/input/byte_source_test.cpp - plain, gzip, zstd and zip bytes, whole, cut at every byte and with flipped bits.
+// tests/storage/input/byte_source_test.cpp - plain, gzip, zstd and zip bytes, whole, cut at every
+// byte and with flipped bits.
 #include "storage/input/byte_source.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/input/edge_reader_test.cpp - every edge format, and every way in which one can be wrong with its place.
+// tests/storage/input/edge_reader_test.cpp - every edge format, and every way in which one can be
+// wrong with its place.
 #include "storage/input/edge_reader.h"
 
 #include <doctest/doctest.h>

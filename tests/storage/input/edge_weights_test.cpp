@@ -1,4 +1,5 @@
-// tests/storage/input/edge_weights_test.cpp - weights of edges in every format, and every way in which one can be wrong.
+// tests/storage/input/edge_weights_test.cpp - weights of edges in every format, and every way in
+// which one can be wrong.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// tests/storage/input/feature_reader_test.cpp - dense and sparse feature matrices, good ones against plain arrays, bad ones
-// with the place named.
+// tests/storage/input/feature_reader_test.cpp - dense and sparse feature matrices, good ones
+// against plain arrays, bad ones with the place named.
 #include "storage/input/feature_reader.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/input/feature_skip_test.cpp - readers of features that leave out rows give the others.
+// tests/storage/input/feature_skip_test.cpp - readers of features that leave out rows give the
+// others.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// tests/storage/input/first_line_test.cpp - first lines that are data, that name columns, and that may be both.
+// tests/storage/input/first_line_test.cpp - first lines that are data, that name columns, and that
+// may be both.
 #include <doctest/doctest.h>
 
 #include <string>

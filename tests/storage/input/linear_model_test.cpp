@@ -1,4 +1,5 @@
-// tests/storage/input/linear_model_test.cpp - weights of other programs: every shape that is taken, and what is refused and how.
+// tests/storage/input/linear_model_test.cpp - weights of other programs: every shape that is taken,
+// and what is refused and how.
 #include "storage/input/linear_model.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +27,8 @@ using WeightValues = std::vector<double>;
 
 constexpr std::uint64_t kWeightRows = 3, kWidth = 4;
 
-/// Weight j of class c, and its intercept for j = kWidth; every one another number that float32 has.
+/// Weight j of class c, and its intercept for j = kWidth; every one another number that float32
+/// has.
 double weight_at(std::uint64_t c, std::uint64_t j) {
   return static_cast<double>(c * 10 + j) + 0.25;
 }
@@ -68,7 +70,8 @@ struct WeightFiles {
                                      bool deflate = false) const {
     return read_linear_model(write_zip(dir / "W.npz", members, deflate), shape);
   }
-  /// Refused with a message of one line that names the file and these parts, and a remedy behind a semicolon.
+  /// Refused with a message of one line that names the file and these parts, and a remedy behind a
+  /// semicolon.
   template <class Read>
   void refused(const Read& read, std::vector<std::string> parts) const {
     const std::string message = testing::message_of<DataError>(read);

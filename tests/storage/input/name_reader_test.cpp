@@ -231,7 +231,8 @@ TEST_SUITE("unit") {
                     static_cast<void>(read_node_ids({write_file(dir / "l", "bob\nzoe\n"), {}}, 4, read_id));
                   }),
                   {"line 2", "'zoe'"});
-    // A first word that no node has as its name is a header, but may be that of a removed node where there may be some.
+    // A first word that no node has as its name is a header, but may be that of a removed node
+    // where there may be some.
     InputFile list{dir / "l", {}};
     std::vector<std::string> remarks;
     list.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };

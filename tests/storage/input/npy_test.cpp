@@ -1,4 +1,5 @@
-// tests/storage/input/npy_test.cpp - element types, headers good and hostile, arrays cut short, headers written.
+// tests/storage/input/npy_test.cpp - element types, headers good and hostile, arrays cut short,
+// headers written.
 #include "storage/input/npy.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/storage/input/replay_features_test.cpp - marked rows against plain arrays, dense and sparse, in batches of any size; and
-// the lines of requests.
+// tests/storage/input/replay_features_test.cpp - marked rows against plain arrays, dense and
+// sparse, in batches of any size; and the lines of requests.
 #include "storage/input/replay_features.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/input/request_reader_test.cpp - lines of requests that set something: their one form, and what is no request.
+// tests/storage/input/request_reader_test.cpp - lines of requests that set something: their one
+// form, and what is no request.
 #include "storage/input/request_reader.h"
 
 #include <doctest/doctest.h>
@@ -160,7 +161,8 @@ TEST_SUITE("unit") {
     CHECK(value_of(words, "cow") == "'cow' is none of the classes 'cat', 'big \"dog\", brown'");
     CHECK(value_of(words, "Cat").ends_with(" (did you mean 'cat'?)"));
     CHECK(value_of(words, "\"1\"").starts_with("'\"1\"' is none of the classes"));
-    // A number may be a name there, which the store tells (number-or-name); in quotes it is one, behind # it is none.
+    // A number may be a name there, which the store tells (number-or-name); in quotes it is one,
+    // behind # it is none.
     CHECK(value_of(numbers, "0") == "0");
     CHECK(value_of(numbers, "\"0\"") == "#1");
     CHECK(value_of(numbers, "#0") == "#0");

@@ -1,4 +1,5 @@
-// tests/storage/input/zip_directory_test.cpp - archives in which two readers can see different bytes, made by hand.
+// tests/storage/input/zip_directory_test.cpp - archives in which two readers can see different
+// bytes, made by hand.
 #include "storage/input/zip_directory.h"
 
 #include <doctest/doctest.h>
@@ -88,7 +89,8 @@ TEST_SUITE("unit") {
     CHECK(contents(file, "a") == "first");
     CHECK(contents(file, "b") == "second");
 
-    // As numpy.savez writes it: sizes of 64 bits in a field of the header, and narrow ones in the directory.
+    // As numpy.savez writes it: sizes of 64 bits in a field of the header, and narrow ones in the
+    // directory.
     MadeArchive wide = plain;
     ZipWords& own = wide.entries[0].own;
     own.extra = word(1, 2) + word(16, 2) + word(own.size, 8) + word(own.packed, 8);

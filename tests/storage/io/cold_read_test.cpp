@@ -1,5 +1,5 @@
-// tests/storage/io/cold_read_test.cpp - a file that nobody has read yet is not fetched page by page where it is read in order,
-// and no more than it needs where it is not.
+// tests/storage/io/cold_read_test.cpp - a file that nobody has read yet is not fetched page by page
+// where it is read in order, and no more than it needs where it is not.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>

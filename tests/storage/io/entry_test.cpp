@@ -1,4 +1,5 @@
-// tests/storage/io/entry_test.cpp - what lies at a path, and that no link on the way to it is followed.
+// tests/storage/io/entry_test.cpp - what lies at a path, and that no link on the way to it is
+// followed.
 #include "storage/io/entry.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/io/message_test.cpp - messages that name options by their keys, in every style, and the errors that hold them.
+// tests/storage/io/message_test.cpp - messages that name options by their keys, in every style, and
+// the errors that hold them.
 #include "storage/io/message.h"
 
 #include <doctest/doctest.h>

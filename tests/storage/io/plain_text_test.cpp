@@ -1,5 +1,5 @@
-// tests/storage/io/plain_text_test.cpp - which texts are plain, against a table of all characters and another decoder of UTF-8, and
-// how others are shown and written as JSON.
+// tests/storage/io/plain_text_test.cpp - which texts are plain, against a table of all characters
+// and another decoder of UTF-8, and how others are shown and written as JSON.
 #include "storage/io/plain_text.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/io/shell_word_test.cpp - words that a shell reads as the text that they were made of.
+// tests/storage/io/shell_word_test.cpp - words that a shell reads as the text that they were made
+// of.
 #include "storage/io/shell_word.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/io/stream_writer_test.cpp - files of all sizes, whether their bytes pass by the page cache or not.
+// tests/storage/io/stream_writer_test.cpp - files of all sizes, whether their bytes pass by the
+// page cache or not.
 #include "storage/io/stream_writer.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/io/time_text_test.cpp - moments printed and read, against the calendar of the C library.
+// tests/storage/io/time_text_test.cpp - moments printed and read, against the calendar of the C
+// library.
 #include "storage/io/time_text.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/npy/named_arrays_test.cpp - arrays with names, taken apart by readers that share no code with their writers.
+// tests/storage/npy/named_arrays_test.cpp - arrays with names, taken apart by readers that share no
+// code with their writers.
 #include "storage/npy/named_arrays.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/support/faults/calls.cpp - the C library's calls by way of system calls, with a count, a log and a fault.
+// tests/support/faults/calls.cpp - the C library's calls by way of system calls, with a count, a
+// log and a fault.
 //
 // Nothing here allocates: allocations are among the calls.
 #include "support/faults/calls.h"

@@ -1,7 +1,9 @@
-// tests/support/faults/calls.h - the calls that can fail a program: those on files below one folder, and allocations.
+// tests/support/faults/calls.h - the calls that can fail a program: those on files below one
+// folder, and allocations.
 //
-// A test program that links calls.cpp has its own versions of them, which the linker puts before the library's, for
-// libstdc++'s calls too. While a CallWatch lives they count, log what changes files, and fail where a fault says so.
+// A test program that links calls.cpp has its own versions of them, which the linker puts before
+// the library's, for libstdc++'s calls too. While a CallWatch lives they count, log what changes
+// files, and fail where a fault says so.
 #pragma once
 
 #include <filesystem>
@@ -36,8 +38,8 @@ struct Fault {
   bool survey = false;   ///< no call fails; notes which allocations are the first of their place
 };
 
-/// Counts the calls of the fault's set, and logs changes (shared_log.h), below `folder` for the lifetime of this object.
-/// One at a time.
+/// Counts the calls of the fault's set, and logs changes (shared_log.h), below `folder` for the
+/// lifetime of this object. One at a time.
 class CallWatch {
  public:
   CallWatch(const std::filesystem::path& folder, const Fault& fault);

@@ -1,4 +1,5 @@
-// tests/support/faults/disk.cpp - files as lists of unsynced writes over durable bytes, folders as lists of unsynced names.
+// tests/support/faults/disk.cpp - files as lists of unsynced writes over durable bytes, folders as
+// lists of unsynced names.
 #include "support/faults/disk.h"
 
 #include <algorithm>

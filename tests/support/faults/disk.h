@@ -1,9 +1,10 @@
-// tests/support/faults/disk.h - what a disk may hold after its power failed, from the operations that went before.
+// tests/support/faults/disk.h - what a disk may hold after its power failed, from the operations
+// that went before.
 //
-// What was written to a file before its last sync is there. Any sectors of later writes may be there, and the length
-// may have grown without the bytes. Names in a folder are those before the folder's last sync, with any of the later
-// changes, or the first few of these. After a sync that failed, what it should have written is lost, and no later sync
-// brings it back.
+// What was written to a file before its last sync is there. Any sectors of later writes may be
+// there, and the length may have grown without the bytes. Names in a folder are those before the
+// folder's last sync, with any of the later changes, or the first few of these. After a sync that
+// failed, what it should have written is lost, and no later sync brings it back.
 #pragma once
 
 #include <cstdint>

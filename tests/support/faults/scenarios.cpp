@@ -1,4 +1,5 @@
-// tests/support/faults/scenarios.cpp - import, propagate, train and purge, compared with runs without faults.
+// tests/support/faults/scenarios.cpp - import, propagate, train and purge, compared with runs
+// without faults.
 #include "support/faults/scenarios.h"
 
 #include "algorithms/live/store_reader.h"
@@ -208,7 +209,8 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
     try {
       purge_store(folder / "s", {}, budget(), nobody);
     } catch (const std::exception&) {
-      // Where a failed purge could give up, nothing is to be seen of it; the very last step may fail too.
+      // Where a failed purge could give up, nothing is to be seen of it; the very last step may
+      // fail too.
       Tree files = files_below(read_tree(folder), "s/");
       files.erase("purge.new");  // where nothing can be removed any more
       if (purge_state(folder / "s") == PurgeState::none && files != before && files != after)

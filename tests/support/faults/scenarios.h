@@ -1,4 +1,5 @@
-// tests/support/faults/scenarios.h - each operation on a small store, and what must hold after a fault in it.
+// tests/support/faults/scenarios.h - each operation on a small store, and what must hold after a
+// fault in it.
 #pragma once
 
 #include "support/faults/trial.h"
@@ -28,12 +29,13 @@ struct Setting {
 [[nodiscard]] Setting fold_setting();
 /// Batches whose changed lists exceed a quarter of the budget, so that shards are written anew.
 [[nodiscard]] Setting graph_fold_setting();
-/// The command `repair --cut-journal` of a closed store whose sums are damaged, and whose journal and log of certificates lack
-/// their ends. One model has absorbed what the journal lacks.
+/// The command `repair --cut-journal` of a closed store whose sums are damaged, and whose journal
+/// and log of certificates lack their ends. One model has absorbed what the journal lacks.
 [[nodiscard]] Setting repair_setting();
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
-/// `purge` of a store whose model of `exact` lags behind: it is brought up to date, kept and certified anew.
+/// `purge` of a store whose model of `exact` lags behind: it is brought up to date, kept and
+/// certified anew.
 [[nodiscard]] Setting purge_model_setting();
 
 }  // namespace unweave::testing

@@ -1,4 +1,5 @@
-// tests/support/faults/shared_log.h - what calls did, in memory that parent and child processes share: it outlives a child.
+// tests/support/faults/shared_log.h - what calls did, in memory that parent and child processes
+// share: it outlives a child.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,8 @@
 
 namespace unweave::testing {
 
-/// What one successful call did to the disk, or a remark of the program under test. Paths are relative to the folder.
+/// What one successful call did to the disk, or a remark of the program under test. Paths are
+/// relative to the folder.
 struct Operation {
   enum class Kind : std::uint8_t { create, folder, write, resize, sync, lost_sync, rename, remove, acknowledge };
   Kind kind = Kind::create;
@@ -21,8 +23,8 @@ struct Operation {
 };
 [[nodiscard]] std::string text_of(const Operation& operation);
 
-/// The only one of a process and its children. Writing to it allocates nothing, and one thread does so at a time; counting
-/// may go on at once.
+/// The only one of a process and its children. Writing to it allocates nothing, and one thread does
+/// so at a time; counting may go on at once.
 class SharedLog {
  public:
   static SharedLog& get();
@@ -32,7 +34,8 @@ class SharedLog {
   void clear();
   void add(Operation::Kind kind, const char* path, const char* other = "", std::uint64_t offset = 0,
            const void* bytes = nullptr, std::size_t size = 0);
-  /// Notes an allocation of this number unless there was one with the same stack, of which this is a hash.
+  /// Notes an allocation of this number unless there was one with the same stack, of which this is
+  /// a hash.
   void add_allocation(std::uint64_t stack, long number);
   /// The number of a call.
   long count() { return ++counted_; }

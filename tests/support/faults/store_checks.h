@@ -1,4 +1,5 @@
-// tests/support/faults/store_checks.h - stores before and after a fault: made in children, compared, verified.
+// tests/support/faults/store_checks.h - stores before and after a fault: made in children,
+// compared, verified.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// tests/support/faults/stream_scenarios.cpp - streams and their checkpoints, compared with runs without faults.
+// tests/support/faults/stream_scenarios.cpp - streams and their checkpoints, compared with runs
+// without faults.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -73,7 +74,8 @@ std::string check_requests(const fs::path& store, const Digests& digests, std::u
     return "other contents at request " + std::to_string(sequence);
   return {};
 }
-/// Certificates, of which the first `least` were acknowledged, are among those of the run without faults.
+/// Certificates, of which the first `least` were acknowledged, are among those of the run without
+/// faults.
 std::string check_certificates(const fs::path& store, const std::string& solver,
                                const std::vector<std::string>& expected, std::size_t least) {
   const ModelRecord record = load_model(store, solver);
@@ -147,7 +149,8 @@ Setting stream_setting(const std::string& solver) {
     if (!problem.empty()) return problem;
     const Result info = run({"info", store.string(), "--json"});
     if (info.code != 0 || info.json().at("acknowledged") != sequence) return "info: " + info.out + info.error;
-    // The rest of the requests, with another seed: a step that was drawn once and is drawn again comes out otherwise.
+    // The rest of the requests, with another seed: a step that was drawn once and is drawn again
+    // comes out otherwise.
     const std::uint64_t released = load_model(store, solver).model.releases;
     write_file(folder / "requests",
                requests_text({requests.begin() + static_cast<std::ptrdiff_t>(sequence), requests.end()}));
@@ -174,8 +177,8 @@ Setting stream_setting(const std::string& solver) {
 
 namespace {
 
-/// Batches of a store opened once. Where `checkpoints`, the first one is in the journal, and there is a checkpoint after each
-/// second one of the others.
+/// Batches of a store opened once. Where `checkpoints`, the first one is in the journal, and there
+/// is a checkpoint after each second one of the others.
 Setting batches_setting(const std::string& name, const Sample& rest, double r_max, bool checkpoints,
                         std::uint64_t memory, std::size_t batch_size = 9) {
   const std::vector<Request> requests = random_requests(rest, 4 * batch_size, 8);
@@ -248,7 +251,8 @@ bool adds_files(const Setting& setting, const std::string& folder) {
 }  // namespace
 
 Setting fold_setting() {
-  // 200 rows of 32 sums a level, and a budget of which a third holds less than what a batch changes.
+  // 200 rows of 32 sums a level, and a budget of which a third holds less than what a batch
+  // changes.
   Setting setting = batches_setting("fold", random_sample(200, 0.02, 32, 5), 0, false, std::uint64_t{192} << 10);
   REQUIRE(adds_files(setting, "s/state/level1-0"));
   return setting;

@@ -32,7 +32,8 @@ namespace fs = std::filesystem;
 constexpr int kTerminated = 98;  // exit code of a child whose exception met noexcept
 std::function<void()> current;
 
-/// The work under the rules of commands, which give errors their codes; its result, or the error's message.
+/// The work under the rules of commands, which give errors their codes; its result, or the error's
+/// message.
 int run_as_command(const Work& work, const fs::path& folder, const Fault& fault, std::string& text) {
   current = [&] {
     std::optional<CallWatch> watch;
@@ -56,7 +57,8 @@ class AcknowledgingBuffer final : public std::stringbuf {
   }
 };
 
-/// Leaves the places on the stack to the parent: addresses in the program, names of functions in libraries.
+/// Leaves the places on the stack to the parent: addresses in the program, names of functions in
+/// libraries.
 [[noreturn]] void tell_stack() {
   void* frames[64];
   const int depth = ::backtrace(frames, 64);
@@ -75,8 +77,9 @@ class AcknowledgingBuffer final : public std::stringbuf {
   ::_exit(kTerminated);
 }
 
-/// Some functions of these libraries are noexcept and allocate: nlohmann's JSON values when they are destroyed, the standard
-/// library's folder iterators. Without memory they end the process, as a kill does. `stack` is what tell_stack() left.
+/// Some functions of these libraries are noexcept and allocate: nlohmann's JSON values when they
+/// are destroyed, the standard library's folder iterators. Without memory they end the process, as
+/// a kill does. `stack` is what tell_stack() left.
 bool is_ended_by_library(const std::string& stack) {
   if (stack.find(" _ZNSt10filesystem") != std::string::npos) return true;
   const std::string command = "addr2line -f -e /proc/" + std::to_string(::getpid()) + "/exe" + stack;
@@ -167,8 +170,8 @@ class Cutter {
       check(disk.after_cut(Survival::chance, seed), acknowledged, Survival::chance, seed);
   }
 
-  /// A process is killed that had done the operations; another opens what it left. The power is cut when that one
-  /// acknowledges something, and at its end.
+  /// A process is killed that had done the operations; another opens what it left. The power is cut
+  /// when that one acknowledges something, and at its end.
   void cut_after_reopening(Disk disk, const fs::path& left, std::vector<std::string> acknowledged, std::uint64_t seed) {
     const Ending next = run_in_child([&] { return scenario_.reopen(left); }, left, {});
     CAPTURE(next.text);

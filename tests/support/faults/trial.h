@@ -1,7 +1,9 @@
-// tests/support/faults/trial.h - work that fails at each of its calls, or loses its power after each of its changes.
+// tests/support/faults/trial.h - work that fails at each of its calls, or loses its power after
+// each of its changes.
 //
-// Work runs in a child process, which a fault may leave in any state, and recovery in another. A program that uses this
-// must not work on a store in its own process: a child has none of its parent's threads.
+// Work runs in a child process, which a fault may leave in any state, and recovery in another. A
+// program that uses this must not work on a store in its own process: a child has none of its
+// parent's threads.
 #pragma once
 
 #include <filesystem>
@@ -38,7 +40,8 @@ struct Scenario {
   std::string name;
   /// Changes what lies in a folder.
   std::function<std::string(const std::filesystem::path& folder)> work;
-  /// Looks at the folder after a fault, knowing what was acknowledged before it, and goes on with the work.
+  /// Looks at the folder after a fault, knowing what was acknowledged before it, and goes on with
+  /// the work.
   std::function<std::string(const std::filesystem::path& folder, const std::vector<std::string>& acknowledged)> check;
   /// Opens what a process left that was killed or failed, and acknowledges what it finds there.
   std::function<std::string(const std::filesystem::path& folder)> reopen;
@@ -52,17 +55,18 @@ struct Tried {
   long ended = 0;   ///< faults that ended the process within a library that cannot go on without memory
 };
 
-/// Contents of the disk when the power is cut before each change, and after the last: all of it written, nothing that was
-/// not synced, names or bytes alone, and `seeds` at random. The contents are also made for a process that is killed at
-/// that point, where the power is cut after another process has opened what it left. Equal contents are checked once.
+/// Contents of the disk when the power is cut before each change, and after the last: all of it
+/// written, nothing that was not synced, names or bytes alone, and `seeds` at random. The contents
+/// are also made for a process that is killed at that point, where the power is cut after another
+/// process has opened what it left. Equal contents are checked once.
 Tried cut_power(const Tree& before, const Scenario& scenario, int seeds);
 
-/// The n-th call of the fault's set fails, for all n from 1 on; what is left is checked as the process
-/// leaves it, after a power cut, and after a power cut when another process has opened it.
+/// The n-th call of the fault's set fails, for all n from 1 on; what is left is checked as the
+/// process leaves it, after a power cut, and after a power cut when another process has opened it.
 Tried fail_calls(const Tree& before, const Scenario& scenario, Fault fault);
 
-/// The first allocation of each place fails, or those of `most` of the places, evenly chosen; what is left is checked as the
-/// process leaves it.
+/// The first allocation of each place fails, or those of `most` of the places, evenly chosen; what
+/// is left is checked as the process leaves it.
 Tried fail_allocations(const Tree& before, const Scenario& scenario, std::size_t most);
 
 }  // namespace unweave::testing

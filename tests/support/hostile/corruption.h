@@ -1,4 +1,5 @@
-// tests/support/hostile/corruption.h - ways to damage a store, or to forge parts of it with checksums that are right.
+// tests/support/hostile/corruption.h - ways to damage a store, or to forge parts of it with
+// checksums that are right.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,12 @@ struct Corruption {
 [[nodiscard]] Corruption flipped(const Files& files, std::uint64_t n);
 /// The file that holds the n-th byte of all ends before it.
 [[nodiscard]] Corruption cut(const Files& files, std::uint64_t n);
-/// Anything that changes bytes: several of them, ranges zeroed, doubled, moved or left out, garbage, files exchanged with
-/// each other or with those of another store of the same shape, missing ones, folders, pipes and links in their place.
+/// Anything that changes bytes: several of them, ranges zeroed, doubled, moved or left out,
+/// garbage, files exchanged with each other or with those of another store of the same shape,
+/// missing ones, folders, pipes and links in their place.
 [[nodiscard]] Corruption random_corruption(const FullStore& store, std::uint64_t seed);
-/// Numbers and names changed, to absurd ones more often than not, and every checksum above them made anew.
+/// Numbers and names changed, to absurd ones more often than not, and every checksum above them
+/// made anew.
 [[nodiscard]] Corruption forgery(const FullStore& store, std::uint64_t seed);
 
 }  // namespace unweave::testing

@@ -147,7 +147,8 @@ void change_bytes(std::string& bytes, std::size_t from, std::size_t to, Random& 
 
 constexpr std::size_t kPayloadLengthAt = 24, kParametersAt = 32, kRootAt = 104, kHeaderSumAt = 120;
 
-/// Sums of chunks, root and header as a writer would make them; the table is where the declared length wants it, if it fits.
+/// Sums of chunks, root and header as a writer would make them; the table is where the declared
+/// length wants it, if it fits.
 void reseal(std::string& bytes) {
   const auto payload = get<std::uint64_t>(bytes, kPayloadLengthAt);
   if (payload <= bytes.size()) {

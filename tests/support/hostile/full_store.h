@@ -23,13 +23,14 @@ struct FullStore {
   bool streams = true;               ///< takes requests
 };
 
-/// An order, changes, reference counts, lists of the targets, runs, stale rows, a journal of three batches; a model that
-/// has not seen the last ones and one with statistics.
+/// An order, changes, reference counts, lists of the targets, runs, stale rows, a journal of three
+/// batches; a model that has not seen the last ones and one with statistics.
 [[nodiscard]] FullStore lazy_store();
 /// Sparse features of 16 bits; models of ten solvers, each of which followed one batch.
 [[nodiscard]] FullStore model_store();
 
-/// Rows in place of sums, in 16 bits at both levels, of the labelled nodes; a model of them. It takes no requests.
+/// Rows in place of sums, in 16 bits at both levels, of the labelled nodes; a model of them. It
+/// takes no requests.
 [[nodiscard]] FullStore kept_store();
 
 /// Replaces what lies in the folder.
@@ -40,7 +41,8 @@ struct Ended {
   int code = 0;      ///< exit code, or minus the signal that killed it
   std::string text;  ///< what the work returned
 };
-/// Runs the work in a child, which may use `seconds` of a processor and that much time: the parent must have no threads.
+/// Runs the work in a child, which may use `seconds` of a processor and that much time: the parent
+/// must have no threads.
 Ended run_apart(const std::function<std::string()>& work, unsigned seconds = 120);
 
 }  // namespace unweave::testing

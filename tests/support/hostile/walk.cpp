@@ -169,7 +169,8 @@ class Judge {
     return {};
   }
 
-  /// One of the other commands: the same answer, or an error. An answer that differs is right for a forgery alone.
+  /// One of the other commands: the same answer, or an error. An answer that differs is right for a
+  /// forgery alone.
   std::string ask_more(const Corruption& one, std::uint64_t index, std::string& refused) {
     const Asked& asked = asked_[index % asked_.size()];
     const std::string& name = asked.name;
@@ -186,7 +187,8 @@ class Judge {
     }
     if (got.starts_with("code ")) {
       refused = name + " said " + got;
-      // A solver says of its own numbers in a model that they do not fit, and of another order's nodes that some have no rows.
+      // A solver says of its own numbers in a model that they do not fit, and of another order's
+      // nodes that some have no rows.
       const auto asks_for = [&](const char* what) { return last_.error.find(what) != std::string::npos; };
       const bool asks = asks_for("train") || asks_for("propagate") || asks_for("--tau");
       if (one.forged && last_.code == 1 && asks) return {};

@@ -1,4 +1,5 @@
-// tests/support/hostile/walk.h - what the commands say of damaged stores: an error that names the file, or the same answers.
+// tests/support/hostile/walk.h - what the commands say of damaged stores: an error that names the
+// file, or the same answers.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ struct Tried {
   std::uint64_t wrong = 0;     ///< anything else; each has failed a check
 };
 
-/// Tries make(0), make(step), make(2 step) … below `count`. For each, one child of a series runs `verify` and, in turns, one
-/// of the commands that read a store or change it, within 768 MiB more than it began with and 20 s of a processor. What is wrong fails a check of doctest.
+/// Tries make(0), make(step), make(2 step) … below `count`. For each, one child of a series runs
+/// `verify` and, in turns, one of the commands that read a store or change it, within 768 MiB more
+/// than it began with and 20 s of a processor. What is wrong fails a check of doctest.
 Tried walk(const FullStore& store, const std::function<Corruption(std::uint64_t)>& make, std::uint64_t count,
            std::uint64_t step = 1);
 

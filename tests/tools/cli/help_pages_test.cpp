@@ -1,5 +1,5 @@
-// tests/tools/cli/help_pages_test.cpp - manual pages and completions of shells have every command and every option, and the programs that
-// read them take them, where they are there.
+// tests/tools/cli/help_pages_test.cpp - manual pages and completions of shells have every command
+// and every option, and the programs that read them take them, where they are there.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,5 @@
-// tests/tools/cli/help_test.cpp - what every command says of itself, and of a value that it does not know.
+// tests/tools/cli/help_test.cpp - what every command says of itself, and of a value that it does
+// not know.
 #include <doctest/doctest.h>
 #include <grp.h>
 #include <sys/wait.h>

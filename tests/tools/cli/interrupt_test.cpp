@@ -1,4 +1,5 @@
-// tests/tools/cli/interrupt_test.cpp - what Ctrl-C and SIGTERM print, and that they end the process all the same.
+// tests/tools/cli/interrupt_test.cpp - what Ctrl-C and SIGTERM print, and that they end the process
+// all the same.
 #include "tools/cli/interrupt.h"
 
 #include <doctest/doctest.h>

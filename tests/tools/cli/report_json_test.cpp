@@ -1,4 +1,5 @@
-// tests/tools/cli/report_json_test.cpp - every kind of value that a field of a report may have, as JSON.
+// tests/tools/cli/report_json_test.cpp - every kind of value that a field of a report may have, as
+// JSON.
 #include "tools/cli/report_json.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/tools/cli/signals_test.cpp - Ctrl-C and SIGTERM before calls on files of every long command: it ends at once, and the same
-// command again reaches what an undisturbed one does.
+// tests/tools/cli/signals_test.cpp - Ctrl-C and SIGTERM before calls on files of every long
+// command: it ends at once, and the same command again reaches what an undisturbed one does.
 #include <doctest/doctest.h>
 #include <signal.h>
 

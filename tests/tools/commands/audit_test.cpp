@@ -1,4 +1,5 @@
-// tests/tools/commands/audit_test.cpp - the command: fields, exit codes, wrong usage, a store that stays as it was.
+// tests/tools/commands/audit_test.cpp - the command: fields, exit codes, wrong usage, a store that
+// stays as it was.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// tests/tools/commands/certify_test.cpp - `certify` as a user meets it: weights in, figures out, a model that streams; and what is
-// wrong with a file told in one line, with the store as it was.
+// tests/tools/commands/certify_test.cpp - `certify` as a user meets it: weights in, figures out, a
+// model that streams; and what is wrong with a file told in one line, with the store as it was.
 #include <doctest/doctest.h>
 
 #include <cmath>

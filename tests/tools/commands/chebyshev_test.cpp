@@ -1,4 +1,5 @@
-// tests/tools/commands/chebyshev_test.cpp - a store of Chebyshev blocks through the commands that read or change it.
+// tests/tools/commands/chebyshev_test.cpp - a store of Chebyshev blocks through the commands that
+// read or change it.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,5 +1,6 @@
-// tests/tools/commands/concurrent_test.cpp - many readers beside one writer, all of them real processes: every answer is that of one
-// moment, or a polite refusal; a second writer is refused as long as the first one lives.
+// tests/tools/commands/concurrent_test.cpp - many readers beside one writer, all of them real
+// processes: every answer is that of one moment, or a polite refusal; a second writer is refused as
+// long as the first one lives.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-// tests/tools/commands/doctor_test.cpp - `unweave doctor` as programs and people call it: what it finds of machines, folders and stores.
+// tests/tools/commands/doctor_test.cpp - `unweave doctor` as programs and people call it: what it
+// finds of machines, folders and stores.
 #include <doctest/doctest.h>
 #include <sys/file.h>
 #include <sys/resource.h>

@@ -1,7 +1,8 @@
-// tests/tools/commands/documents_test.cpp - whatever command a text of the project shows runs as it is printed: the blocks and the
-// inline commands of README.md, the blocks of the guide's tutorial and of its how-to pages, what quickstart names at its end, the
-// examples of each --help. They run in a folder where the paths that they name hold a small graph with the shape of the real one.
-// The page of all commands is what the program prints.
+// tests/tools/commands/documents_test.cpp - whatever command a text of the project shows runs as it
+// is printed: the blocks and the inline commands of README.md, the blocks of the guide's tutorial
+// and of its how-to pages, what quickstart names at its end, the examples of each --help. They run
+// in a folder where the paths that they name hold a small graph with the shape of the real one. The
+// page of all commands is what the program prints.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 
@@ -45,8 +46,8 @@ const std::map<std::string, std::string> kNotRun{
 const std::set<std::string> kRunLanguages{"console", "sh"};
 const std::set<std::string> kOtherLanguages{"", "cpp", "json", "mermaid", "python", "text"};
 
-/// A folder like that of a clone in which the program lies on the path, with a graph of 58 classes and 2,575 columns, and a data
-/// set as OGB's package fetches it.
+/// A folder like that of a clone in which the program lies on the path, with a graph of 58 classes
+/// and 2,575 columns, and a data set as OGB's package fetches it.
 struct Clone {
   testing::TempDir dir;
 
@@ -96,8 +97,8 @@ struct Clone {
              "unweave train demo/debian.store --solver exact\n"));
   }
 
-  /// Runs a text in this folder as a shell would, which must go well. Returns its standard output. Debian's Python, which has
-  /// NumPy, comes before any other.
+  /// Runs a text in this folder as a shell would, which must go well. Returns its standard output.
+  /// Debian's Python, which has NumPy, comes before any other.
   std::string runs(const std::string& text) const {
     write_file(dir / "command.sh", "set -e\nPATH=\"$PWD/bin:/usr/bin:$PATH\"\n" + text + "\n");
     const std::string folder = dir.path().string();
@@ -169,7 +170,8 @@ std::vector<std::string> inline_code_of(const std::string& markdown) {
   return found;
 }
 
-/// What a block has one type: in a console block after "$ ", with the lines that go on; else all lines.
+/// What a block has one type: in a console block after "$ ", with the lines that go on; else all
+/// lines.
 std::vector<std::string> commands_of(const Block& block) {
   if (block.language != "console") return joined(block.lines);
   std::vector<std::string> commands;

@@ -1,5 +1,5 @@
-// tests/tools/commands/evaluate_test.cpp - `evaluate` with a copy from before the removals, and the commands that lead to it: the
-// deleted data replay test, membership inference, adversarial edges.
+// tests/tools/commands/evaluate_test.cpp - `evaluate` with a copy from before the removals, and the
+// commands that lead to it: the deleted data replay test, membership inference, adversarial edges.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -204,7 +204,8 @@ TEST_SUITE("unit") {
     REQUIRE(mixed.size() == 2);
     CHECK(mixed[0]["retrained_distance"].is_null());
     CHECK(mixed[0]["kl_test"].is_null());
-    // Both models of one minimiser, and the minimiser, make a triangle, whose third side the weights tell.
+    // Both models of one minimiser, and the minimiser, make a triangle, whose third side the
+    // weights tell.
     const double own = mixed[1]["retrained_distance"], others = after["retrained_distance"];
     const double between = distance(files.weights("retrain"), files.weights("newton"));
     CHECK(between > 0);
@@ -216,8 +217,8 @@ TEST_SUITE("unit") {
     const Result printed = run({"evaluate", files.path("s"), "--solver", "scalegun", "--retrain", "--json"});
     CAPTURE(printed.error);
     REQUIRE(printed.code == 0);
-    // It has no intercept and bears noise in its objective. One that is trained without either is the retrained one, but for
-    // the noise of its weights.
+    // It has no intercept and bears noise in its objective. One that is trained without either is
+    // the retrained one, but for the noise of its weights.
     files.must(
         {"train", files.path("s"), "--solver", "retrain", "--name", "plain", "--no-intercept", "--lambda", "1e-4"});
     CHECK(printed.json()["retrained_distance"].get<double>() ==

@@ -1,5 +1,6 @@
-// tests/tools/commands/exact_bits_test.cpp - what must not reach the bits of an exact release: batches, history, threads, memory,
-// order of nodes, the BLAS and its kernels. Processes of their own, since a BLAS is chosen when a program starts.
+// tests/tools/commands/exact_bits_test.cpp - what must not reach the bits of an exact release:
+// batches, history, threads, memory, order of nodes, the BLAS and its kernels. Processes of their
+// own, since a BLAS is chosen when a program starts.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -110,7 +111,8 @@ TEST_SUITE("slow") {
     const std::string store = world.store("s");
     const std::string exact = world.trained(store, "exact"), floating = world.trained(store, "finetune");
     {
-      // Generic kernels. BLIS 0.9 understands the number alone, takes a name for 0, and ends at a number that it does not know.
+      // Generic kernels. BLIS 0.9 understands the number alone, takes a name for 0, and ends at a
+      // number that it does not know.
       const Environment kernels("BLIS_ARCH_TYPE", "25");
       CHECK(world.trained(store, "exact") == exact);
       CHECK(world.trained(store, "finetune") != floating);

@@ -1,4 +1,5 @@
-// tests/tools/commands/export_test.cpp - what `export` writes of rows that are not all there and of models, and where.
+// tests/tools/commands/export_test.cpp - what `export` writes of rows that are not all there and of
+// models, and where.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// tests/tools/commands/import_killed_test.cpp - a killed `import` or `generate`: the same command again gives the same store.
+// tests/tools/commands/import_killed_test.cpp - a killed `import` or `generate`: the same command
+// again gives the same store.
 #include <doctest/doctest.h>
 #include <signal.h>
 
@@ -120,8 +121,8 @@ TEST_SUITE("slow") {
     const auto expected = folder_bytes(dir / "fresh");
     REQUIRE(run_process(words("ordered", "degree")).code == 0);
     const auto expected_ordered = folder_bytes(dir / "ordered");
-    // Later and later, until one comes to its end; every second time the remains of several are taken over. Those of an
-    // order are left to an import without.
+    // Later and later, until one comes to its end; every second time the remains of several are
+    // taken over. Those of an order are left to an import without.
     int kills = 0;
     for (long call = 1;; call += call / 20 + 1) {
       CAPTURE(call);

@@ -1,4 +1,5 @@
-// tests/tools/commands/import_ogb_test.cpp - `import --ogb`: both layouts give the store that plain files give, or one error.
+// tests/tools/commands/import_ogb_test.cpp - `import --ogb`: both layouts give the store that plain
+// files give, or one error.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -92,7 +93,8 @@ std::string half_array(const OgbSample& sample) {
 
 enum class Layout { kText, kArrays };
 
-/// A folder of the sample in which `spoil` breaks something is refused with the parts, and no store is left.
+/// A folder of the sample in which `spoil` breaks something is refused with the parts, and no store
+/// is left.
 void check_spoilt(Layout layout, const std::function<void(const fs::path&)>& spoil, const Words& parts,
                   const Words& more = {}) {
   const TempDir dir;

@@ -1,5 +1,5 @@
-// tests/tools/commands/import_plan_test.cpp - `import --plan` says what the import then makes, and makes nothing
-// itself.
+// tests/tools/commands/import_plan_test.cpp - `import --plan` says what the import then makes, and
+// makes nothing itself.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// tests/tools/commands/import_report_test.cpp - what `import` says of the files that it read: what it changed, what it left out, and
-// what may not have been meant.
+// tests/tools/commands/import_report_test.cpp - what `import` says of the files that it read: what
+// it changed, what it left out, and what may not have been meant.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// tests/tools/commands/import_scale_test.cpp - `import --scale`: which rows come out, what is said of them, and that a purge keeps it;
-// and how large sums of sparse features become.
+// tests/tools/commands/import_scale_test.cpp - `import --scale`: which rows come out, what is said
+// of them, and that a purge keeps it; and how large sums of sparse features become.
 #include <doctest/doctest.h>
 
 #include <cmath>

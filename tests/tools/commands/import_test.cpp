@@ -1,4 +1,5 @@
-// tests/tools/commands/import_test.cpp - the command lines of `import` and `generate`: options, fields, exit codes.
+// tests/tools/commands/import_test.cpp - the command lines of `import` and `generate`: options,
+// fields, exit codes.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// tests/tools/commands/keep_test.cpp - propagate --keep through the commands that read such a store, or refuse to
-// change it.
+// tests/tools/commands/keep_test.cpp - propagate --keep through the commands that read such a
+// store, or refuse to change it.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,4 +1,5 @@
-// tests/tools/commands/limits_test.cpp - what the caller limits or takes away: descriptors, address space, sizes of files.
+// tests/tools/commands/limits_test.cpp - what the caller limits or takes away: descriptors, address
+// space, sizes of files.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,5 @@
-// tests/tools/commands/model_names_test.cpp - several models of one solver in a store: trained, followed, checked and purged by name.
+// tests/tools/commands/model_names_test.cpp - several models of one solver in a store: trained,
+// followed, checked and purged by name.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// tests/tools/commands/model_notes_test.cpp - a command that takes models away or leaves them behind says so first; one that has
-// nothing to do does nothing.
+// tests/tools/commands/model_notes_test.cpp - a command that takes models away or leaves them
+// behind says so first; one that has nothing to do does nothing.
 #include <doctest/doctest.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// tests/tools/commands/names_test.cpp - stores of names as users meet them: import, predict, export, stream, feed, purge.
+// tests/tools/commands/names_test.cpp - stores of names as users meet them: import, predict,
+// export, stream, feed, purge.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -150,8 +151,8 @@ TEST_SUITE("unit") {
     CHECK(bad.code == 2);
     CHECK(bad.error.find("line 2: not a request: 'node'") != std::string::npos);
 
-    // The requests before the bad line are applied. Nobody has a removed name, before a purge and after it; the node is joined again
-    // by its number.
+    // The requests before the bad line are applied. Nobody has a removed name, before a purge and
+    // after it; the node is joined again by its number.
     CHECK(run({"info", people.store, "--json"}).json().at("named") == 7);
     const auto reject = [&](const std::string& text) {
       const Json rejection = people.stream(text + "\n", {"--json", "--quiet"}).json().at("rejections")[0];
@@ -202,7 +203,8 @@ TEST_SUITE("unit") {
                 .stream("insert-edge #3 dan id=later\n", {"--json", "--plan", "push", "--solver", "exact", "--changes",
                                                           people.file("feed"), "--receipts", people.file("rec")})
                 .out.find("cyd") == std::string::npos);
-      // The sender's own words, and the news of the removal: it is the one place where readers of a feed can learn of it.
+      // The sender's own words, and the news of the removal: it is the one place where readers of a
+      // feed can learn of it.
       const std::string receipts = read_all(people.dir / "rec");
       CHECK(receipts.find("\"request\":\"node cyd at=") != std::string::npos);
       CHECK(receipts.find("\"request\":\"edge ? dan at=") != std::string::npos);

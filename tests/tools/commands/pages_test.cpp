@@ -1,5 +1,5 @@
-// tests/tools/commands/pages_test.cpp - every relative link of a page of the project leads to a file that is there, and to a heading of
-// it where the link names one.
+// tests/tools/commands/pages_test.cpp - every relative link of a page of the project leads to a
+// file that is there, and to a heading of it where the link names one.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -67,7 +67,8 @@ std::string without_code_spans(const std::string& text) {
   return kept;
 }
 
-/// Where the links of a page lead, as they stand there: [text](target), ![text](target), and lines "[name]: target".
+/// Where the links of a page lead, as they stand there: [text](target), ![text](target), and lines
+/// "[name]: target".
 std::vector<std::string> link_targets(const std::string& markdown) {
   std::vector<std::string> targets;
   std::string text;
@@ -89,8 +90,9 @@ std::string without_targets(std::string heading) {
   return heading;
 }
 
-/// The anchor that GitHub gives a heading: letters, numbers, hyphens and underscores stay, in lower case; blanks become hyphens, and
-/// all else goes. It knows the letters that take at most two bytes.
+/// The anchor that GitHub gives a heading: letters, numbers, hyphens and underscores stay, in lower
+/// case; blanks become hyphens, and all else goes. It knows the letters that take at most two
+/// bytes.
 std::string slug_of(const std::string& heading) {
   const std::string text = without_targets(heading.substr(0, heading.find_last_not_of(" #") + 1));
   std::string slug;
@@ -117,7 +119,8 @@ std::string slug_of(const std::string& heading) {
   return slug;
 }
 
-/// The anchors of a page: those of its headings, a number behind repeated ones, and those that it names itself.
+/// The anchors of a page: those of its headings, a number behind repeated ones, and those that it
+/// names itself.
 std::set<std::string> anchors_of(const std::string& markdown) {
   std::set<std::string> anchors;
   std::map<std::string, int> uses;

@@ -1,5 +1,5 @@
-// tests/tools/commands/plan_ranks_test.cpp - what `plan --ranks` says of a batch and of a training; tests/ranks holds
-// it against jobs.
+// tests/tools/commands/plan_ranks_test.cpp - what `plan --ranks` says of a batch and of a training;
+// tests/ranks holds it against jobs.
 #include <doctest/doctest.h>
 
 #include <cstdint>

@@ -106,7 +106,8 @@ TEST_SUITE("unit") {
         CHECK(kept.size() == 3);
         CHECK(std::accumulate(kept.begin(), kept.end(), std::uint64_t{0}) == done["rows"]);
         CHECK(plan["tiles"] == done["tiles"]);
-        // With all rows there is room for one buffer of all columns, filled anew from the sums of two levels.
+        // With all rows there is room for one buffer of all columns, filled anew from the sums of
+        // two levels.
         const bool refills = rows == "all" && memory == "24M";
         CHECK((plan["tiles"] > 1) == (memory == "24M" && !refills));
         CHECK(plan["fits"] == true);

@@ -1,4 +1,5 @@
-// tests/tools/commands/plan_unlearning_test.cpp - what `plan --solver` answers is what the solvers then ask for.
+// tests/tools/commands/plan_unlearning_test.cpp - what `plan --solver` answers is what the solvers
+// then ask for.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

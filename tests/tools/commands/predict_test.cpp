@@ -1,5 +1,6 @@
-// tests/tools/commands/predict_test.cpp - `predict` against margins computed by loops, and the metrics of `evaluate` against
-// definitions computed pair by pair, from the files that the program exports.
+// tests/tools/commands/predict_test.cpp - `predict` against margins computed by loops, and the
+// metrics of `evaluate` against definitions computed pair by pair, from the files that the program
+// exports.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -98,7 +99,8 @@ void check_value(const Json& json, const std::optional<double>& wanted) {
   CHECK(json.get<double>() == doctest::Approx(*wanted).epsilon(1e-12));
 }
 
-/// What `evaluate` says of a split beside definitions, from scores (margins, of softmax probabilities).
+/// What `evaluate` says of a split beside definitions, from scores (margins, of softmax
+/// probabilities).
 void check_split(const Json& json, const std::vector<double>& scores, const Ids& said, const Ids& labels,
                  std::size_t classes) {
   const std::size_t rows = labels.size();

@@ -1,4 +1,5 @@
-// tests/tools/commands/private_files_test.cpp - who may read the files of a store: secrets are their owner's alone, whatever the umask.
+// tests/tools/commands/private_files_test.cpp - who may read the files of a store: secrets are
+// their owner's alone, whatever the umask.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

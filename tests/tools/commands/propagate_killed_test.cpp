@@ -1,5 +1,5 @@
-// tests/tools/commands/propagate_killed_test.cpp - `propagate` that is killed, and jobs of it at the same time: the bytes of one
-// process that nobody disturbs.
+// tests/tools/commands/propagate_killed_test.cpp - `propagate` that is killed, and jobs of it at
+// the same time: the bytes of one process that nobody disturbs.
 #include <doctest/doctest.h>
 #include <signal.h>
 

@@ -1,4 +1,5 @@
-// tests/tools/commands/purge_test.cpp - `unweave purge` as its user runs it: what it says, on real files, killed before calls that change files.
+// tests/tools/commands/purge_test.cpp - `unweave purge` as its user runs it: what it says, on real
+// files, killed before calls that change files.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-// tests/tools/commands/purged_store_test.cpp - what a purged store still tells of what was removed is what the page on promises
-// declares, and nothing else; and its models have the lambda that a training of the remaining data takes.
+// tests/tools/commands/purged_store_test.cpp - what a purged store still tells of what was removed
+// is what the page on promises declares, and nothing else; and its models have the lambda that a
+// training of the remaining data takes.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -35,7 +36,8 @@ Result run_well(const std::vector<std::string>& words) {
   return result;
 }
 
-/// A place in a store, with NAME for names of models, and a member of its JSON lines; without a member all that is there.
+/// A place in a store, with NAME for names of models, and a member of its JSON lines; without a
+/// member all that is there.
 using Quantity = std::pair<std::string, std::string>;
 
 std::vector<std::string> code_words(const std::string& cell) {
@@ -205,7 +207,8 @@ TEST_SUITE("slow") {
           std::any_of(declared.begin(), declared.end(), [&](const Quantity& row) { return covers(row, one); });
       CHECK_MESSAGE(is_declared, one.first << ": " << one.second << " differs, and the table does not say so");
     }
-    // Rows of the table that these two lives do not show: what both have in common, and what no file has.
+    // Rows of the table that these two lives do not show: what both have in common, and what no
+    // file has.
     const std::set<Quantity> elsewhere{{"manifest.json", "nodes"},
                                        {"manifest.json", "features"},
                                        {"manifest.json", "classes"},

@@ -1,5 +1,5 @@
-// tests/tools/commands/report_test.cpp - the page of `report`: what is on it, that it refers to nothing, that no text from outside
-// becomes a part of it, and what it refuses.
+// tests/tools/commands/report_test.cpp - the page of `report`: what is on it, that it refers to
+// nothing, that no text from outside becomes a part of it, and what it refuses.
 #include <doctest/doctest.h>
 
 #include <filesystem>

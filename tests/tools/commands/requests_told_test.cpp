@@ -1,5 +1,5 @@
-// tests/tools/commands/requests_told_test.cpp - what `stream` says of requests that it rejects, of lines that it cannot read, and of
-// what is acknowledged when it ends early.
+// tests/tools/commands/requests_told_test.cpp - what `stream` says of requests that it rejects, of
+// lines that it cannot read, and of what is acknowledged when it ends early.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-// tests/tools/commands/store_files_test.cpp - what commands say where a file of a store is missing, a folder or a link.
+// tests/tools/commands/store_files_test.cpp - what commands say where a file of a store is missing,
+// a folder or a link.
 #include <doctest/doctest.h>
 
 #include <algorithm>

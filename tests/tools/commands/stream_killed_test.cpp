@@ -1,5 +1,6 @@
-// tests/tools/commands/stream_killed_test.cpp - kill -9 before calls of `stream` that change files: what was printed is there, nothing is drawn
-// twice, and the end is that of a stream that nobody disturbed.
+// tests/tools/commands/stream_killed_test.cpp - kill -9 before calls of `stream` that change files:
+// what was printed is there, nothing is drawn twice, and the end is that of a stream that nobody
+// disturbed.
 #include <doctest/doctest.h>
 #include <signal.h>
 

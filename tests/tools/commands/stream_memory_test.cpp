@@ -1,4 +1,5 @@
-// tests/tools/commands/stream_memory_test.cpp - streams whose changed rows are larger than --memory.
+// tests/tools/commands/stream_memory_test.cpp - streams whose changed rows are larger than
+// --memory.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 

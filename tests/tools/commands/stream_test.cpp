@@ -1,4 +1,5 @@
-// tests/tools/commands/stream_test.cpp - train, stream and evaluate as programs call them: fields, exit codes, order of effects.
+// tests/tools/commands/stream_test.cpp - train, stream and evaluate as programs call them: fields,
+// exit codes, order of effects.
 #include <doctest/doctest.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// tests/tools/commands/trail_test.cpp - the audit trail as programs call it: keys, receipts, logs without a store, exit codes.
+// tests/tools/commands/trail_test.cpp - the audit trail as programs call it: keys, receipts, logs
+// without a store, exit codes.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,4 +1,5 @@
-// tests/tools/commands/train_memory_test.cpp - training rows that are larger than the budget of memory.
+// tests/tools/commands/train_memory_test.cpp - training rows that are larger than the budget of
+// memory.
 #include <doctest/doctest.h>
 
 #include <random>

@@ -1,4 +1,5 @@
-// tests/tools/commands/train_test.cpp - `train` as a user meets it: its defaults, what it warns of, trials of lambda.
+// tests/tools/commands/train_test.cpp - `train` as a user meets it: its defaults, what it warns of,
+// trials of lambda.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,8 +26,9 @@ std::string lines(int first, int last, int step) {
   return text;
 }
 
-/// 300 rows without a graph. Every row lies far on one side of the origin, and a sixth of them a little farther, which is
-/// the second class: without an intercept no plane tells them apart well. Splits of 200, 50 and 50 rows.
+/// 300 rows without a graph. Every row lies far on one side of the origin, and a sixth of them a
+/// little farther, which is the second class: without an intercept no plane tells them apart well.
+/// Splits of 200, 50 and 50 rows.
 struct Flat {
   testing::TempDir dir;
   std::string store = (dir / "s").string();

@@ -1,4 +1,5 @@
-// tests/tools/commands/whole_program_test.cpp - the program as its user runs it: streams against fresh imports, and kill -9.
+// tests/tools/commands/whole_program_test.cpp - the program as its user runs it: streams against
+// fresh imports, and kill -9.
 #include <doctest/doctest.h>
 #include <signal.h>
 

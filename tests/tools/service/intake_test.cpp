@@ -1,4 +1,5 @@
-// tests/tools/service/intake_test.cpp - senders are refused where there is no room, and everybody else's requests are applied.
+// tests/tools/service/intake_test.cpp - senders are refused where there is no room, and everybody
+// else's requests are applied.
 #include "tools/service/intake.h"
 
 #include <doctest/doctest.h>

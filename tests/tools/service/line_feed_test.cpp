@@ -1,4 +1,5 @@
-// tests/tools/service/line_feed_test.cpp - lines of files that are replaced and of pipes whose writers come and go.
+// tests/tools/service/line_feed_test.cpp - lines of files that are replaced and of pipes whose
+// writers come and go.
 #include "tools/service/line_feed.h"
 
 #include <doctest/doctest.h>

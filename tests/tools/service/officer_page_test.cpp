@@ -1,5 +1,5 @@
-// tests/tools/service/officer_page_test.cpp - the page of a service: what is on it, that it refers to nothing else, and that no text
-// from outside becomes a part of it.
+// tests/tools/service/officer_page_test.cpp - the page of a service: what is on it, that it refers
+// to nothing else, and that no text from outside becomes a part of it.
 #include "tools/service/officer_page.h"
 
 #include <doctest/doctest.h>

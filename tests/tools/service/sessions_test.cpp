@@ -1,4 +1,5 @@
-// tests/tools/service/sessions_test.cpp - cookies stand for a session until it ends, and no other text does.
+// tests/tools/service/sessions_test.cpp - cookies stand for a session until it ends, and no other
+// text does.
 #include "tools/service/sessions.h"
 
 #include <doctest/doctest.h>

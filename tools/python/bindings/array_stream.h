@@ -1,4 +1,5 @@
-// tools/python/bindings/array_stream.h - takes what the library writes as a .npy file into the memory of an array.
+// tools/python/bindings/array_stream.h - takes what the library writes as a .npy file into the
+// memory of an array.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace unweave::python {
 
-/// A stream whose last bytes, as many as `memory` has, are the elements; what comes before is the header.
+/// A stream whose last bytes, as many as `memory` has, are the elements; what comes before is the
+/// header.
 class ArrayStream final : public std::ostream {
  public:
   explicit ArrayStream(std::span<char> memory) : std::ostream(nullptr), buffer_(memory) {

@@ -1,6 +1,8 @@
-// tools/python/bindings/module.cpp - the module unweave._native: what the package unweave is written with.
+// tools/python/bindings/module.cpp - the module unweave._native: what the package unweave is
+// written with.
 //
-// Every function takes the machine that it may use, and where it can be long, who is told of its progress.
+// Every function takes the machine that it may use, and where it can be long, who is told of its
+// progress.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -191,7 +193,8 @@ py::dict plan_purge(Machine& machine, const py::object& progress, const Path& st
   return dict_of(forecast);
 }
 
-/// Rows of Z in memory, or in a file where one is named; then it returns how many nodes among those asked for have none.
+/// Rows of Z in memory, or in a file where one is named; then it returns how many nodes among those
+/// asked for have none.
 py::object embeddings(Machine& machine, const py::object& progress, const Path& store, const Ids& nodes,
                       const std::vector<double>& weights, bool missing_as_nan, const std::optional<Path>& file,
                       const std::optional<Path>& ids_file) {
@@ -323,7 +326,8 @@ py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, c
   return out;
 }
 
-/// Ids and, as asked for, classes, margins or probabilities of nodes, and how many nodes are left out.
+/// Ids and, as asked for, classes, margins or probabilities of nodes, and how many nodes are left
+/// out.
 py::dict predict(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                  const Ids& nodes, const std::string& what) {
   const ModelSelection selected = model_selection(selection);  // reads a dict of Python

@@ -68,7 +68,8 @@ template <class T>
   return taken<T>(options, key).value_or(std::move(otherwise));
 }
 
-/// An input: a path, or the dictionary that unweave/arrays.py (input_of) makes of an array, which keeps them alive.
+/// An input: a path, or the dictionary that unweave/arrays.py (input_of) makes of an array, which
+/// keeps them alive.
 [[nodiscard]] InputFile input_file(const py::object& source);
 [[nodiscard]] ImportOptions import_options(const py::dict& options);
 [[nodiscard]] GenerateOptions generate_options(const py::dict& options);

@@ -47,7 +47,8 @@ struct DictMaker {
   [[nodiscard]] Value list(const std::vector<Value>& values) const { return py::cast(values); }
 };
 
-/// The fields of a report, and of what describe() takes beside it, under the names that `--json` has for them.
+/// The fields of a report, and of what describe() takes beside it, under the names that `--json`
+/// has for them.
 template <class... Report>
 [[nodiscard]] py::dict dict_of(const Report&... report) {
   return object_by(DictMaker(), report...);

@@ -1,4 +1,5 @@
-// tools/python/bindings/stream.cpp - a writer and its session as a class of Python, and its requests in all their forms.
+// tools/python/bindings/stream.cpp - a writer and its session as a class of Python, and its
+// requests in all their forms.
 #include "bindings/stream.h"
 
 #include <pybind11/numpy.h>
@@ -82,7 +83,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Writer and session are for the machine's turn alone, in which another thread may take them away; so are names, which the writer has.
+  // Writer and session are for the machine's turn alone, in which another thread may take them
+  // away; so are names, which the writer has.
 
   /// Requests of one kind after another: names of kinds, and as many ids u and v.
   py::dict send(const std::vector<std::string>& kinds, const std::vector<std::uint64_t>& u,
@@ -148,7 +150,8 @@ class Stream {
     return send_made([&] { return std::move(requests); });
   }
 
-  /// A batch of removals of edges whose time has come by `until`, by now where it is empty; nothing where there is none.
+  /// A batch of removals of edges whose time has come by `until`, by now where it is empty; nothing
+  /// where there is none.
   py::dict send_expired(const std::string& until, std::size_t most) {
     const std::optional<Millis> moment = until.empty() ? present_time() : read_time(until);
     if (!moment) throw UsageError("until must be a moment, as 2027-01-31 or 2027-01-31T12:00:00Z");

@@ -1,4 +1,5 @@
-// tools/python/bindings/stream.h - requests as they come from Python, and the streams that take them.
+// tools/python/bindings/stream.h - requests as they come from Python, and the streams that take
+// them.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,7 +11,8 @@
 
 namespace unweave::python {
 
-/// Requests as lines of a file of requests. Throws UsageError that tells the number of one that is none.
+/// Requests as lines of a file of requests. Throws UsageError that tells the number of one that is
+/// none.
 [[nodiscard]] std::vector<Request> requests_of(const std::vector<std::string>& lines, const RequestWords& words);
 
 /// Adds the class Stream to the module.

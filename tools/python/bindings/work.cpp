@@ -68,7 +68,8 @@ void raise(const char* name, const Error& error) {
 }  // namespace
 
 std::string text_of(const std::string& message) {
-  // Python keeps bytes that are not UTF-8 as surrogates, which text_of() there shows by their bytes.
+  // Python keeps bytes that are not UTF-8 as surrogates, which text_of() there shows by their
+  // bytes.
   const auto text = py::reinterpret_steal<py::str>(
       PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogateescape"));
   if (!text) throw py::error_already_set();

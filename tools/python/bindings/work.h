@@ -28,8 +28,8 @@ class Machine {
  private:
   friend void run(Machine& machine, const py::object& progress, const std::function<void()>& work);
   friend void run_whole(Machine& machine, const std::function<void()>& work);
-  /// The right to work. Throws UsageError where this thread has it: Python runs progress functions, signal handlers and finalizers in the
-  /// midst of work.
+  /// The right to work. Throws UsageError where this thread has it: Python runs progress functions,
+  /// signal handlers and finalizers in the midst of work.
   class Turn {
    public:
     explicit Turn(Machine& machine);
@@ -46,9 +46,10 @@ class Machine {
   std::atomic<std::thread::id> worker_{};  ///< which it is
 };
 
-/// Runs `work` on a thread of its own, without Python's lock. `progress` is None, or is called about ten times a second, with
-/// the lock, as progress(step, done, total, unit); total is 0 where it is not known. An exception that it throws, or that a
-/// signal raises, cancels the work, and is thrown when the work has ended. Work of one machine waits for its turn.
+/// Runs `work` on a thread of its own, without Python's lock. `progress` is None, or is called
+/// about ten times a second, with the lock, as progress(step, done, total, unit); total is 0 where
+/// it is not known. An exception that it throws, or that a signal raises, cancels the work, and is
+/// thrown when the work has ended. Work of one machine waits for its turn.
 void run(Machine& machine, const py::object& progress, const std::function<void()>& work);
 
 /// Runs work that cannot be cancelled and is short, on the calling thread, without Python's lock.

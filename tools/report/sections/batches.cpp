@@ -1,4 +1,5 @@
-// tools/report/sections/batches.cpp - what was asked of a stream, how right its models were, and what it took, batch by batch.
+// tools/report/sections/batches.cpp - what was asked of a stream, how right its models were, and
+// what it took, batch by batch.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -38,7 +39,8 @@ Columns batch_columns(const Columns& more) {
   return columns;
 }
 
-/// What all batches together removed, inserted or set; nothing where no line tells of it, as those of older programs.
+/// What all batches together removed, inserted or set; nothing where no line tells of it, as those
+/// of older programs.
 std::optional<std::uint64_t> sum_of(const std::vector<RunLine>& batches, std::string_view name) {
   std::optional<std::uint64_t> sum;
   for (const RunLine& batch : batches)
@@ -46,8 +48,8 @@ std::optional<std::uint64_t> sum_of(const std::vector<RunLine>& batches, std::st
   return sum;
 }
 
-/// A table of what several models say of each batch; "" where there is one model, of which the table of batches tells. `cells`: of
-/// a step.
+/// A table of what several models say of each batch; "" where there is one model, of which the
+/// table of batches tells. `cells`: of a step.
 std::string model_table(const std::string& caption, const std::vector<RunLine>& batches,
                         const std::vector<ModelSteps>& models, const Columns& more,
                         const std::function<std::vector<std::string>(const RunLine&)>& cells) {

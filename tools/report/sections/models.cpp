@@ -1,4 +1,5 @@
-// tools/report/sections/models.cpp - trainings, unlearning beside retraining, and what models show of rows that they forgot.
+// tools/report/sections/models.cpp - trainings, unlearning beside retraining, and what models show
+// of rows that they forgot.
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,4 +1,5 @@
-// tools/report/sections/requests.cpp - requests of the store with their ids, and whether a purge is due.
+// tools/report/sections/requests.cpp - requests of the store with their ids, and whether a purge is
+// due.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// tools/report/sections/sections.h - the parts of a report as HTML, each without its heading; empty where there is nothing to show.
+// tools/report/sections/sections.h - the parts of a report as HTML, each without its heading; empty
+// where there is nothing to show.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// algorithms/api/unweave/fields/audit.h - the fields of an attack on a model, beside what its certificates claim.
+// algorithms/api/unweave/fields/audit.h - the fields of an attack on a model, beside what its
+// certificates claim.
 #pragma once
 
 #include "unweave/audit.h"

@@ -1,4 +1,5 @@
-// algorithms/api/unweave/fields/diagnosis.h - the fields of what was found on a machine or in a store.
+// algorithms/api/unweave/fields/diagnosis.h - the fields of what was found on a machine or in a
+// store.
 #pragma once
 
 #include <string_view>

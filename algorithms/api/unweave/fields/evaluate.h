@@ -1,4 +1,5 @@
-// algorithms/api/unweave/fields/evaluate.h - the fields of how good models are and of what they still show.
+// algorithms/api/unweave/fields/evaluate.h - the fields of how good models are and of what they
+// still show.
 #pragma once
 
 #include <cstddef>
@@ -100,7 +101,8 @@ void describe(const Forgetting& forgetting, Visit&& field) {
   if (forgetting.edges_retrained) field("trend_auc_retrained", forgetting.edges_retrained->auc);
 }
 
-/// How near weights and predictions are to the retrained model's, and to the original's where there is one.
+/// How near weights and predictions are to the retrained model's, and to the original's where there
+/// is one.
 template <class Visit>
 void describe(const Comparison& of, bool with_copy, Visit&& field) {
   const auto divergence = [](const std::optional<Likeness>& found) {

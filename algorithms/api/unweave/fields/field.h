@@ -1,9 +1,11 @@
-// algorithms/api/unweave/fields/field.h - the fields of reports, each named once for everybody who hands them on.
+// algorithms/api/unweave/fields/field.h - the fields of reports, each named once for everybody who
+// hands them on.
 //
-// The headers of this folder have a function describe(report, field) for each report. It calls field(name, value) for every
-// field, in the order in which `--json` prints them. A value is a number, a text, a MessageText, a report of its own, an
-// optional or a list of such, or values by name. A front end says how it writes each kind, as a class of this form, and has
-// object_by(maker, report) make objects of all reports:
+// The headers of this folder have a function describe(report, field) for each report. It calls
+// field(name, value) for every field, in the order in which `--json` prints them. A value is a
+// number, a text, a MessageText, a report of its own, an optional or a list of such, or values by
+// name. A front end says how it writes each kind, as a class of this form, and has object_by(maker,
+// report) make objects of all reports:
 //
 //   struct Maker {
 //     using Value = ..., Object = ...;
@@ -44,7 +46,8 @@ template <class List, class Make>
   return each_of(messages, [](const std::string& message) { return MessageText{message}; });
 }
 
-/// A report that is a part of another one: `fields` is a function like describe() that takes `field` alone.
+/// A report that is a part of another one: `fields` is a function like describe() that takes
+/// `field` alone.
 template <class Fields>
 struct Nested {
   Fields fields;
@@ -113,7 +116,8 @@ typename Maker::Value value_by(const Maker& make, const Value& value) {
   }
 }
 
-/// The fields of a report as members of an object that may have others. What describe() takes beside the report goes along.
+/// The fields of a report as members of an object that may have others. What describe() takes
+/// beside the report goes along.
 template <class Maker, class... Report>
 void add_fields_by(const Maker& make, typename Maker::Object& object, const Report&... report) {
   describe(report..., [&](std::string_view name, const auto& value) { make.add(object, name, value_by(make, value)); });

@@ -1,4 +1,5 @@
-// algorithms/api/unweave/fields/maintenance.h - the fields of what verifications, purges and repairs have found and done.
+// algorithms/api/unweave/fields/maintenance.h - the fields of what verifications, purges and
+// repairs have found and done.
 #pragma once
 
 #include "unweave/fields/field.h"

@@ -1,4 +1,5 @@
-// algorithms/api/unweave/fields/models.h - the fields of models: how they were trained, what a release of one is.
+// algorithms/api/unweave/fields/models.h - the fields of models: how they were trained, what a
+// release of one is.
 #pragma once
 
 #include "unweave/certify.h"
@@ -24,8 +25,9 @@ void describe_accuracies(const Accuracies& accuracies, Visit&& field) {
   field("accuracy_test", accuracies.test);
 }
 
-/// What a release of a model is. Solvers that claim nothing have no bound. `is_public`: without what depends on removed
-/// data, retrained, residual_bound, passes and terms, and certified and claim of a report with a private_claim.
+/// What a release of a model is. Solvers that claim nothing have no bound. `is_public`: without
+/// what depends on removed data, retrained, residual_bound, passes and terms, and certified and
+/// claim of a report with a private_claim.
 template <class Visit>
 void describe(const StepReport& report, bool is_public, Visit&& field) {
   const bool is_bounded = report.budget > 0;

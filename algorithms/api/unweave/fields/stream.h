@@ -77,8 +77,8 @@ void describe(const BatchReport& report, std::uint64_t number, bool is_public, V
   describe(report.changes, field);
 }
 
-/// What a batch has done to models: to the first one, and where there are more, to each behind its name. `of(place, field)`
-/// describes the step of one.
+/// What a batch has done to models: to the first one, and where there are more, to each behind its
+/// name. `of(place, field)` describes the step of one.
 template <class Of, class Visit>
 void describe_models(const std::vector<ModelStep>& steps, const Of& of, Visit&& field) {
   if (steps.empty()) return;

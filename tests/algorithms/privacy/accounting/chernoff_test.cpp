@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/chernoff_test.cpp - tail bounds against exact laws, plain sums over all terms and samples.
+// tests/algorithms/privacy/accounting/chernoff_test.cpp - tail bounds against exact laws, plain
+// sums over all terms and samples.
 #include "algorithms/privacy/accounting/chernoff.h"
 
 #include <doctest/doctest.h>

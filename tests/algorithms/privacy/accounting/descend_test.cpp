@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/descend_test.cpp - bounds of Descent-to-Delete against runs on one number.
+// tests/algorithms/privacy/accounting/descend_test.cpp - bounds of Descent-to-Delete against runs
+// on one number.
 #include "algorithms/privacy/accounting/descend.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +20,8 @@ namespace {
 using testing::kInfinity;
 using testing::kNaN;
 
-/// Logistic regression with lambda = 0.1 on rows of norm 1: L = 0.35, B = 3.5, C = 0.7 ln 2; 10 of 400 rows, eta = 0.5.
+/// Logistic regression with lambda = 0.1 on rows of norm 1: L = 0.35, B = 3.5, C = 0.7 ln 2; 10 of
+/// 400 rows, eta = 0.5.
 UnprojectedPlan logistic_plan(std::uint64_t steps, double initial_loss) {
   const LossConstants loss = loss_constants(Head::kLogistic, {.lambda = 0.1});
   const SecondMoment moment = strongly_convex_second_moment(loss.smoothness, 0.1, loss.loss_at_zero);
@@ -32,8 +34,8 @@ UnprojectedPlan logistic_plan(std::uint64_t steps, double initial_loss) {
           initial_loss};
 }
 
-/// E|unlearnt - retrained|^2 with independent batches of one row, losses (theta - a_i)^2 / 2 with a_i = 1 for every
-/// second row of `rows` and -1 for the others; the first `removed` disappear.
+/// E|unlearnt - retrained|^2 with independent batches of one row, losses (theta - a_i)^2 / 2 with
+/// a_i = 1 for every second row of `rows` and -1 for the others; the first `removed` disappear.
 double measured_square(std::size_t rows, std::size_t removed, double size, std::size_t steps, std::size_t back,
                        double start) {
   std::mt19937_64 random(77 + back);
@@ -51,8 +53,9 @@ double measured_square(std::size_t rows, std::size_t removed, double size, std::
   return sum;
 }
 
-/// The recursion behind Theorem 4, step by step. Loss above its minimum on D': a step on D leaves 1 - eta mu / 2 of it and
-/// adds eta (C / 4 B) / 2 + L eta^2 C / 2, a step on D' leaves 1 - eta mu and adds the last term alone.
+/// The recursion behind Theorem 4, step by step. Loss above its minimum on D': a step on D leaves 1
+/// - eta mu / 2 of it and adds eta (C / 4 B) / 2 + L eta^2 C / 2, a step on D' leaves 1 - eta mu
+/// and adds the last term alone.
 double slow_second_moment(const UnprojectedPlan& plan, std::uint64_t back) {
   const double mu = plan.step.strong_convexity(), size = plan.step.size();
   const double bias = plan.constant / (4 * plan.relative);
@@ -99,7 +102,8 @@ TEST_SUITE("unit") {
       std::mt19937_64 random;
       CHECK(scalar_distance(data, size, 0, steps, back, true, start, random) <= bound);
     }
-    // Without removals the travel alone remains, and is met: theta_K - theta_0 of a run without noise.
+    // Without removals the travel alone remains, and is met: theta_K - theta_0 of a run without
+    // noise.
     const ScalarData same = scalar_data(1, n, 0, gradient);
     std::mt19937_64 random;
     const double moved = (start - gradient) * (1 - std::pow(0.9, 20));

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/descent_to_delete_test.cpp - published values, and a descent that is run.
+// tests/algorithms/privacy/accounting/descent_to_delete_test.cpp - published values, and a descent
+// that is run.
 #include "algorithms/privacy/accounting/descent_to_delete.h"
 
 #include <doctest/doctest.h>
@@ -64,8 +65,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("Descent-to-Delete: the noise covers a descent that goes as slowly as it may") {
-    // f_i(x) = q (x - a_i)^2 / 2, |a_i| <= 1, by steps 2/(L + m): q = m contracts by gamma exactly. One row goes from 1
-    // to -1, after learning that is as long as told; M bounds the gradients in the ball of radius 1.
+    // f_i(x) = q (x - a_i)^2 / 2, |a_i| <= 1, by steps 2/(L + m): q = m contracts by gamma exactly.
+    // One row goes from 1 to -1, after learning that is as long as told; M bounds the gradients in
+    // the ball of radius 1.
     const double m = 0.3, smoothness = 1.1, bound = 2 * m;
     const std::uint64_t rows = 20;
     const DescentToDelete descent(rows, m, smoothness, bound);

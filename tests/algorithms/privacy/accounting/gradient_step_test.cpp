@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/gradient_step_test.cpp - step factors against quadratics, power sums against loops.
+// tests/algorithms/privacy/accounting/gradient_step_test.cpp - step factors against quadratics,
+// power sums against loops.
 #include "algorithms/privacy/accounting/gradient_step.h"
 
 #include <doctest/doctest.h>

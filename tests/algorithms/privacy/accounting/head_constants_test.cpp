@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/head_constants_test.cpp - constants of losses against gradients sampled on their domain.
+// tests/algorithms/privacy/accounting/head_constants_test.cpp - constants of losses against
+// gradients sampled on their domain.
 #include "algorithms/privacy/accounting/head_constants.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +52,8 @@ struct Seen {
   double gradient = 0, smoothness = 0;
 };
 
-/// Largest values over random points, rows on the sphere of radius X, weights on spheres up to R, neighbours near by.
+/// Largest values over random points, rows on the sphere of radius X, weights on spheres up to R,
+/// neighbours near by.
 Seen sample(const Loss& loss, const PublicConstants& given, Eigen::Index features, Eigen::Index weights) {
   std::mt19937 random(4);
   std::normal_distribution<double> normal;

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/hessian_free_test.cpp - printed bounds by their printed values, the account by hand.
+// tests/algorithms/privacy/accounting/hessian_free_test.cpp - printed bounds by their printed
+// values, the account by hand.
 #include "algorithms/privacy/accounting/hessian_free.h"
 
 #include <doctest/doctest.h>

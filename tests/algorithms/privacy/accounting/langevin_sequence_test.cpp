@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/langevin_sequence_test.cpp - sequences of requests: published sums, and coupled chains.
+// tests/algorithms/privacy/accounting/langevin_sequence_test.cpp - sequences of requests: published
+// sums, and coupled chains.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -66,7 +67,8 @@ NoisySgd small_run(double radius) {
   return NoisySgd(c);
 }
 
-/// One epoch of logistic regression by projected noisy SGD; `noise` holds a standard normal point an iteration.
+/// One epoch of logistic regression by projected noisy SGD; `noise` holds a standard normal point
+/// an iteration.
 void run_epoch(Point& w, const PrintedRows& rows, const NoisySgd& sgd, double sigma, const Point* noise) {
   const NoisySgdConstants& c = sgd.constants();
   for (std::uint64_t j = 0; j < kBatches; ++j) {
@@ -230,8 +232,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the start of a retraining is charged at every request, not once in a sequence") {
-    // Nothing changes and there is no noise: both chains run x <- c x from the border of the ball. The second request
-    // finds the run at R c^{(T + K_1) N}, its retraining at R c^{(T - K_2) N}.
+    // Nothing changes and there is no noise: both chains run x <- c x from the border of the ball.
+    // The second request finds the run at R c^{(T + K_1) N}, its retraining at R c^{(T - K_2) N}.
     const NoisySgd sgd = small_run(1);
     const std::uint64_t learning_epochs = 6;
     const LangevinAccountant loose(sgd, {BurnIn::kAligned, learning_epochs, Decay::kLoose, NoiseVariance::kActual},

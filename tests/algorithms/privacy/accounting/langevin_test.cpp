@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/langevin_test.cpp - published values, an exact Gaussian chain, inverses and limits.
+// tests/algorithms/privacy/accounting/langevin_test.cpp - published values, an exact Gaussian
+// chain, inverses and limits.
 #include "algorithms/privacy/accounting/langevin.h"
 
 #include <doctest/doctest.h>
@@ -170,7 +171,8 @@ TEST_SUITE("unit") {
         }
       }
     }
-    // A shift of 0.3139 standard deviations where the Renyi divergences allow 0.2270, at epsilon 1 and delta 1e-4.
+    // A shift of 0.3139 standard deviations where the Renyi divergences allow 0.2270, at epsilon 1
+    // and delta 1e-4.
     CHECK(1 / sigma_of(1, 1, 1e-4) == doctest::Approx(0.3139).epsilon(1e-3));
     CHECK(gaussian_mu(1, 1e-4) == doctest::Approx(0.2270).epsilon(1e-3));
     CHECK(epsilon_of(1e-6, 1, 1e-4) == 0);

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/mechanisms_test.cpp - noise levels against divergences integrated from their definition.
+// tests/algorithms/privacy/accounting/mechanisms_test.cpp - noise levels against divergences
+// integrated from their definition.
 #include "algorithms/privacy/accounting/mechanisms.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +22,8 @@ double density(double x) {
   return std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0));
 }
 
-/// Both hockey-stick divergences of the mixture sum_i p_i N(shift_i, 1) from N(0, 1), the larger one, by midpoints.
+/// Both hockey-stick divergences of the mixture sum_i p_i N(shift_i, 1) from N(0, 1), the larger
+/// one, by midpoints.
 double slow_divergence(const std::vector<double>& chance, const std::vector<double>& shift, double epsilon) {
   double most = 0;
   for (const double s : shift) most = std::max(most, s);
@@ -108,7 +110,8 @@ TEST_SUITE("unit") {
       };
       CHECK(total(second_moment_sigma(std::sqrt(delta / 2), {epsilon, delta})) <= delta);
       CHECK(total(sigma_of(1, epsilon, delta)) > delta);
-      // Markov's worst law for the mean: a distance of mean / (delta / 2) with probability delta / 2.
+      // Markov's worst law for the mean: a distance of mean / (delta / 2) with probability delta /
+      // 2.
       CHECK(first_moment_sigma(1, {epsilon, delta}) == doctest::Approx(sigma_of(20, epsilon, 0.05)).epsilon(1e-9));
       CHECK(second_moment_sigma(1, {epsilon, delta}) ==
             doctest::Approx(sigma_of(std::sqrt(20), epsilon, 0.05)).epsilon(1e-9));

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/noisy_sgd_test.cpp - distances against chains that are run step by step.
+// tests/algorithms/privacy/accounting/noisy_sgd_test.cpp - distances against chains that are run
+// step by step.
 #include "algorithms/privacy/accounting/noisy_sgd.h"
 
 #include <doctest/doctest.h>
@@ -33,8 +34,8 @@ NoisySgdConstants small_constants(double strong_convexity = 0.2) {
   return c;
 }
 
-/// The difference of two coupled linear chains, whose gradient sums differ by weights[j] in batch j, iteration by
-/// iteration: every bound on distances is attained by it.
+/// The difference of two coupled linear chains, whose gradient sums differ by weights[j] in batch
+/// j, iteration by iteration: every bound on distances is attained by it.
 double run_linear(const NoisySgdConstants& c, const std::vector<double>& weights, std::uint64_t epochs,
                   double start = 0) {
   long double x = start;

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/renyi_test.cpp - closed forms against a scan of all orders, inverses, and the search for a count.
+// tests/algorithms/privacy/accounting/renyi_test.cpp - closed forms against a scan of all orders,
+// inverses, and the search for a count.
 #include "algorithms/privacy/accounting/renyi.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/privacy/accounting/rewind_test.cpp - bounds of Rewind-to-Delete against runs that meet them with equality.
+// tests/algorithms/privacy/accounting/rewind_test.cpp - bounds of Rewind-to-Delete against runs
+// that meet them with equality.
 #include "algorithms/privacy/accounting/rewind.h"
 
 #include <doctest/doctest.h>

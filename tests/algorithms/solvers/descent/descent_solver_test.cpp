@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/descent/descent_solver_test.cpp - Descent-to-Delete: finished to tau, or as published.
+// tests/algorithms/solvers/descent/descent_solver_test.cpp - Descent-to-Delete: finished to tau, or
+// as published.
 #include "algorithms/solvers/descent/descent_solver.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/exact/careful_descent_test.cpp - float64 systems, whole factors, and the way to the minimiser where
-// curvatures range over ten orders.
+// tests/algorithms/solvers/exact/careful_descent_test.cpp - float64 systems, whole factors, and the
+// way to the minimiser where curvatures range over ten orders.
 #include "algorithms/solvers/exact/careful_descent.h"
 
 #include <doctest/doctest.h>
@@ -68,7 +68,8 @@ TEST_SUITE("unit") {
         const Objective objective = testing::objective_of(rows, 1e-11, head);
         const NewtonResult found = descend_carefully(objective, memory);
         const ExactGradient gradient = exact_gradient(objective, found.weights, 3);
-        // A hundredth of the grid of 2^-24, by strong convexity; float64 gradients leave more on other rows.
+        // A hundredth of the grid of 2^-24, by strong convexity; float64 gradients leave more on
+        // other rows.
         CHECK((system_norms(head, gradient.value) + gradient.error).maxCoeff() <= 1e-2 * objective.mu);
         CHECK(found.steps < 150);
       }

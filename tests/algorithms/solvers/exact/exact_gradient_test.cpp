@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/exact/exact_gradient_test.cpp - the exact gradient and what follows from it, against 80 digits.
+// tests/algorithms/solvers/exact/exact_gradient_test.cpp - the exact gradient and what follows from
+// it, against 80 digits.
 #include "algorithms/solvers/exact/exact_gradient.h"
 
 #include <doctest/doctest.h>
@@ -77,7 +78,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the exact gradient stands within its bound where most of a row lies below both slices") {
-    // Least squares at the minimiser leaves slopes small, and what lies below their slices is most of the bound.
+    // Least squares at the minimiser leaves slopes small, and what lies below their slices is most
+    // of the bound.
     for (const Head head : exact_heads())
       for (const std::size_t count : {1, 4, 8}) {
         CAPTURE(name_of(head));
@@ -152,8 +154,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the bound of the gradient's norm holds where a weight lies below the slices of all of them") {
-    // Two rows that share no feature, under least squares with mu = 1: the minimiser is (1/2, 2^-65) for the first class and
-    // its negative for the other. Slices end at 2^-61, and take the given second weight for 0, which is nearer to it.
+    // Two rows that share no feature, under least squares with mu = 1: the minimiser is (1/2,
+    // 2^-65) for the first class and its negative for the other. Slices end at 2^-61, and take the
+    // given second weight for 0, which is nearer to it.
     TrainingSet rows(2, 2, RowForm(std::numeric_limits<double>::infinity()));
     rows.append(0, std::vector<float>{1, 0}, 0);
     rows.append(1, std::vector<float>{0, 0x1p-65F}, 0);

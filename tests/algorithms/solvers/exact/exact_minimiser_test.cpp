@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/exact/exact_minimiser_test.cpp - T0: published integers against pinned values, 60 digits, and boundaries of
-// the grid that were brought as near as float64 can tell.
+// tests/algorithms/solvers/exact/exact_minimiser_test.cpp - T0: published integers against pinned
+// values, 60 digits, and boundaries of the grid that were brought as near as float64 can tell.
 #include "algorithms/solvers/exact/exact_minimiser.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,8 @@ TrainingSet reordered(const TrainingSet& rows, std::size_t stride) {
   return out;
 }
 
-/// What makes rows of norm up to sqrt(2) hard at a small lambda. Labels are drawn, but where a kind says otherwise.
+/// What makes rows of norm up to sqrt(2) hard at a small lambda. Labels are drawn, but where a kind
+/// says otherwise.
 enum class HardRows { gaussian, separable, nearly_separable, pairs, collinear, one_class, empty_classes };
 
 TrainingSet hard_rows(HardRows kind, std::size_t count, std::size_t features, std::size_t classes, unsigned seed) {

@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/exact/exact_products_test.cpp - slices, their products and their sums, against integers and rational sums of
-// 80 digits.
+// tests/algorithms/solvers/exact/exact_products_test.cpp - slices, their products and their sums,
+// against integers and rational sums of 80 digits.
 #include "algorithms/solvers/exact/exact_products.h"
 
 #include <doctest/doctest.h>

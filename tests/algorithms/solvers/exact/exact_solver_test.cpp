@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/exact/exact_solver_test.cpp - releases of T0: equality with training from nothing, and what breaks it.
+// tests/algorithms/solvers/exact/exact_solver_test.cpp - releases of T0: equality with training
+// from nothing, and what breaks it.
 #include "algorithms/solvers/exact/exact_solver.h"
 
 #include <doctest/doctest.h>

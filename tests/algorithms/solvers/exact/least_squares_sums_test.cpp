@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/exact/least_squares_sums_test.cpp - sums in closed form against the general way to the minimiser and against
-// whole numbers.
+// tests/algorithms/solvers/exact/least_squares_sums_test.cpp - sums in closed form against the
+// general way to the minimiser and against whole numbers.
 #include "algorithms/solvers/exact/least_squares_sums.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/hessian_free/hessian_free_solver_test.cpp - removal by addition: order, noise, what is certified, what trains again.
+// tests/algorithms/solvers/hessian_free/hessian_free_solver_test.cpp - removal by addition: order,
+// noise, what is certified, what trains again.
 #include "algorithms/solvers/hessian_free/hessian_free_solver.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/hessian_free/hessian_free_store_test.cpp - models of hessian-free, newton-step and jackknife at rest: certified,
-// verified, forged, interrupted, damaged.
+// tests/algorithms/solvers/hessian_free/hessian_free_store_test.cpp - models of hessian-free,
+// newton-step and jackknife at rest: certified, verified, forged, interrupted, damaged.
 #include <doctest/doctest.h>
 
 #include <string>

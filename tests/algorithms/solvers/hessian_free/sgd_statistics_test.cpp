@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/hessian_free/sgd_statistics_test.cpp - schedules, vectors four ways, derivatives, and bounds against the truth.
+// tests/algorithms/solvers/hessian_free/sgd_statistics_test.cpp - schedules, vectors four ways,
+// derivatives, and bounds against the truth.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -222,7 +223,8 @@ TEST_SUITE("unit") {
             const Vector truth = dense_end(world.run, places);
             const double error = (end + row_of(records, record) - truth).norm();
             CHECK(error <= records.bounds[record]);
-            // Without the remainder, as Theorem 4 has it, nothing of this would be left but rounding.
+            // Without the remainder, as Theorem 4 has it, nothing of this would be left but
+            // rounding.
             if (head != Head::kLeastSquares || curvature == RemovedCurvature::kAll) CHECK(error > 1e-7);
             errors += error;
             bounds += records.bounds[record];

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/langevin/langevin_coupling_test.cpp - T2: coupled production runs stay within the account, and laws agree.
+// tests/algorithms/solvers/langevin/langevin_coupling_test.cpp - T2: coupled production runs stay
+// within the account, and laws agree.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -49,7 +50,8 @@ Moments moments(std::size_t runs, const Draw& draw) {
   return out;
 }
 
-/// 40 rows of one feature and one class. All targets are +1, so least squares pulls the weight up from 0.
+/// 40 rows of one feature and one class. All targets are +1, so least squares pulls the weight up
+/// from 0.
 TrainingSet line() {
   TrainingSet set(1, 1);
   for (NodeId i = 0; i < 40; ++i) {
@@ -210,7 +212,8 @@ TEST_SUITE("unit") {
         static_cast<void>(make_solver(name, options)->catch_up(model, after, kExact));
         return model.published;
       });
-      // Means of laws at epsilon 0.5 stand within mu = 0.12 standard deviations; the samples' own error is added.
+      // Means of laws at epsilon 0.5 stand within mu = 0.12 standard deviations; the samples' own
+      // error is added.
       const double allowed = (0.12 + 6 * std::sqrt(2.0 / kRuns)) * std::sqrt(retrained.variance);
       const Moments right = moments(kRuns, [&](std::uint64_t seed) { return unlearnt(seed, false); });
       const Moments wrong = moments(kRuns, [&](std::uint64_t seed) { return unlearnt(seed, true); });

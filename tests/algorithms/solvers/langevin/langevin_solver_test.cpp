@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/langevin/langevin_solver_test.cpp - slots, batches, constants, and what is said when.
+// tests/algorithms/solvers/langevin/langevin_solver_test.cpp - slots, batches, constants, and what
+// is said when.
 #include "algorithms/solvers/langevin/langevin_solver.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/langevin/langevin_store_test.cpp - models of noisy SGD at rest: reopened, certified, verified, forged.
+// tests/algorithms/solvers/langevin/langevin_store_test.cpp - models of noisy SGD at rest:
+// reopened, certified, verified, forged.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/newton/newton_solver_test.cpp - T1: distance and noise of every release, and the sabotage they catch.
+// tests/algorithms/solvers/newton/newton_solver_test.cpp - T1: distance and noise of every release,
+// and the sabotage they catch.
 #include "algorithms/solvers/newton/newton_solver.h"
 
 #include <doctest/doctest.h>

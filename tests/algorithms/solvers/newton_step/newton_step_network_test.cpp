@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/newton_step/newton_step_network_test.cpp - damped steps of networks against dense solutions, over Hessians made of
-// differences of a slow loss.
+// tests/algorithms/solvers/newton_step/newton_step_network_test.cpp - damped steps of networks
+// against dense solutions, over Hessians made of differences of a slow loss.
 #include <doctest/doctest.h>
 
 #include <Eigen/Eigenvalues>

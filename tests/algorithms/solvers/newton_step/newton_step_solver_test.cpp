@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/newton_step/newton_step_solver_test.cpp - newton-step and jackknife against dense minimisers.
+// tests/algorithms/solvers/newton_step/newton_step_solver_test.cpp - newton-step and jackknife
+// against dense minimisers.
 #include "algorithms/solvers/newton_step/newton_step_solver.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/objective_noise/network_scalegun_test.cpp - the deep variant of ScaleGUN: steps against blocks of the Hessian made of
-// differences of a slow loss.
+// tests/algorithms/solvers/objective_noise/network_scalegun_test.cpp - the deep variant of
+// ScaleGUN: steps against blocks of the Hessian made of differences of a slow loss.
 #include <doctest/doctest.h>
 
 #include <Eigen/Eigenvalues>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/objective_noise/scalegun_solver_test.cpp - steps, accounts and triggers of the published methods, densely checked.
+// tests/algorithms/solvers/objective_noise/scalegun_solver_test.cpp - steps, accounts and triggers
+// of the published methods, densely checked.
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 
 #include <doctest/doctest.h>

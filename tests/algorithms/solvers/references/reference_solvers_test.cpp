@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/references/reference_solvers_test.cpp - networks and cheap references: what they train, what
-// a batch does to them, and that nothing is claimed.
+// tests/algorithms/solvers/references/reference_solvers_test.cpp - networks and cheap references:
+// what they train, what a batch does to them, and that nothing is claimed.
 #include "algorithms/solvers/references/reference_solvers.h"
 
 #include <doctest/doctest.h>

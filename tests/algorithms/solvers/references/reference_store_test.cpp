@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/references/reference_store_test.cpp - networks and solvers that claim nothing on a store: files, streams, verify.
+// tests/algorithms/solvers/references/reference_store_test.cpp - networks and solvers that claim
+// nothing on a store: files, streams, verify.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/rewind/rewind_coupling_test.cpp - T4: coupled runs stay within the account, step by step and along streams.
+// tests/algorithms/solvers/rewind/rewind_coupling_test.cpp - T4: coupled runs stay within the
+// account, step by step and along streams.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -70,7 +71,8 @@ TEST_SUITE("unit") {
             CHECK(bound < last);
             last = bound;
           }
-          // The start of descend is charged as if learning had gone nowhere near, which hides small changes.
+          // The start of descend is charged as if learning had gone nowhere near, which hides small
+          // changes.
           if (!descend && !intercept) CHECK(exceeded);  // with it the removed rows weigh more than the moves
           const double unmoved = runs.account.distance(ignoring, 3) - runs.account.distance(RunChange{}, 3);
           const double moved = runs.account.distance(all, 3) - runs.account.distance(RunChange{}, 3);
@@ -79,7 +81,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("the bound of one removed row is reached to the factor that its gradient leaves") {
-    // Rows e_1, all alike, least squares from 0: the gradient stays near its bound, and all runs along one line.
+    // Rows e_1, all alike, least squares from 0: the gradient stays near its bound, and all runs
+    // along one line.
     TrainingSet before(1, 1);
     for (NodeId i = 0; i < 64; ++i) {
       const float value = 1;
@@ -153,7 +156,8 @@ TEST_SUITE("unit") {
         const double grid = report.terms.at("grid") * std::sqrt(15.0);
         const double apart = (iterate - retrained).norm();
         CHECK(apart <= report.residual_bound + grid);
-        // Charged against the rows before this batch alone, the account would forget what came before.
+        // Charged against the rows before this batch alone, the account would forget what came
+        // before.
         const double own = runs.account.residual(runs.change(change), static_cast<std::uint64_t>(report.passes));
         if (request > 2) CHECK(report.residual_bound > own);
         ignored = std::max(ignored, apart);

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/rewind/rewind_solver_test.cpp - constants, kept iterates, when a request trains again, what is said of it.
+// tests/algorithms/solvers/rewind/rewind_solver_test.cpp - constants, kept iterates, when a request
+// trains again, what is said of it.
 #include "algorithms/solvers/rewind/rewind_solver.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tests/algorithms/solvers/rewind/rewind_store_test.cpp - models of rewind, descend and descent-to-delete at rest: reopened, certified,
-// verified, forged.
+// tests/algorithms/solvers/rewind/rewind_store_test.cpp - models of rewind, descend and
+// descent-to-delete at rest: reopened, certified, verified, forged.
 #include <doctest/doctest.h>
 
 #include <functional>

@@ -1,4 +1,5 @@
-// tests/algorithms/solvers/streaming/streaming_solver_test.cpp - what a stream of batches does to a model of `streaming`.
+// tests/algorithms/solvers/streaming/streaming_solver_test.cpp - what a stream of batches does to a
+// model of `streaming`.
 #include "algorithms/solvers/streaming/streaming_solver.h"
 
 #include <doctest/doctest.h>
@@ -131,7 +132,8 @@ TEST_SUITE("unit") {
     // Directions add up: retention plus twice forgetting of the same length is the balanced one.
     const Matrix sum = retention + 2 * forgetting;
     CHECK((sum / sum.norm() - balanced / step).norm() < 1e-9);
-    // Without G_0 what is left of the retention gradient is ascent on what left, and the pull of lambda.
+    // Without G_0 what is left of the retention gradient is ascent on what left, and the pull of
+    // lambda.
     const Network network(NetworkShape{Head::kSoftmax, 6, 3, {}, Activation::kTanh});
     const Vector gone = network.gradient({start.data(), 18}, ChosenRows(change.removed));
     const Vector direction = 0.01 * as_vector(start) - gone / static_cast<double>(after.size());

@@ -1,4 +1,5 @@
-// tests/storage/input/tables/column_choice_test.cpp - columns of tables by name and by place, tables in parts, words in quotes.
+// tests/storage/input/tables/column_choice_test.cpp - columns of tables by name and by place,
+// tables in parts, words in quotes.
 #include "storage/input/tables/column_choice.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// tests/storage/input/tables/line_order_test.cpp - orders of lines, against permutations that are made and known.
+// tests/storage/input/tables/line_order_test.cpp - orders of lines, against permutations that are
+// made and known.
 #include "storage/input/tables/line_order.h"
 
 #include <doctest/doctest.h>
