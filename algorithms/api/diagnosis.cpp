@@ -147,10 +147,9 @@ void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resource
                                          part(machine->fetch_seconds(large, 256), 1e9, " and ") +
                                          part(machine->fetch_seconds(large, 512), 1e9, " ns on each thread")});
   const std::filesystem::path kept = profile_folder();
-  findings.push_back(judged("rates-kept", machine->is_kept ? "in " + kept.string() : "nowhere", machine->is_kept,
-                            Verdict::note,
-                            "predictions measure them each time; let the folder that UNWEAVE_CACHE names be writable, "
-                            "and give more memory"));
+  findings.push_back(judged(
+      "rates-kept", machine->is_kept ? "in " + kept.string() : "nowhere", machine->is_kept, Verdict::note,
+      "predictions measure them each time; let the folder that UNWEAVE_CACHE names be writable, and give more memory"));
 }
 
 /// Private files that others may read, as they are named in the store.

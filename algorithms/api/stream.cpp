@@ -455,8 +455,7 @@ Reservation StreamSession::make_room_to_wait(std::span<const Request> requests) 
 void StreamSession::require_share(std::uint64_t ids, std::uint64_t note_bytes) const {
   if (impl_->is_short)
     throw FullError(
-        "requests: what the store keeps in memory (notes of what expires, new nodes, training rows) leaves too "
-        "little of " +
+        "requests: what the store keeps in memory (notes of what expires, new nodes, training rows) leaves too little of " +
         readable_bytes(impl_->resources.memory().limit()) + " for the work on a batch; raise " + option("memory"));
   impl_->store.require_share(ids, note_bytes);
 }

@@ -83,9 +83,7 @@ std::string present_objective(const SolverOptions& options) {
 
 std::string minimiser_with_noise(const SolverOptions& options) {
   return present_objective(options) +
-         "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 "
-         "on "
-         "every coordinate";
+         "W* its minimiser; published: W* rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
 }
 
 }  // namespace unweave

@@ -223,9 +223,9 @@ void blame_sums(const VerifyContext& context, std::uint32_t level) {
   }
   if (!is_found)
     context.report.findings.push_back(
-        {false, "propagation: level " + std::to_string(level) +
-                    ": sums were not those of their terms, and are when they are read again: the memory or the disk of "
-                    "this machine errs"});
+        {false,
+         "propagation: level " + std::to_string(level) +
+             ": sums were not those of their terms, and are when they are read again: the memory or the disk of this machine errs"});
 }
 
 void check_stale(const VerifyContext& context) {

@@ -67,9 +67,9 @@ void StateLevel::check_spooled(NodeId node, const std::int32_t* row) const {
   std::uint64_t written = 0;
   std::memcpy(&written, row + columns_, sizeof written);
   if (checksum64(std::as_bytes(std::span(row, columns_))) != written)
-    throw DataError("level " + std::to_string(level_) + ": the row of the node at position " + std::to_string(node) +
-                    ", which lay in a temporary file, is not what was written there; look after the disk and run the "
-                    "command again");
+    throw DataError(
+        "level " + std::to_string(level_) + ": the row of the node at position " + std::to_string(node) +
+        ", which lay in a temporary file, is not what was written there; look after the disk and run the command again");
 }
 
 void StateLevel::read_ahead(NodeRange nodes) const noexcept {

@@ -67,8 +67,7 @@ std::string add_up_weights(const std::string& is_multigraph) {
 std::string with_networkx(const std::string& modules, const std::string& reading, InputKind kind) {
   if (kind != InputKind::kEdges) return "write it with numpy.save('" + array_name(kind) + "', ...)";
   return kConvert + std::string("import csv, ") + modules + "; G = " + reading +
-         "; ids = list(G); E = [e[:2] for e in G.edges]; w = [d.get('weight', d.get('value', 1)) for *_, d in "
-         "G.edges(data=True)]; " +
+         "; ids = list(G); E = [e[:2] for e in G.edges]; w = [d.get('weight', d.get('value', 1)) for *_, d in G.edges(data=True)]; " +
          add_up_weights("G.is_multigraph()") + write_named_edges();
 }
 
@@ -236,16 +235,16 @@ void refuse_foreign_format(ByteSource& source, const InputFile& file, InputKind 
            "unpack it with tar -xf, and name the file with the " +
                std::string(kind == InputKind::kEdges ? "edges" : "array"));
   if (head.starts_with("MATLAB 5.0 MAT-file"))
-    refuse(source, "a MAT-file of MATLAB",
-           kind == InputKind::kEdges
-               ? kConvert + std::string("import scipy.io, scipy.sparse; M = scipy.io.loadmat(") + path +
-                     "); names = [k for k, v in M.items() if k[0] != '_' and v.ndim == 2 and v.shape[0] == v.shape[1] "
-                     "> 1]; "
-                     "assert len(names) == 1, f'square matrices are {names}: write names = [one of them] before this'; "
-                     "scipy.sparse.save_npz('edges.npz', scipy.sparse.csr_matrix(M[names[0]]))  # then " +
-                     option("edges", "edges.npz")
-               : kConvert + std::string("import numpy, scipy.io; numpy.save('") + array_name(kind) +
-                     "', scipy.io.loadmat(" + path + ")['NAME'])");
+    refuse(
+        source, "a MAT-file of MATLAB",
+        kind == InputKind::kEdges
+            ? kConvert + std::string("import scipy.io, scipy.sparse; M = scipy.io.loadmat(") + path +
+                  "); names = [k for k, v in M.items() if k[0] != '_' and v.ndim == 2 and v.shape[0] == v.shape[1] > 1]; "
+                  "assert len(names) == 1, f'square matrices are {names}: write names = [one of them] before this'; "
+                  "scipy.sparse.save_npz('edges.npz', scipy.sparse.csr_matrix(M[names[0]]))  # then " +
+                  option("edges", "edges.npz")
+            : kConvert + std::string("import numpy, scipy.io; numpy.save('") + array_name(kind) +
+                  "', scipy.io.loadmat(" + path + ")['NAME'])");
   if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff"))
     refuse(source, "text in UTF-16, as its byte order mark says", "save it as UTF-8");
 

@@ -227,8 +227,7 @@ std::vector<std::uint64_t> read_classes(const fs::path& file, const std::string&
   if (header.kind == 'U' || header.kind == 'S')
     throw InputError(
         reader.name(), ".npy header", "these are names of classes",
-        "save their numbers, numpy.array([names.index(name) for name in clf.classes_]), with the names in the "
-        "order in which " +
+        "save their numbers, numpy.array([names.index(name) for name in clf.classes_]), with the names in the order in which " +
             operation("info") + " lists them");
   reader.require_integers("classes");
   if (header.shape.size() != 1 || header.elements > shape.classes)

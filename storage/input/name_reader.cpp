@@ -22,8 +22,7 @@ namespace unweave {
 namespace {
 
 constexpr const char* kRemedy =
-    "a name is a line of UTF-8, at most 255 bytes, without characters that nobody sees, does not begin with # and has "
-    "no "
+    "a name is a line of UTF-8, at most 255 bytes, without characters that nobody sees, does not begin with # and has no "
     "blanks at its ends; an empty line is a node without a name";
 
 void require_name(std::string_view name, const std::filesystem::path& file, const std::string& place) {

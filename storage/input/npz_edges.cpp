@@ -241,10 +241,10 @@ std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOpti
       file.member.empty() && array == "edge_index";  // an array that is named may have edges in rows
   for (const char* const kinds : {"edge_type", "edge_types", "node_type", "node_types"})
     if (has(kinds))
-      throw InputError(display_name(InputFile{file.path, kinds}), "whole file",
-                       "edges or nodes of several kinds, which no store tells apart",
-                       "write the archive without it where they are all the same, else the edges of the kinds that are "
-                       "meant");
+      throw InputError(
+          display_name(InputFile{file.path, kinds}), "whole file",
+          "edges or nodes of several kinds, which no store tells apart",
+          "write the archive without it where they are all the same, else the edges of the kinds that are meant");
   for (const char* const weights : {"edge_weight", "edge_weights", "weight", "weights", "w", "edge_attr"}) {
     if (!has(weights)) continue;
     const InputFile own{file.path, weights};

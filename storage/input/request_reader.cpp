@@ -42,9 +42,7 @@ constexpr KindForm kKinds[] = {
     {"set-feature", RequestKind::set_feature,
      "`set-feature U V1 .. VF` (all values) or `set-feature U C:V ..` (values of these columns)"},
     {"set-label", RequestKind::set_label,
-     "`set-label U C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some "
-     "of these "
-     "are numbers)"},
+     "`set-label U C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some of these are numbers)"},
     {"move-split", RequestKind::move_split, "`move-split U S` (train, valid, test or none)"},
     {"insert-node", RequestKind::insert_node,
      "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"},

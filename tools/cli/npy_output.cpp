@@ -49,8 +49,7 @@ void check_node_numbers(const CommandLine& line, const NodeNames& names, const s
                 "given to this store, they are names");
     else if (file.extension() != ".txt")
       throw UsageError(
-          "--ids: the array would have positions of nodes, and numbers in an array are names in this store; give "
-          "--ids " +
+          "--ids: the array would have positions of nodes, and numbers in an array are names in this store; give --ids " +
           std::filesystem::path(file.string() == "-" ? "ids" : file).replace_extension(".txt").string() +
           ", which has the names, one a line");
   }

@@ -33,8 +33,7 @@ void Acknowledged::end(std::uint64_t requests, std::uint64_t last_line) {
   last_line_ = last_line;
   interrupt_.set(
       "interrupted: " + text(false) +
-      "; the line of the last batch was not printed, and receipts that are missing come with the next stream "
-      "that names their file");
+      "; the line of the last batch was not printed, and receipts that are missing come with the next stream that names their file");
   hold_.reset();
 }
 

@@ -30,10 +30,8 @@ void print_finding(const CommandLine& line, const Diagnosis& finding) {
 void run_doctor(CommandLine& line) {
   line.describe(
       "Says what this machine offers, what would hinder work in a folder, that of STORE or else the present one, and\n"
-      "what STORE waits for. Each line begins with ok, note or problem; the last two end with a remedy. The rates of "
-      "disk and\n"
-      "memory, on which predictions rest, are measured once for each machine and disk, by a file without a name of 128 "
-      "MiB at\n"
+      "what STORE waits for. Each line begins with ok, note or problem; the last two end with a remedy. The rates of disk and\n"
+      "memory, on which predictions rest, are measured once for each machine and disk, by a file without a name of 128 MiB at\n"
       "most, and kept in the folder that UNWEAVE_CACHE names, else in ~/.cache/unweave. Nothing in STORE is changed.\n"
       "Exit code 3: the machine has a problem; 2: the store has one.",
       {"[STORE]"}, "unweave doctor demo/debian.store");

@@ -124,8 +124,7 @@ class Printer {
 
 void run_evaluate(CommandLine& line) {
   line.describe(
-      "Accuracy, F1 and AUC of the published weights on every split of the present data, one line a model. With a "
-      "copy\n"
+      "Accuracy, F1 and AUC of the published weights on every split of the present data, one line a model. With a copy\n"
       "of the store from before the removals (a store is a folder: cp -r STORE COPY) also what the models still show\n"
       "of the training rows that were forgotten, and the same of the copy's models.",
       {"STORE"},
@@ -144,8 +143,7 @@ void run_evaluate(CommandLine& line) {
       "precision, recall, F1 and AUC of every class, and the confusion matrix, of any number of models and classes; "
       "without it of a single model of at most 20 classes, with --json of every such model");
   add("attack-rows", po::value<Count>()->value_name("K")->default_value({10000}),
-      "with --before: most training and most test rows that an attack learns from, and most removed edges that one "
-      "looks "
+      "with --before: most training and most test rows that an attack learns from, and most removed edges that one looks "
       "for, drawn by --seed (1); 0: no attack");
   if (!line.parse()) return;
 

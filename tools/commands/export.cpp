@@ -113,8 +113,7 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
   progress.finish();
   if (reader.names().ids_are() == IdsAre::names && !exported.by_name)
     line.note(
-        "nodes without names have edges, so that numbers in the arrays are positions, and names here: in a store that "
-        "the "
+        "nodes without names have edges, so that numbers in the arrays are positions, and names here: in a store that the "
         "command makes, numbers in requests are positions, too, and names that are numbers stand in quotes");
   replace_file(
       folder / "import.txt",
@@ -133,9 +132,7 @@ void check_export_options(const CommandLine& line) {
   if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("edge-weights") &&
       !line.has("labels") && !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
     throw UsageError(
-        "nothing to export; give --model, --embeddings, --edges, --edge-weights, --labels, --train, --names, "
-        "--requests or "
-        "--all");
+        "nothing to export; give --model, --embeddings, --edges, --edge-weights, --labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -178,11 +175,8 @@ void run_export(CommandLine& line) {
       "float64, the published weights: F.npz with coef_, intercept_ and classes_ for scikit-learn; F.safetensors with "
       "weight and bias for PyTorch; F.npy features x classes, where the model has an intercept with one row more, the "
       "last. A row above norm 1 is divided by its norm before it meets them, as `predict` does. "
-      "Beside it, as F.jsonl, the public line of its newest certificate. F.npy of --head mlp: all parameters in one "
-      "row: "
-      "layer "
-      "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has "
-      "one");
+      "Beside it, as F.jsonl, the public line of its newest certificate. F.npy of --head mlp: all parameters in one row: layer "
+      "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has one");
   add_model_choice(line, "with --model: the model of this solver; may be left out where there is only one");
   add("embeddings", po::value<std::string>()->value_name("F.npy"),
       "float32, one row a node that has an embedding, in the order of ids");
@@ -205,10 +199,8 @@ void run_export(CommandLine& line) {
       "what import --ids takes");
   add("requests", po::value<std::string>()->value_name("F"), "text, one request a line, drawn at random by --seed (1)");
   add("all", po::value<std::string>()->value_name("DIR"),
-      "new or empty folder: edges, features, labels and splits that remain, and in import.txt the command of `import` "
-      "that "
-      "makes of them the store that a purge would leave, without embedding and models; for another machine or another "
-      "version of the program");
+      "new or empty folder: edges, features, labels and splits that remain, and in import.txt the command of `import` that "
+      "makes of them the store that a purge would leave, without embedding and models; for another machine or another version of the program");
   line.set_choices("missing", {"nan"});
   line.set_choices("draw", {"node", "feature", "edge", "vulnerable-edge", "adversarial-edge"});
   add("draw", po::value<std::string>()->value_name("KIND"),
@@ -219,11 +211,10 @@ void run_export(CommandLine& line) {
   add("degree-below", po::value<Count>()->value_name("D")->default_value({10}),
       "with --draw vulnerable-edge: the node has fewer neighbours");
   if (!line.parse()) return;
-  line.on_interrupt(line.has("all")
-                        ? "the store is as it was; a folder without import.txt is not complete: remove it and "
-                          "run the command again"
-                        : "the store is as it was, and a file named is whole or as it was; run the command "
-                          "again");
+  line.on_interrupt(
+      line.has("all")
+          ? "the store is as it was; a folder without import.txt is not complete: remove it and run the command again"
+          : "the store is as it was, and a file named is whole or as it was; run the command again");
   check_export_options(line);
   const std::optional<DrawKind> draw =
       line.has("draw") ? std::optional(parse_draw(line.get<std::string>("draw"))) : std::nullopt;

@@ -81,9 +81,7 @@ void run_generate(CommandLine& line) {
   add("edges", count("M"), "number of edges drawn, in place of --edge-factor");
   add("features", count("F")->default_value({128}), "columns of features; 0 for none");
   add("feature-type", po::value<FeatureTypeName>()->value_name("f32|f16")->default_value({}),
-      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
-      "are "
-      "the features");
+      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then are the features");
   line.set_choices("order", {"none", "degree", "bfs", "community"});
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
       "order of nodes inside the store, as import has it: none, degree, bfs or community; the contents are the same");

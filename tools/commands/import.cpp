@@ -26,10 +26,8 @@ namespace unweave {
 namespace {
 
 constexpr const char* kDescription =
-    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped "
-    "and\n"
-    "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one "
-    "may be -\n"
+    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped and\n"
+    "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one may be -\n"
     "for standard input. Without edges the store holds flat data. An import that was ended begins anew when the same\n"
     "command is given again.";
 constexpr const char* kExample =
@@ -252,62 +250,46 @@ void run_import(CommandLine& line) {
   const auto file = [] { return po::value<std::string>()->value_name("F"); };
   const auto count = [](const char* name) { return po::value<Count>()->value_name(name); };
   add("edges", file(),
-      "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers), .npz (a sparse matrix of "
-      "SciPy, "
-      "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], columns of a table "
-      "by name "
-      "or by place from 0 are F.csv[src,dst] or F.csv[0,2], and a folder of parts is read as one table, here and "
-      "below");
+      "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers), .npz (a sparse matrix of SciPy, "
+      "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], columns of a table by name "
+      "or by place from 0 are F.csv[src,dst] or F.csv[0,2], and a folder of parts is read as one table, here and below");
   add("max-weight", count("W"),
-      "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or "
-      "what "
+      "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "
       "65535 at most. An edge of weight 0 is none, under every option");
   add("edge-weights", file(),
-      "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or "
-      "--ignore-weights");
+      "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or --ignore-weights");
   add("ignore-weights", po::bool_switch(),
       "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
   add("features", file(),
-      "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns; "
-      "F.csv[1:] "
+      "dense .npy N x F, dense text with --nodes, .npz (CSR), or indptr=F,indices=F[,values=F] with --columns; F.csv[1:] "
       "leaves out the first column");
   add("columns", count("C"), "number of features of a CSR matrix in separate arrays");
   add("feature-type", po::value<FeatureTypeName>()->value_name("f32|f16")->default_value({}),
-      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then "
-      "are "
-      "the features");
+      "bits of a value at rest; f16 halves X on disk: values rounded toward zero to 11 significant bits, which then are the features");
   add("scale", po::value<ScaleName>()->value_name("rows|none|B")->default_value({}),
       "how rows of features come to norm at most 1: rows, those above it are divided by their norm; none, one above it "
-      "is an error; a number B, public and not computed from the rows: all are divided by B, so that Z is that of X / "
-      "B "
+      "is an error; a number B, public and not computed from the rows: all are divided by B, so that Z is that of X / B "
       "(algorithms/propagation/PROPAGATION.md)");
   add("nodes", count("N"),
       "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
       "+ 64 x edges is an error");
   add("ids", file(),
-      "names of the nodes, that of node 0 first: text, one a line, in quotes where it has commas (an empty line is a "
-      "node "
-      "without a name), or .npy of integers or byte strings. Edges, splits and requests as text, and what is printed, "
-      "then "
-      "speak of names; .npy, .npz, Matrix Market and METIS of the positions of these lines, from 0, unless --ids-are "
-      "says "
-      "otherwise");
+      "names of the nodes, that of node 0 first: text, one a line, in quotes where it has commas (an empty line is a node "
+      "without a name), or .npy of integers or byte strings. Edges, splits and requests as text, and what is printed, then "
+      "speak of names; .npy, .npz, Matrix Market and METIS of the positions of these lines, from 0, unless --ids-are says otherwise");
   add("ids-are", po::value<std::string>()->value_name("names|positions"),
-      "with --ids: what a number means in edges, splits and requests, in every format: the node whose name is that "
-      "number, or "
+      "with --ids: what a number means in edges, splits and requests, in every format: the node whose name is that number, or "
       "the node at that position. It has to be said where a name is the position of another node");
   add("header", po::value<std::string>()->value_name("yes|no|KEY=yes,.."),
-      "whether the first line of texts names their columns, for all files or for some: edges, features, ids, labels, "
-      "train, "
+      "whether the first line of texts names their columns, for all files or for some: edges, features, ids, labels, train, "
       "valid, test. Without it a line of words is a header, and one that may be data too is an error");
   add("labels", file(), "one class a node, .npy or text; -1 or NaN for none");
   add("classes", po::value<Classes>()->value_name("C|A,B,.."),
       "number of classes, largest label + 1 by default; or their names (cat,dog; quotes as in CSV), in the order of "
       "their numbers: lines of --labels as text then have names, and so has what is printed");
   add("split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
-      "ids of each split, .npy or text, or a mask, .npy of booleans or a text of True and False, F.npy[2] one of "
-      "several "
+      "ids of each split, .npy or text, or a mask, .npy of booleans or a text of True and False, F.npy[2] one of several "
       "masks; each may be left out; ids without a label are ignored");
   add("replay", file(),
       "for a deleted data replay test: the nodes that the requests of F remove get a class of their own and 100 binary "
@@ -320,10 +302,8 @@ void run_import(CommandLine& line) {
   line.set_choices("feature-type", {"f32", "f16"});
   line.set_choices("scale", {"rows", "none"});
   add("order", po::value<std::string>()->value_name("ORDER")->default_value("none"),
-      "order of nodes inside the store: none, degree (descending), bfs (breadth-first), community (those that share "
-      "many "
-      "neighbours together) or auto (computes them all and takes the one with the fewest bits an arc in a sample; "
-      "purge "
+      "order of nodes inside the store: none, degree (descending), bfs (breadth-first), community (those that share many "
+      "neighbours together) or auto (computes them all and takes the one with the fewest bits an arc in a sample; purge "
       "chooses anew); ids stay the user's");
   add("standardize", po::bool_switch(),
       "columns to mean 0 and deviation 1, then the largest row norm to 1; for comparisons: certificates do not hold");

@@ -178,10 +178,8 @@ void check_options(const CommandLine& line) {
 void run_predict(CommandLine& line) {
   line.describe(
       "Says which class a model gives nodes that have an embedding, or rows that are not in the store, by its\n"
-      "published weights. Prints one line a node: id, class, score (margin) and probability of the class, parted by "
-      "tabs;\n"
-      "with --json also the scores and the probabilities of all classes. With files it prints no lines; the file name "
-      "-\n"
+      "published weights. Prints one line a node: id, class, score (margin) and probability of the class, parted by tabs;\n"
+      "with --json also the scores and the probabilities of all classes. With files it prints no lines; the file name -\n"
       "is standard output. Probabilities: of " +
           names_of_heads(true) + " its own; of one-vs-rest heads each class's own over their sum.",
       {"STORE"},
@@ -193,8 +191,7 @@ void run_predict(CommandLine& line) {
       "of these nodes, ids as .npy or text, in order; default: all that have an embedding, in the order of ids");
   add("embeddings", po::value<std::string>()->value_name("Z.npy"),
       "of these rows instead, as `export --embeddings` writes them: any number type; a row above norm 1 is divided by "
-      "its norm, as training rows were; id is "
-      "the number of the row");
+      "its norm, as training rows were; id is the number of the row");
   add("out", po::value<std::string>()->value_name("F.npy"), "classes, int64, one a row");
   add("scores", po::value<std::string>()->value_name("F.npy"), "margins, float64, rows x classes");
   add("probabilities", po::value<std::string>()->value_name("F.npy"), "probabilities, float64, rows x classes");

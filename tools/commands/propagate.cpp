@@ -125,9 +125,9 @@ void run_propagate(CommandLine& line) {
   line.options().add_options()("tiles", po::value<Count>()->value_name("N"),
                                "sum, one after the other, the jobs of N that nobody has done or is at");
   line.options().add_options()("assemble", po::bool_switch(), "join the tiles of all columns; sums nothing");
-  line.options().add_options()("restart", po::bool_switch(),
-                               "drop what is kept of propagations that were not finished; without it the command goes "
-                               "on from there");
+  line.options().add_options()(
+      "restart", po::bool_switch(),
+      "drop what is kept of propagations that were not finished; without it the command goes on from there");
   line.options().add_options()(
       "share", po::value<std::string>()->value_name("WHAT")->default_value("columns"),
       "what the ranks of a job share under mpirun: columns, which need no word of each other; or "

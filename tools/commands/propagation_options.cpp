@@ -17,8 +17,7 @@ void add_propagation_options(CommandLine& line) {
   add("hops", po::value<Count>()->value_name("L")->default_value({kDefaultHops}), "levels, 0 to 1000");
   add("weights", po::value<RealList>()->value_name("W"), "L + 1 numbers, such as 0,0,1; readers may use others");
   add("scheme", po::value<std::string>()->value_name("S"),
-      "sgc (default: w_L = 1), ppr:A (w_l = A (1-A)^l, w_L = (1-A)^L), heat:T (w_l = e^-T T^l / l!), gpr with "
-      "--weights, "
+      "sgc (default: w_L = 1), ppr:A (w_l = A (1-A)^l, w_L = (1-A)^L), heat:T (w_l = e^-T T^l / l!), gpr with --weights, "
       "or chebyshev: blocks T_k(-P) X / sqrt(L+1), k = 0 .. L side by side, a filter to learn");
   add("rho", po::value<Real>()->value_name("R")->default_value({0.5}),
       "P = D^-R A D^(R-1), 0 to 1; 1: mean of neighbours");

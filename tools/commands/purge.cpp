@@ -50,8 +50,8 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   if (report.nothing) {
     if (line.common().json) return write_json_line(line.out(), json_fields(report, keep_order));
     if (report.certified_models.empty())
-      line.out() << "nothing to forget: no request was made since the import or the last purge; the store stays as it "
-                    "is\n";
+      line.out()
+          << "nothing to forget: no request was made since the import or the last purge; the store stays as it is\n";
     for (const std::string& name : report.certified_models)
       line.out() << "nothing to forget but for the certificate of " << name << ", which an earlier purge had kept\n";
     return;
@@ -77,8 +77,8 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
   if (line.common().json) return;
   line.out() << "digest " << digest_text(report.digest) << '\n';
   if (report.has_order && keep_order)
-    line.out() << "note: the order of the nodes comes from a graph that had more edges; the digest alone is that of a "
-                  "fresh import\n";
+    line.out()
+        << "note: the order of the nodes comes from a graph that had more edges; the digest alone is that of a fresh import\n";
   if (!report.order_reason.empty()) line.out() << "note: " << report.order_reason << '\n';
   if (report.standardized)
     line.out() << "note: features keep the constants of their columns, which removed rows took part in\n";
@@ -89,15 +89,11 @@ void print(const CommandLine& line, const PurgeReport& report, bool keep_order, 
 
 void run_purge(CommandLine& line) {
   line.describe(
-      "Erases what requests have removed: writes the store that an import and a propagation of the remaining data "
-      "with\n"
-      "the same options would have made, compares the content digests, replaces one by the other and removes the "
-      "rest:\n"
-      "journal, models, private parts of certificates, requests and their number. Models of `exact` are brought up to "
-      "date\n"
+      "Erases what requests have removed: writes the store that an import and a propagation of the remaining data with\n"
+      "the same options would have made, compares the content digests, replaces one by the other and removes the rest:\n"
+      "journal, models, private parts of certificates, requests and their number. Models of `exact` are brought up to date\n"
       "first and stay, since a fresh training would give the same bytes; others have to be trained again. Files\n"
-      "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files "
-      "beside\n"
+      "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files beside\n"
       "the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
       "calling it again. Where no request was made since the import or the last purge it does nothing.\n"
       "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
@@ -116,8 +112,7 @@ void run_purge(CommandLine& line) {
       "also where no request was made: private parts of certificates go, and models but for those of exact");
   line.options().add_options()(
       "without-feeds", po::bool_switch(),
-      "purge although readers of a feed of changes (stream --changes) have yet to take entries; the store forgets its "
-      "feeds");
+      "purge although readers of a feed of changes (stream --changes) have yet to take entries; the store forgets its feeds");
   add_key_option(line);
   if (!line.parse()) return;
   line.on_interrupt("what was removed may still be on the disk; run `unweave purge " + shell_word(line.positional(0)) +

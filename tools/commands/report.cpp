@@ -56,12 +56,9 @@ void print_summary(const CommandLine& line, const ReportInput& input, std::uint6
 
 void run_report(CommandLine& line) {
   line.describe(
-      "Writes one HTML page to be filed: what was asked and done, under which theorem, accuracy and cost of every "
-      "batch, "
-      "unlearning against retraining, audits, checks, purges. It reads lines that stream, train, certify, evaluate, "
-      "audit, "
-      "verify and purge print with --json, in any mixture, and with a STORE also what it holds and its public "
-      "certificates. "
+      "Writes one HTML page to be filed: what was asked and done, under which theorem, accuracy and cost of every batch, "
+      "unlearning against retraining, audits, checks, purges. It reads lines that stream, train, certify, evaluate, audit, "
+      "verify and purge print with --json, in any mixture, and with a STORE also what it holds and its public certificates. "
       "The page refers to nothing outside of it, and has no requests in clear and nothing private of certificates.",
       {"STORE|RUN", "[RUN...]"},
       "unweave train demo/debian.store --solver newton --json > run.jsonl\n"
@@ -82,8 +79,7 @@ void run_report(CommandLine& line) {
   }
   if (has_nothing(input))
     line.note(
-        "there is nothing to report; stream, train, certify, evaluate, audit, verify and purge print lines for it "
-        "with --json");
+        "there is nothing to report; stream, train, certify, evaluate, audit, verify and purge print lines for it with --json");
   const std::string page = report_page(input);
   replace_file(resolved_parent(line.get<std::string>("out")), page);
   print_summary(line, input, page.size());

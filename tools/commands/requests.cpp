@@ -92,18 +92,15 @@ Millis time_option(const CommandLine& line, const std::string& name) {
 
 void run_requests(CommandLine& line) {
   line.describe(
-      "Says what became of requests whose lines end in `id=` and their sender's name for them (`edge 12 34 id=T7`): "
-      "when\n"
-      "each was durable, whether it was applied, which certificate covers it, and what is left to do for it. A request "
-      "that\n"
+      "Says what became of requests whose lines end in `id=` and their sender's name for them (`edge 12 34 id=T7`): when\n"
+      "each was durable, whether it was applied, which certificate covers it, and what is left to do for it. A request that\n"
       "is sent again with an id that is known is not applied again; another one with this id is refused.",
       {"STORE"}, "unweave requests demo/debian.store --json");
   auto add = line.options().add_options();
   add("id", po::value<std::string>()->value_name("ID"), "this one alone; exit code 2 where nobody knows it");
   add("pending", po::bool_switch(), "those alone for which something is left to do");
   add("forget-before", po::value<std::string>()->value_name("TIME"),
-      "forget all that were durable before this day or moment (2026-03-01, 2026-03-01T12:00Z): their ids may be used "
-      "again");
+      "forget all that were durable before this day or moment (2026-03-01, 2026-03-01T12:00Z): their ids may be used again");
   if (!line.parse()) return;
   if (line.has("forget-before") && (line.has("id") || line.get<bool>("pending")))
     throw UsageError("--forget-before goes alone");

@@ -354,8 +354,7 @@ void run_serve(CommandLine& line) {
   add("host", po::value<std::string>()->value_name("NAME,.."),
       "by which names callers may call it, besides its address, as in the header Host: those of a proxy or a tunnel");
   add("tokens", po::value<std::string>()->value_name("F"),
-      "file with one token a line: each call but /ready needs one, `Authorization: Bearer TOKEN`; a browser is asked "
-      "for it");
+      "file with one token a line: each call but /ready needs one, `Authorization: Bearer TOKEN`; a browser is asked for it");
   add("remote", po::bool_switch(), "other machines may call; with --tokens, and behind a proxy that encrypts");
   add("batch", po::value<Count>()->value_name("K")->default_value({100}), "requests that are applied together");
   add("every", po::value<std::string>()->value_name("TIME")->default_value("5s"),
@@ -372,8 +371,7 @@ void run_serve(CommandLine& line) {
       "purge the store, as `unweave purge` does, when its oldest request that no purge has reached is so old: 24h, 7d; "
       "meanwhile no request is taken (503)");
   add("purge-after", po::value<Count>()->value_name("N"),
-      "purge the store when N requests were acknowledged since its last purge; with --purge-every, at what comes "
-      "first");
+      "purge the store when N requests were acknowledged since its last purge; with --purge-every, at what comes first");
   add("changes", po::value<std::string>()->value_name("DIR"), "folder that follows the embedding, as stream has it");
   add("quarantine", po::value<std::string>()->value_name("F"),
       "append lines that are no requests to F, with the time and the reason");

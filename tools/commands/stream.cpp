@@ -486,8 +486,7 @@ void run_stream(CommandLine& line) {
                 {"STORE"}, "echo 'edge 12 34' | unweave stream demo/debian.store --requests -");
   auto add = line.options().add_options();
   add("requests", po::value<std::string>()->value_name("F"),
-      "(required, but for --expired) file of `edge U V`, `node U`, `feature U`, each with `expires T` behind it or "
-      "not, `insert-edge U "
+      "(required, but for --expired) file of `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U "
       "V`, `insert-edge U V weight W`, `set-weight U V W`, "
       "`insert-node U V1 .. VF`, `set-feature U V1 .. VF`, `set-label U C`, `move-split U S`, each with id=NAME behind "
       "it or not; - for standard input");
@@ -501,8 +500,7 @@ void run_stream(CommandLine& line) {
       "a batch also ends when its first request has waited so long: 500ms, 5s, 2min; 5s with --follow");
   add("follow", po::bool_switch(),
       "the end of F is not the end: wait for lines that are added to a file, for a new file of its name, or for the "
-      "next writer of a named pipe, until Ctrl-C; give requests an id=, since a later run reads a file from its "
-      "beginning");
+      "next writer of a named pipe, until Ctrl-C; give requests an id=, since a later run reads a file from its beginning");
   add("quarantine", po::value<std::string>()->value_name("Q"),
       "with --every or --follow: lines that are no requests go to Q, with time and reason, and the others go on");
   add("r-max", po::value<Real>()->value_name("R"), "lazy: leave residues up to R unpublished; without it exact");

@@ -65,8 +65,7 @@ void warn_of_training(const CommandLine& line, const TrainedModel& model) {
       model.dominant ? "column " + std::to_string(model.dominant->column) + " of the features has " +
                            number_text(std::floor(model.dominant->share * 1e4) / 1e2) +
                            " % of their norm, so that the others hardly count; import them without it "
-                           "(--features F[COLUMNS]), or with "
-                           "--standardize"
+                           "(--features F[COLUMNS]), or with --standardize"
                      : "try --weights auto --lambda auto, or look at per-class figures with `unweave evaluate`";
   for (const auto& [split, own, always] : splits) {
     if (!own || !always) continue;

@@ -156,24 +156,19 @@ bool is_export(const std::filesystem::path& file) {
 
 void run_verify(CommandLine& line) {
   line.describe(
-      "Checks every file of a store against its checksums, that graph, splits, receptive field and stale rows agree "
-      "as\n"
+      "Checks every file of a store against its checksums, that graph, splits, receptive field and stale rows agree as\n"
       "exact integers, that every sum of every level is that of its terms, by one random combination of all, and that\n"
       "models up to date are what their certificates say: newton and retrain are minimised again.\n"
-      "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it "
-      "checks\n"
+      "Given a LOG of public certificates, STORE/certificates/NAME.jsonl or a copy, in the place of the store it checks\n"
       "what an auditor can: that it is one chain, whole to its end and signed under one key, what follows from public\n"
-      "numbers, and that its words are those of its theorems. Without --public-key the key is the one in the log "
-      "itself,\n"
+      "numbers, and that its words are those of its theorems. Without --public-key the key is the one in the log itself,\n"
       "so that this says that the log agrees with itself and not whose it is.\n"
-      "Given a MODEL of `export --model`, .npy, .npz or .safetensors, it checks that the certificate beside it speaks "
-      "of these weights.\n"
+      "Given a MODEL of `export --model`, .npy, .npz or .safetensors, it checks that the certificate beside it speaks of these weights.\n"
       "Writes nothing. Exit code 2: something is unreadable or damaged; 4: a statement is false.",
       {"STORE|LOG|MODEL"}, "unweave verify demo/debian.store --sample all");
   auto add = line.options().add_options();
   add("sample", po::value<SampleSize>()->value_name("K")->default_value({1000}),
-      "nodes whose arcs and readers are also looked at one by one, and sums where memory has no room for the proof of "
-      "all, or 'all'");
+      "nodes whose arcs and readers are also looked at one by one, and sums where memory has no room for the proof of all, or 'all'");
   add("rebuild", po::bool_switch(), "compute all levels anew and compare; needs an embedding without stale rows");
   add("public-key", po::value<std::string>()->value_name("HEX"),
       "certificates must be signed under this key, which `train` prints; else under any one");

@@ -48,22 +48,20 @@ std::string limits_section(const ReportInput& input) {
   item("Metrics by class, and the terms of bounds and of noise.");
   if (!has_times)
     item(
-        "When requests came. The lines of the runs have no days and hours, so that equal inputs give an equal page: "
-        "write "
+        "When requests came. The lines of the runs have no days and hours, so that equal inputs give an equal page: write "
         "the day beside it where it is filed.");
   if (lines.others > 0)
-    item(counted(lines.others, "line") +
-         " of other commands than <code>stream</code>, "
-         "<code>train</code>, <code>certify</code>, <code>evaluate</code>, <code>audit</code>, <code>verify</code> and "
-         "<code>purge</code>.");
+    item(
+        counted(lines.others, "line") +
+        " of other commands than <code>stream</code>, "
+        "<code>train</code>, <code>certify</code>, <code>evaluate</code>, <code>audit</code>, <code>verify</code> and <code>purge</code>.");
   html += "</ul>\n";
   html +=
       is_public(input)
           ? paragraph("Everything here comes from lines that <code>stream --public</code> printed for publication.")
           : paragraph(
                 "Counts of applied and rejected requests, times, residual bounds, digests of weights and figures of "
-                "attacks depend on removed data. Keep this page where such records are kept; what may be published is "
-                "a "
+                "attacks depend on removed data. Keep this page where such records are kept; what may be published is a "
                 "page made from lines of <code>stream --json --public</code> alone.");
   return html;
 }

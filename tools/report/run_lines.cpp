@@ -14,8 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kRemedy =
-    "give files as a command writes them with --json, one object a line; where a run was cut off, take its last line "
-    "out";
+    "give files as a command writes them with --json, one object a line; where a run was cut off, take its last line out";
 
 [[noreturn]] void refuse_member(const RunLine& line, std::string_view name, const std::string& wanted) {
   throw InputError(line.file, "line " + std::to_string(line.number),

@@ -101,9 +101,9 @@ FaultText fault_text(const error_code& error) {
       case CallFault::no_memory:
         return {503, "other calls hold the memory that is for calls; send again later"};
       case CallFault::never_memory:
-        return {413,
-                "the call needs more than all the memory that is for calls; send it in parts, or start the service "
-                "with a larger --memory"};
+        return {
+            413,
+            "the call needs more than all the memory that is for calls; send it in parts, or start the service with a larger --memory"};
     }
   if (error == http::error::header_limit) return {431, "the headers have more than 16 KiB"};
   if (error == http::error::bad_version) return {505, "this service speaks HTTP/1.1"};

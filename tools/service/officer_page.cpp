@@ -46,8 +46,7 @@ std::string unpurged_line(const IntakeCounts& counts) {
   if (counts.purging)
     return headline("A purge is under way. Until it is done, requests are refused and may be sent again.");
   if (counts.unpurged == 0)
-    return "<p class=\"headline calm\">Nothing waits for a purge: files of the store hold nothing that was "
-           "removed.</p>\n";
+    return "<p class=\"headline calm\">Nothing waits for a purge: files of the store hold nothing that was removed.</p>\n";
   return headline("Not purged yet: " + counted(counts.unpurged, "request") +
                   (counts.unpurged_since ? ", the first of " + moment(counts.unpurged_since) : std::string()) + ". " +
                   (counts.purge_due ? "The next purge is due at " + moment(counts.purge_due) + "."

@@ -295,8 +295,7 @@ constinit const SolverEntry kDescentToDelete{
     .meaning =
         [] {
           return std::string(
-              "Gradient descent with the gradient of all rows, and noise on what is published. Certified (T1), after "
-              "many cheap steps.");
+              "Gradient descent with the gradient of all rows, and noise on what is published. Certified (T1), after many cheap steps.");
         },
     .theorem = "T1",
     .linear = {.trained = true,

@@ -296,10 +296,8 @@ constinit const SolverEntry kExactSolver{
     .meaning =
         [] {
           return std::string(
-              "Publishes the minimiser itself, every weight rounded to a public grid and every rounding proved. After "
-              "a "
-              "removal the model is, bit for bit, that of training from nothing on what is left. Certified (theorem "
-              "T0) "
+              "Publishes the minimiser itself, every weight rounded to a public grid and every rounding proved. After a "
+              "removal the model is, bit for bit, that of training from nothing on what is left. Certified (theorem T0) "
               "with epsilon and delta 0 for every kind of request, without noise.");
         },
     .theorem = "T0",

@@ -122,9 +122,7 @@ class HessianFreeSolver final : public Solver {
         present_rows(options_) +
         " in their slots; from the public start, steps t over the batches B_t of slots in their public order: w <- w - "
         "(step_size decay^t / |B_t|) sum over the filled slots i of B_t of (grad l_i(w) + lambda w), |B_t| with empty "
-        "slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on "
-        "every "
-        "number";
+        "slots; published: the last w rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every number";
     return report;
   }
 

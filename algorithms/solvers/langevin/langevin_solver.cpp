@@ -147,8 +147,7 @@ class LangevinSolver final : public Solver {
         present_rows(options_) +
         " in their slots, none in the others; from W = 0, learning_epochs times over the batches in their "
         "order: W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + sqrt(2 step_size) sigma xi), "
-        "G the batch's sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: "
-        "the last W";
+        "G the batch's sum of gradients of sum_c l(z_i.w_c, y_ic), xi fresh standard normal; published: the last W";
     if (options_.bound == BoundRule::kPaper) {
       report.requests = Requests::independent;
       report.claim = "as published: Chien et al., Theorem 3.2, and 3.11 for requests in sequence";
@@ -213,8 +212,7 @@ constinit const SolverEntry kLangevin{
         [] {
           return std::string(
               "Stochastic gradient descent with noise in every step; after a removal as many epochs more as its "
-              "account asks for. Certified (T2), also for requests that depend on earlier models: each then runs the "
-              "epochs "
+              "account asks for. Certified (T2), also for requests that depend on earlier models: each then runs the epochs "
               "that any start needs; fewer with " +
               option("non-adaptive") + ". For few features.");
         },

@@ -181,8 +181,7 @@ constinit const SolverEntry kRetrain{
     .meaning =
         [] {
           return std::string(
-              "Trains again from nothing after every batch, with the noise of newton. Certified (T1). What the others "
-              "are compared with.");
+              "Trains again from nothing after every batch, with the noise of newton. Certified (T1). What the others are compared with.");
         },
     .theorem = "T1",
     .linear = kFinished,

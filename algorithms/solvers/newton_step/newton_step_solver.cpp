@@ -180,8 +180,7 @@ constinit const SolverEntry kNewtonStep{
     .name = "newton-step",
     .meaning =
         [] {
-          return "One Newton step towards the rows that are left. Certified (T1) only where it happens to end as near "
-                 "to the minimum as " +
+          return "One Newton step towards the rows that are left. Certified (T1) only where it happens to end as near to the minimum as " +
                  option("tau") + " says.";
         },
     .linear = kLinear,

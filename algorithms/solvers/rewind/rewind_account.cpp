@@ -74,9 +74,9 @@ const ParametersOf<RewindParameters>& rewind_parameters() {
           .add<&P::step_size>("step-size", Values::positive(), "at most 1 / smoothness")
           .add<&P::radius>("radius", Values::positive(), "of the ball that weights are projected onto")
           .add<&P::order_key>("order-key", Values::whole(1, 0x1p53), "draws the batches")
-          .add<&P::capacity>("capacity", Values::within(0, 1),
-                             "share of the rows whose removal shall need at most half the epochs of learning; requests "
-                             "beyond it need more")
+          .add<&P::capacity>(
+              "capacity", Values::within(0, 1),
+              "share of the rows whose removal shall need at most half the epochs of learning; requests beyond it need more")
           .add<&P::retention>("retention", Values::at_least(1),
                               "rewind keeps an iterate 1, then each time so many times as many epochs before the end");
   return kTable;

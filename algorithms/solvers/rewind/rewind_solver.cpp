@@ -176,10 +176,8 @@ class RewindSolver final : public Solver {
     report.reference =
         present_rows(options_) +
         " in their slots, none in the others; from W = 0, learning_epochs times so many steps as there are batches: "
-        "W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the sum of gradients of the rows' losses "
-        "over a "
-        "batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; published: the "
-        "last "
+        "W <- P_R(W - step_size (G / batch_rows + strong_convexity W)), G the sum of gradients of the rows' losses over a "
+        "batch: sampling 0, the public batches in their order; else batch_rows slots drawn uniformly; published: the last "
         "W rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate";
     // Drawn batches are secret noise that an adaptive request may depend on; batches in turn are
     // public.

@@ -276,8 +276,7 @@ constinit const SolverEntry kStreaming{
     .meaning =
         [] {
           return std::string(
-              "Forgets from statistics of the classes, without the removed rows. Nothing is claimed: it is there to be "
-              "compared with.");
+              "Forgets from statistics of the classes, without the removed rows. Nothing is claimed: it is there to be compared with.");
         },
     .linear = {.trained = true, .check_certificate = check_step},
     .networks = {.trained = true, .check_certificate = check_step},

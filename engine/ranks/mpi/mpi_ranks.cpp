@@ -74,8 +74,7 @@ class MpiRanks final : public Ranks {
     if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_FUNNELED)
       throw ResourceError(ranks_library() +
-                          " does not start, or has no threads; try a program of MPI of your own with this "
-                          "mpirun");
+                          " does not start, or has no threads; try a program of MPI of your own with this mpirun");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     check(MPI_Comm_dup(MPI_COMM_WORLD, &job_), "a communicator");
     MPI_Comm_set_errhandler(job_, MPI_ERRORS_RETURN);

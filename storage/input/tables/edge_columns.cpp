@@ -114,13 +114,13 @@ void require_ends_first(std::string_view header, const LineReader& lines, bool w
     const std::string weight(is_first ? first : second), other(is_first ? second : first);
     const bool has_both = !fields.at_end();
     const std::string last = has_both ? "," + std::string(fields.take()) : "";
-    throw InputError(lines.name(), lines.place(),
-                     "the header calls column " + std::string(is_first ? "1" : "2") + " " + quote_for_message(weight) +
-                         ", and the first two columns are taken for the ends of an edge",
-                     has_both ? "write the two ends first, and a weight behind them, or name the columns that are "
-                                "meant, as in '" +
-                                    lines.name().string() + "[" + other + last + (weighted ? "," + weight : "") + "]'"
-                              : "give a file with both ends of each edge, or take the header out if they are that");
+    throw InputError(
+        lines.name(), lines.place(),
+        "the header calls column " + std::string(is_first ? "1" : "2") + " " + quote_for_message(weight) +
+            ", and the first two columns are taken for the ends of an edge",
+        has_both ? "write the two ends first, and a weight behind them, or name the columns that are meant, as in '" +
+                       lines.name().string() + "[" + other + last + (weighted ? "," + weight : "") + "]'"
+                 : "give a file with both ends of each edge, or take the header out if they are that");
   }
   constexpr std::array<std::string_view, 5> kLabels{"label", "labels", "class", "classes", "category"};
   if (lines.header() == Header::ask && fields.at_end() &&

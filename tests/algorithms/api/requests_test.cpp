@@ -141,8 +141,7 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE(
-      "an id stands for one request: another one is refused, at once and ever after, and nothing of its batch is "
-      "done") {
+      "an id stands for one request: another one is refused, at once and ever after, and nothing of its batch is done") {
     for (const bool close : {true, false}) {
       CAPTURE(close);
       RequestWorld at;

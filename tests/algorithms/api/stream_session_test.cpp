@@ -76,8 +76,7 @@ std::size_t lines_of(const std::filesystem::path& file) {
 
 TEST_SUITE("slow") {
   TEST_CASE(
-      "a batch is decided, journalled, applied and absorbed in this order, and a crash between two steps loses "
-      "nothing") {
+      "a batch is decided, journalled, applied and absorbed in this order, and a crash between two steps loses nothing") {
     Fixture at;
     const std::vector<Request> requests = at.edges(3);
     Strings steps;
@@ -206,8 +205,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "a session without a model has no step and no accuracies; one of another solver's model is refused by the "
-      "option's key") {
+      "a session without a model has no step and no accuracies; one of another solver's model is refused by the option's key") {
     Fixture at;
     Writer writer(at.store, at.resources);
     {

@@ -155,8 +155,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "edges beside which confidence dips are recovered, by the dip where likeness says nothing; without a dip none "
-      "are") {
+      "edges beside which confidence dips are recovered, by the dip where likeness says nothing; without a dip none are") {
     std::mt19937_64 random(3);
     std::normal_distribution<double> normal;
     const auto pairs = [&](double likeness, double dip) {

@@ -349,8 +349,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "coupled conjugate gradients meet one tolerance, in fewer products where what is equal in all classes is set "
-      "apart") {
+      "coupled conjugate gradients meet one tolerance, in fewer products where what is equal in all classes is set apart") {
     const TrainingSet set = random_rows(2000, 16, 6, 55, 3);
     const Objective objective = objective_of(set, 1e-4, Head::kSoftmax);
     const Matrix weights = random_matrix(16, 6, 56, 3), right = random_matrix(16, 6, 57);

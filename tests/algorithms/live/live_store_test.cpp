@@ -50,8 +50,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "a batch has room before it is resolved, edges of removed nodes too, and changed lists before it is "
-      "acknowledged") {
+      "a batch has room before it is resolved, edges of removed nodes too, and changed lists before it is acknowledged") {
     const testing::TempDir folder;
     testing::Sample star;
     star.nodes = 3000;

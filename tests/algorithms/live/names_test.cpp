@@ -238,8 +238,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "a name that its node has lost does not come back, whatever comes to the node, and whenever the store is "
-      "purged") {
+      "a name that its node has lost does not come back, whatever comes to the node, and whenever the store is purged") {
     const std::vector<std::vector<std::string>> later{{},
                                                       {"insert-node #0 0.5 0 0"},
                                                       {"set-label #0 1"},

@@ -229,8 +229,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "where receivers of a push fit the memory in many slices alone, each of which reads all lists, a sweep is "
-      "chosen") {
+      "where receivers of a push fit the memory in many slices alone, each of which reads all lists, a sweep is chosen") {
     constexpr NodeId kMany = 130'000, kSources = 1500, kReceivers = 400;
     testing::Sample dense;
     dense.nodes = kMany;

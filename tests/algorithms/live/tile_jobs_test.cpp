@@ -175,8 +175,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "tiles of several numbers of jobs are joined where they cover the columns once, else the error says which are "
-      "missing") {
+      "tiles of several numbers of jobs are joined where they cover the columns once, else the error says which are missing") {
     const TempDir folder;
     const fs::path store = folder / "s";
     testing::build_store(store, testing::random_sample(200, 0.03, 40, 3));
@@ -292,8 +291,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "a tile that is cut, flipped, of another store or of a later version is told of by its name, and the store "
-      "stays") {
+      "a tile that is cut, flipped, of another store or of a later version is told of by its name, and the store stays") {
     const TempDir folder;
     const fs::path store = folder / "s", other = folder / "other";
     testing::build_store(store, testing::random_sample(200, 0.03, 5, 3));

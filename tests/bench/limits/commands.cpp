@@ -153,8 +153,7 @@ void print(const CommandLine& line, const Result& result) {
 
 void bench_decode(CommandLine& line) {
   line.describe(
-      "Measures the shards of a graph, as STORE's last generation or a temporary R-MAT store has them: bits an arc, "
-      "rates\n"
+      "Measures the shards of a graph, as STORE's last generation or a temporary R-MAT store has them: bits an arc, rates\n"
       "of decoding blocks and single lists and of encoding, against adding up uncompressed ids.",
       {"[STORE]"}, "unweave_bench decode --scale 16");
   add_graph_options(line);
@@ -192,8 +191,7 @@ void bench_import(CommandLine& line) {
 void bench_propagate(CommandLine& line) {
   line.describe(
       "Times (arcs + nodes) x features x hops of a whole propagation of all rows, of STORE's last generation or a\n"
-      "temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of its sweep "
-      "alone.\n"
+      "temporary R-MAT store, into a temporary generation, with reading of features and syncs, and of its sweep alone.\n"
       "Limit: sums over the uncompressed lists of this graph, in tiles as wide. STORE is only read.",
       {"[STORE]"}, "unweave_bench propagate --scale 15 --features 64");
   add_graph_options(line);
@@ -220,10 +218,8 @@ void bench_propagate(CommandLine& line) {
 void bench_stream(CommandLine& line) {
   line.describe(
       "Times batches of removals of edges, drawn uniformly, exact, from a temporary R-MAT store: from the requests to\n"
-      "durable, with the share of the last level, which is brought up to date once at the end as `stream` does; not "
-      "the\n"
-      "checkpoint after it. Arcs a second are those that the batches visited. Limit: these arcs at the rate of sums "
-      "over\n"
+      "durable, with the share of the last level, which is brought up to date once at the end as `stream` does; not the\n"
+      "checkpoint after it. Arcs a second are those that the batches visited. Limit: these arcs at the rate of sums over\n"
       "uncompressed lists, and the rows that were touched at the rate of copying rows from random places to others.",
       {}, "unweave_bench stream --scale 15 --batch 1000 --batches 3 --json");
   add_graph_options(line);

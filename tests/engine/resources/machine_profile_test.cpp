@@ -108,8 +108,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "rates are measured once and kept; what is damaged is measured anew, and a folder that cannot be made keeps "
-      "none" *
+      "rates are measured once and kept; what is damaged is measured anew, and a folder that cannot be made keeps none" *
       doctest::test_suite("slow")) {
     const testing::TempDir dir(testing::Where::disk);
     fs::create_directory(dir / "place");

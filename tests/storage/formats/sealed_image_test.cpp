@@ -217,9 +217,9 @@ TEST_SUITE("unit") {
     REQUIRE(::dup2(device, full->descriptor()) >= 0);
     ::close(device);
     queue.write(nullptr, full, 0, queue.take(), kSegment);
-    const std::string message = (dir / "file").string() +
-                                ": cannot write: No space left on device; free some space on this disk and run the "
-                                "command again";
+    const std::string message =
+        (dir / "file").string() +
+        ": cannot write: No space left on device; free some space on this disk and run the command again";
     CHECK_THROWS_WITH_AS(queue.drain(), message.c_str(), ResourceError);
     CHECK_THROWS_AS((void)queue.take(), ResourceError);
   }

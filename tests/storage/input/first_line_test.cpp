@@ -89,8 +89,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "two kinds of nodes by the names of columns, whose numbers overlap, are an error; apart, or of one kind, they "
-      "are not") {
+      "two kinds of nodes by the names of columns, whose numbers overlap, are an error; apart, or of one kind, they are not") {
     FirstLines first;
     for (const char* const header :
          {"user_id,item_id\n", "userId,movieId,rating\n", "AuthorID\tpaper_id\n", "user,item\n"}) {

@@ -189,9 +189,7 @@ TEST_SUITE("unit") {
         {{"repair", store},
          "interrupted: nothing that was whole was overwritten; run `unweave repair " + store + "` again to finish"},
         {{"export", store, "--all", (dir / "all").string()},
-         "interrupted: the store is as it was; a folder without import.txt is not complete: remove it and run the "
-         "command "
-         "again"},
+         "interrupted: the store is as it was; a folder without import.txt is not complete: remove it and run the command again"},
         {{"purge", store},
          "interrupted: what was removed may still be on the disk; run `unweave purge " + store +
              "` with the same options again to finish"},

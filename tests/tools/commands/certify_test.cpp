@@ -225,8 +225,7 @@ TEST_SUITE("unit") {
       CHECK(has(result.error, one.second));
     }
     CHECK(run({"certify", at.store}).error ==
-          "unweave: give --model, a file with the weights; `unweave train` learns a "
-          "model without one\n");
+          "unweave: give --model, a file with the weights; `unweave train` learns a model without one\n");
     CHECK(run({"certify", at.store, "--model", at.file("none.npy")}).code == 2);
     CHECK(at.contents() == before);
   }

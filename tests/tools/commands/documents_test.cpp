@@ -87,14 +87,13 @@ struct Clone {
 
   /// Makes demo/debian.store as the tutorial has it before any removal: propagated, with a model.
   void make_store() const {
-    static_cast<void>(
-        runs("D=tests/data/debian-deps\n"
-             "unweave import demo/debian.store --edges $D/edges.tsv.zst --columns 2575 --classes 58 --labels "
-             "$D/labels.npy \\\n"
-             "  --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
-             "  --split train=$D/train_idx.npy,valid=$D/val_idx.npy,test=$D/test_idx.npy\n"
-             "unweave propagate demo/debian.store --hops 2 --weights 0,0,1\n"
-             "unweave train demo/debian.store --solver exact\n"));
+    static_cast<void>(runs(
+        "D=tests/data/debian-deps\n"
+        "unweave import demo/debian.store --edges $D/edges.tsv.zst --columns 2575 --classes 58 --labels $D/labels.npy \\\n"
+        "  --features indptr=$D/feat_indptr.npy.zst,indices=$D/feat_indices.npy.zst \\\n"
+        "  --split train=$D/train_idx.npy,valid=$D/val_idx.npy,test=$D/test_idx.npy\n"
+        "unweave propagate demo/debian.store --hops 2 --weights 0,0,1\n"
+        "unweave train demo/debian.store --solver exact\n"));
   }
 
   /// Runs a text in this folder as a shell would, which must go well. Returns its standard output.

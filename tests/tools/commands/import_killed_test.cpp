@@ -96,9 +96,7 @@ TEST_SUITE("unit") {
 
 TEST_SUITE("slow") {
   TEST_CASE(
-      "kill -9 before calls that change files of an import, under any order; the next one makes the store of one that "
-      "never "
-      "was") {
+      "kill -9 before calls that change files of an import, under any order; the next one makes the store of one that never was") {
     const testing::TempDir dir;
     std::mt19937 random(1);
     std::string text;

@@ -70,9 +70,9 @@ TEST_SUITE("unit") {
     CHECK_FALSE(says(run({"train", store, "--solver", "newton", "--lambda", "0.5"}), "replaces"));
     const Result other = run({"train", store, "--solver", "newton", "--head", "softmax", "--lambda", "0.25"});
     CHECK(other.code == 0);
-    CHECK(says(other,
-               "note: replaces the model newton: head logistic -> softmax, lambda 0.5 -> 0.25; another --name "
-               "keeps both\n"));
+    CHECK(says(
+        other,
+        "note: replaces the model newton: head logistic -> softmax, lambda 0.5 -> 0.25; another --name keeps both\n"));
     CHECK_FALSE(says(run({"train", store, "--solver", "newton", "--name", "mine", "--lambda", "0.5"}), "replaces"));
   }
 

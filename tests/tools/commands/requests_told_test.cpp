@@ -126,8 +126,9 @@ TEST_SUITE("unit") {
       const Result told = world.stream(
           "# a remark\nnode 0 id=A\nedge 1 2 id=B" + number + "\nnode 1 id=A\nnode 2 id=C\n", {"--batch", batch});
       CHECK(told.code == 2);
-      CHECK(has(told.error, world.requests + ": line 4: the id A stands for another request already: request 1 (node), "
-                                             "acknowledged at 2"));
+      CHECK(has(told.error,
+                world.requests +
+                    ": line 4: the id A stands for another request already: request 1 (node), acknowledged at 2"));
       CHECK(has(told.error, "give this request an id of its own; `unweave requests " + world.store + " --id A` says"));
       CHECK(has(told.error, "requests 1 to 2 of " + world.requests + " are acknowledged"));
       CHECK(told.error.find("unweave: ") == told.error.rfind("unweave: "));  // one error, beside notes
@@ -206,9 +207,9 @@ TEST_SUITE("unit") {
   TEST_CASE("text names the first rejected requests of a batch and counts the rest; --quiet and --public say less") {
     const PathStore world;
     const std::string text = world.stream(kMixed).out;
-    CHECK(has(text,
-              "applied 1, rejected 4 (edge 0 1: repeated; node 999999: id-outside; insert-edge 2 2: self-loop; and "
-              "1 more), "));
+    CHECK(has(
+        text,
+        "applied 1, rejected 4 (edge 0 1: repeated; node 999999: id-outside; insert-edge 2 2: self-loop; and 1 more), "));
     CHECK(has(text, "\nall requests: 1 applied, 4 rejected: "));
     const Result quiet = world.stream(kMixed, {"--quiet"});
     CHECK(has(quiet.out, "rejected 5 (edge 0 1: absent-edge; "));
@@ -303,8 +304,7 @@ TEST_SUITE("unit") {
     CHECK(late.lines()[0]["applied"] == 1);
     CHECK(late.lines()[1]["applied"] == 1);
     CHECK(has(late.error, "requests 1 to 3 of " + world.requests +
-                              " are acknowledged: mend it and send the rest, from line "
-                              "4 on (`tail -n +4 " +
+                              " are acknowledged: mend it and send the rest, from line 4 on (`tail -n +4 " +
                               world.requests + "`)\n"));
     CHECK(world.acknowledged() == 3);
   }

@@ -79,9 +79,7 @@ TEST_SUITE("slow") {
   }
 
   TEST_CASE(
-      "kill -9 before any call that changes files loses no acknowledged request, and the rest of the stream reaches "
-      "the same "
-      "bits") {
+      "kill -9 before any call that changes files loses no acknowledged request, and the rest of the stream reaches the same bits") {
     constexpr unsigned kNodes = 3000;
     const testing::TempDir folder;
     EdgeSet edges = random_edges(kNodes, 12000, 1);

@@ -79,8 +79,7 @@ std::string text_of(const std::string& message) {
 Machine::Turn::Turn(Machine& machine) : machine_(machine) {
   if (machine.worker_ == std::this_thread::get_id())
     throw UsageError(
-        "the store is in the midst of a call that this thread has made, which has called Python; call it when that has "
-        "returned");
+        "the store is in the midst of a call that this thread has made, which has called Python; call it when that has returned");
   machine.mutex_.lock();
   machine.worker_ = std::this_thread::get_id();
 }

@@ -95,8 +95,7 @@ std::string audit_section(const RunLines& lines) {
     bounds[2].values.push_back(line.real("epsilon_provable"));
   }
   std::string html = paragraph(
-      "An audit tries to tell models that unlearned a canary from models that never saw it, by many releases of both. "
-      "What it "
+      "An audit tries to tell models that unlearned a canary from models that never saw it, by many releases of both. What it "
       "finds is a lower bound of " +
       kEpsilon + ". A bound below the claim does not prove the claim; one above it refutes it. " +
       yes_or_no(refuted == 0, "No claim was refuted.",
@@ -112,8 +111,7 @@ std::string audit_section(const RunLines& lines) {
     html +=
         paragraph(
             "In the next chart every point is an attack, with the number of its audit: how often it takes an unlearned "
-            "model for unlearned, over how often it takes a retrained one for unlearned. On the diagonal it does not "
-            "tell "
+            "model for unlearned, over how often it takes a retrained one for unlearned. On the diagonal it does not tell "
             "them apart. A claim of (" +
             kEpsilon + ", " + kDelta + ") leaves it the ground between its two borders, but for chance.") +
         trade_off_chart(

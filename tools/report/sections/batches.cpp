@@ -138,8 +138,7 @@ std::string asked_section(const RunLines& lines) {
     if (const auto sum = sum_of(lines.batches, name); totals.applied && sum) list.add(label, count_cell(*sum));
 
   std::string html = paragraph(
-      "A request asks that an edge, a node or its features be removed, that an edge or a node be inserted, or that "
-      "features, "
+      "A request asks that an edge, a node or its features be removed, that an edge or a node be inserted, or that features, "
       "a label, a split, a weight or the time when something is to go be set. It is rejected where it would change "
       "nothing. Edges that left with their node are counted nowhere: their number is the degree that it had.");
   html += list.html();
@@ -161,11 +160,11 @@ std::string asked_section(const RunLines& lines) {
   }
   html += table.html();
   html += model_table("Releases of every batch, model by model", lines.batches, models, claim_columns(), claim_cells);
-  return html + paragraph(
-                    "<em>Last request</em> is the number of the batch\xE2\x80\x99s last request in the store: it says "
-                    "when the "
-                    "batch was applied, among all requests. A release is certified only where its <em>residual "
-                    "bound</em> is at most the <em>budget</em>.");
+  return html +
+         paragraph(
+             "<em>Last request</em> is the number of the batch\xE2\x80\x99s last request in the store: it says when the "
+             "batch was applied, among all requests. A release is certified only where its <em>residual "
+             "bound</em> is at most the <em>budget</em>.");
 }
 
 std::string accuracy_section(const RunLines& lines) {
@@ -215,8 +214,7 @@ std::string cost_section(const RunLines& lines) {
     add_series(unlearning, model, "seconds_unlearn", models.size() > 1 ? name_among(model) : "unlearning");
   if (propagation.empty() && unlearning.empty()) return "";
   std::string html = paragraph(
-      "Time of every batch: graph and sums, as it was and as the plan had predicted it before, and the model. Times "
-      "are "
+      "Time of every batch: graph and sums, as it was and as the plan had predicted it before, and the model. Times are "
       "wall-clock times of the machine that ran the stream.");
   if (!propagation.empty())
     html += cost_chart("propagation", "Propagation: actual and predicted time", std::move(propagation));

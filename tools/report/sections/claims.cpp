@@ -25,8 +25,7 @@ constexpr TheoremText kTheorems[] = {
     {"T2", "Noisy steps go on from the weights of before, on the present data, until what was removed is covered."},
     {"T3", "Vectors that were made while learning take the removed records out, and noise covers the remainder."},
     {"T4",
-     "Learning goes on from an iterate of before, on the present data, and noise on the last weights covers what "
-     "remains."},
+     "Learning goes on from an iterate of before, on the present data, and noise on the last weights covers what remains."},
 };
 
 /// One row of the table of claims: where it is made, and how often.

@@ -64,10 +64,8 @@ std::string purge_section(const RunLines& lines) {
   }
   if (table.empty()) return "";
   return paragraph(
-             "A purge erases what was removed from the files of the store. Its <em>proof</em> says what is then equal "
-             "to a "
-             "fresh import of the remaining data: all <em>bytes</em>, or the <em>digest</em> of the contents. It does "
-             "not "
+             "A purge erases what was removed from the files of the store. Its <em>proof</em> says what is then equal to a "
+             "fresh import of the remaining data: all <em>bytes</em>, or the <em>digest</em> of the contents. It does not "
              "reach copies, backups, and what was exported or printed.") +
          table.html();
 }

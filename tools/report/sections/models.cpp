@@ -106,8 +106,7 @@ std::string retraining_section(const RunLines& lines) {
   std::string html = cost_of_both(lines);
   if (!names.empty()) {
     html += paragraph(
-        "Beside each model a second one was trained from nothing on the present data. <em>Agreement</em> is the share "
-        "of rows "
+        "Beside each model a second one was trained from nothing on the present data. <em>Agreement</em> is the share of rows "
         "of which both say the same class, <em>distance</em> and <em>cosine</em> compare their weights, and "
         "<em>divergence</em> is the mean Kullback\xE2\x80\x93Leibler divergence of their predictions.");
     html += point_chart({"agreement", "Agreement with a model that was trained anew",
@@ -138,12 +137,9 @@ std::string forgetting_section(const RunLines& lines) {
                      real_cell(line.real("trend_auc")), real_cell(line.real("trend_auc_retrained"))});
   if (table.empty()) return "";
   return paragraph(
-             "Attacks on the models, with a copy of the store from before the removals. <em>Taken for members</em> is "
-             "the "
-             "share of forgotten training rows that an attack takes for training rows. An AUC of 0.5 means that "
-             "forgotten rows "
-             "and rows that were never learnt, or removed edges and pairs that were never connected, are not told "
-             "apart.") +
+             "Attacks on the models, with a copy of the store from before the removals. <em>Taken for members</em> is the "
+             "share of forgotten training rows that an attack takes for training rows. An AUC of 0.5 means that forgotten rows "
+             "and rows that were never learnt, or removed edges and pairs that were never connected, are not told apart.") +
          table.html();
 }
 

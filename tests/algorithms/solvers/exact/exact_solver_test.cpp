@@ -104,10 +104,10 @@ TEST_SUITE("unit") {
         const std::string fresh = refusal([&] { return hopeless->fit(rows, kExact); });
         if (head == Head::kLeastSquares && fresh.empty()) continue;  // may be solved all the same
         CHECK(fresh.find("has not converged") != std::string::npos);
-        CHECK(refusal([&] { return hopeless->catch_up(fit.model, rows, kExact); }) ==
-              fresh +
-                  "; requests that were acknowledged stay so, and the model of before, which has not absorbed them, is "
-                  "to be withdrawn");
+        CHECK(
+            refusal([&] { return hopeless->catch_up(fit.model, rows, kExact); }) ==
+            fresh +
+                "; requests that were acknowledged stay so, and the model of before, which has not absorbed them, is to be withdrawn");
         CHECK(fit.model.published == before);
         // Weights that are far from the minimiser are known without one to compare with.
         fit.model.published.setZero();
@@ -194,8 +194,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE(
-      "verify trains from nothing and compares bits: one step of the grid, a model that never unlearnt, and a weight "
-      "off the grid") {
+      "verify trains from nothing and compares bits: one step of the grid, a model that never unlearnt, and a weight off the grid") {
     const TrainedStore world;
     world.train("exact");
     CHECK(text_of(world.verify()) == "");

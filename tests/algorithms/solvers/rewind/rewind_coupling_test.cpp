@@ -42,8 +42,7 @@ BatchChange removals_of(const BatchChange& change) {
 
 TEST_SUITE("unit") {
   TEST_CASE(
-      "T4: coupled runs in turn stay within the bound at every K, for rewind and descend; without the moved rows it "
-      "would be too small") {
+      "T4: coupled runs in turn stay within the bound at every K, for rewind and descend; without the moved rows it would be too small") {
     for (const bool descend : {false, true})
       for (const auto& kind : {std::pair(32.0, false), {200.0, false}, {32.0, true}})
         for (const Head head : {Head::kLogistic, Head::kLeastSquares, Head::kSoftmax}) {
