@@ -10,6 +10,7 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/exact/exact_gradient.h"
 #include "algorithms/solvers/exact/exact_slopes.h"
@@ -89,11 +90,13 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   const SolverEntry& entry = require_any_start(how);
   if (how.choose_weights)
     throw UsageError(option("weights", "auto") + ": the model was made on rows of some weights; give these");
+  if (how.rows.of == std::vector<std::string>{"auto"})
+    throw UsageError(option("rows-of", "auto") + ": the model was made on some rows; say which");
   Internals::WriterState& state = Internals::state(writer);
   StoreWriter& store = state.store();
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
-  const LinearShape shape{store.manifest().classes, store.embedding().row_width(level_weights(store, how))};
+  const LinearShape shape{store.manifest().classes, RowMaker(row_source(store), row_program(store, how)).width()};
   // The file's array, its rows in order, the start, what the solver gets of it, the release and how
   // it differs.
   constexpr std::uint64_t kCopies = 7;
@@ -108,15 +111,15 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   }
   CertifiedModel out;
   Matrix start;
-  out.trained = train_model(
-      state, how, [&](const SolverOptions& options, const std::vector<double>& weights, const TrainingSet& rows) {
+  out.trained =
+      train_model(state, how, [&](const SolverOptions& options, const RowProgram& program, const TrainingSet& rows) {
         start = as_weights(given, shape, options.head, options.intercept);
         const Objective objective{rows.rows(), rows.classes(), options.head,
                                   strong_convexity(options.lambda, rows.size()), nullptr};
         out.given = measure(objective, start, given, state.resources.memory());
         ModelRecord record;
         record.options = options;
-        record.weights = weights;
+        record.rows = program;
         record.model = blank_model(entry.name, options, rows);
         record.model.published = start;
         out.given.accuracies = evaluate_model(store, record, &rows);

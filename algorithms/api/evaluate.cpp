@@ -27,8 +27,10 @@ namespace {
 /// over slots is made again over those that are left. Returns nothing where the embedding is too
 /// far from the exact one.
 std::optional<ModelRecord> retrained_of(const ModelRecord& record, const LiveStore& store, MemoryBudget& budget) {
-  const TrainingRows rows(store, record.weights, form_of(record), budget);
-  const ApproximationError lazy = lazy_error(store.embedding(), store.contents(), record.weights, rows.set().nodes());
+  const TrainingRows rows(store, record.rows, form_of(record), budget);
+  if (!record.rows.only_levels() && store.embedding().stale_rows() > 0) return std::nullopt;
+  const ApproximationError lazy =
+      lazy_error(store.embedding(), store.contents(), record.rows.weights, rows.set().nodes());
   ModelRecord retrained = record;
   if (kind_of(record.model).follows_run) {
     const auto solver = make_solver(record.model.solver, record.options);
@@ -63,7 +65,7 @@ std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& s
   std::vector<Shown> shown{{record, {}}};
   const SolverEntry& entry = solver_entry(record.model.solver);
   if (entry.references == nullptr) return shown;
-  const TrainingRows rows(store, record.weights, form_of(record), budget);
+  const TrainingRows rows(store, record.rows, form_of(record), budget);
   const Reservation memory = reserve_working_memory(rows.set().rows(), rows.set().classes(), budget);
   for (NamedWeights& reference :
        entry.references(record.model, record.options, rows.set(), static_cast<std::size_t>(memory.bytes()))) {

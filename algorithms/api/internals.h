@@ -56,14 +56,15 @@ void require_solver(const ModelSelection& selection, const ModelRecord& record);
 /// Throws UsageError while a stream session is open.
 void require_no_session(const LiveStore& store, bool in_session);
 
-/// Weights of the levels for a model. Throws UsageError for a wrong number of them, DataError
+/// What the rows of a model are made of; of a program that is to be chosen, what is declared.
+/// Throws UsageError for a wrong number of weights and for words that are no program, DataError
 /// before a propagation.
-[[nodiscard]] std::vector<double> level_weights(const LiveStore& store, const TrainOptions& how);
+[[nodiscard]] RowProgram row_program(const LiveStore& store, const TrainOptions& how);
 
 /// Gives the weights that a training goes on from, once options and weights of the levels are known
 /// and rows are read.
-using StartFrom = std::function<GivenWeights(const SolverOptions& options, const std::vector<double>& weights,
-                                             const TrainingSet& rows)>;
+using StartFrom =
+    std::function<GivenWeights(const SolverOptions& options, const RowProgram& program, const TrainingSet& rows)>;
 /// What Writer::train() does; with a `start` the solver goes on from there. Throws what either
 /// throws.
 [[nodiscard]] TrainedModel train_model(Internals::WriterState& writer, const TrainOptions& how, const StartFrom& start);

@@ -34,7 +34,7 @@ ModelFacts facts_of(const ModelRecord& record) {
   return {name_of(record),
           record.model.solver,
           record.options,
-          record.weights,
+          record.rows,
           record.model.sequence,
           row_width(record),
           shape_of(record.model).classes,

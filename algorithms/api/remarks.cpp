@@ -88,7 +88,8 @@ Differences differences(const ModelFacts& before, const ModelFacts& after) {
       found.add(name, value, given->second);
   for (const auto& [name, value] : now.parameters)
     if (!old.parameters.contains(name)) found.add(name, "its default", shortest_text(value));
-  found.add("weights of the levels", text_of(before.weights), text_of(after.weights));
+  found.add("weights of the levels", text_of(before.rows.weights), text_of(after.rows.weights));
+  found.add("rows", text_of(before.rows), text_of(after.rows));
   return found;
 }
 

@@ -118,7 +118,7 @@ void open_model(Follower& follower, StoreWriter& store, Resources& resources, co
       ReleaseContext of_stream = context;
       of_stream.may_be_empty = true;  // rows come back by later requests
       follower.learner.emplace(
-          Learner::train(store, resources.memory(), terms->solver, how, terms->weights, of_stream, name));
+          Learner::train(store, resources.memory(), terms->solver, how, terms->rows, of_stream, name));
       require_solver(follower.selected, follower.learner->record());
       store.record();
       follower.is_new = true;

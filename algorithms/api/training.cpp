@@ -9,6 +9,7 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/level_choice.h"
 #include "algorithms/evaluation/regularisation.h"
+#include "algorithms/evaluation/row_choice.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate_log.h"
@@ -17,6 +18,8 @@
 #include "algorithms/numerics/blas.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
+#include "algorithms/rows/row_block.h"
+#include "algorithms/rows/row_maker.h"
 #include "engine/ranks/ranks.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/manifest.h"
@@ -27,6 +30,8 @@
 namespace unweave {
 inline namespace v0 {
 namespace {
+
+constexpr const char* kChosenProgram = "auto";
 
 std::optional<DominantColumn> dominant_column(const Manifest& manifest) {
   constexpr double kNearlyAll = 0.9;
@@ -46,9 +51,36 @@ std::optional<ModelRecord> present_model(const std::filesystem::path& store, con
 
 }  // namespace
 
-std::vector<double> level_weights(const LiveStore& store, const TrainOptions& how) {
+RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   const PropagationSpec& spec = store.embedding().spec();
-  return how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights);
+  RowProgram program(how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights));
+  bool has_levels = how.rows.of.empty();
+  for (const std::string& word : how.rows.of) {
+    if (word == "levels" || word == "stack") {
+      if (has_levels)
+        throw UsageError(option("rows-of") + ": '" + word + "' is one too many; levels or stack stands there once");
+      has_levels = true;
+      if (word == "levels") continue;
+      if (!how.weights.empty() || how.choose_weights)
+        throw UsageError(option("rows-of", "stack") + " has every level once, and " + option("weights") +
+                         " weighs them; give one of both");
+      program.weights = scheme_weights("stack", spec.levels, {});
+    } else if (word != kChosenProgram) {
+      static_cast<void>(row_block(word));
+      program.blocks.push_back(word);
+    }
+  }
+  if (!has_levels && how.rows.of != std::vector<std::string>{kChosenProgram})
+    throw UsageError(option("rows-of") + ": '" + how.rows.of.front() +
+                     "' stands beside weighted levels or beside all of them; say levels," + how.rows.of.front() +
+                     " or stack," + how.rows.of.front());
+  const auto place = [](const std::string& name) { return &row_block(name); };
+  std::sort(program.blocks.begin(), program.blocks.end(),
+            [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+  require_blocks(program.blocks);
+  program.lift = how.rows.lift;
+  program.scale = how.rows.scale.value_or(how.rows.lift ? RowScale::unit : RowScale::clip);
+  return program;
 }
 
 namespace {
@@ -57,8 +89,17 @@ namespace {
 struct TrainingTask {
   std::string solver, name;
   SolverOptions options;
-  std::vector<double> weights;
+  RowProgram rows;
 };
+
+bool chooses_rows(const TrainOptions& how) {
+  return std::find(how.rows.of.begin(), how.rows.of.end(), kChosenProgram) != how.rows.of.end();
+}
+
+/// Whether more than weighted levels is asked for.
+bool is_given(const RowChoice& rows) {
+  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift;
+}
 
 /// Throws UsageError before a store is opened.
 TrainingTask task_of(const TrainOptions& how) {
@@ -67,6 +108,12 @@ TrainingTask task_of(const TrainOptions& how) {
   task.name = how.name.empty() ? task.solver : how.name;
   if (how.choose_weights && !how.weights.empty())
     throw UsageError(option("weights") + ": numbers, or auto, and not both");
+  const RowChoice& rows = how.rows;
+  if (chooses_rows(how)) {
+    if (rows.of.size() > 1 || rows.scale || rows.lift || how.choose_weights || !how.weights.empty())
+      throw UsageError(option("rows-of", kChosenProgram) +
+                       " chooses blocks, weights, scale and lift; leave these away");
+  }
   task.options = taken_options(task.solver, how.options);
   task.options.intercept = task.options.hidden.empty() && how.intercept.value_or(solver_entry(task.solver).intercept);
   require_options(task.solver, task.options);
@@ -77,11 +124,13 @@ TrainingTask task_of(const TrainOptions& how) {
 /// Weights of the levels and lambda, and what is to be told of that. With `ranks` all call it.
 void complete(TrainingTask& task, const LiveStore& store, Resources& resources, const TrainOptions& how, Ranks* ranks,
               TrainedModel& trained) {
-  task.weights = level_weights(store, how);
+  task.rows = row_program(store, how);
   SolverOptions& options = task.options;
-  if (!how.weights.empty()) options.weights_chosen = "given";
-  const DeclaredSizes sizes{task.solver, store.contents().num_nodes(), store.embedding().row_width(task.weights),
-                            store.manifest().classes, options.head};
+  if (!how.weights.empty() || is_given(how.rows)) options.weights_chosen = "given";
+  const DeclaredSizes sizes{
+      task.solver, store.contents().num_nodes(),
+      width_of(task.rows, store.embedding().levels(), store.manifest().features, store.manifest().classes),
+      store.manifest().classes, options.head};
   if (sizes.classes > 0)
     trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
   options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : kDefaultLambda;
@@ -90,18 +139,32 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   WorkMeter& meter = resources.meter();
   if (how.choose_weights) {
     const std::vector<std::vector<double>> candidates =
-        candidate_weights(store.embedding().spec().levels, task.weights);
+        candidate_weights(store.embedding().spec().levels, task.rows.weights);
     meter.start("weights", candidates.size(), "trials");
     ChosenWeights chosen = choose_weights(
-        store, resources.memory(), options, candidates, [&](const WeightsTrial&) { meter.advance(1); }, ranks);
-    task.weights = std::move(chosen.weights);
+        store, resources.memory(), options, task.rows, candidates, [&](const WeightsTrial&) { meter.advance(1); },
+        ranks);
+    task.rows.weights = std::move(chosen.weights);
     options.weights_chosen = chosen_by;
     trained.weights_trials = std::move(chosen.trials);
   }
-  if (how.lambda == LambdaChoice::by_validation) {
+  const bool tunes_lambda = how.lambda == LambdaChoice::by_validation;
+  if (chooses_rows(how)) {
+    const std::vector<RowProgram> candidates =
+        candidate_programs(store.embedding().spec(), store.manifest().features, store.manifest().classes);
+    meter.start("rows", candidates.size(), "trials");
+    ChosenProgram chosen = choose_rows(
+        store, resources.memory(), options, candidates, tunes_lambda, [&](const RowsTrial&) { meter.advance(1); },
+        ranks);
+    task.rows = std::move(chosen.rows);
+    options.lambda = chosen.lambda;
+    options.weights_chosen = kRowsByValidation + std::to_string(store.sequence());
+    if (tunes_lambda) options.lambda_chosen = chosen_by;
+    trained.rows_trials = std::move(chosen.trials);
+  } else if (tunes_lambda) {
     meter.start("lambda", kLambdaTrials, "trials");
     TunedLambda tuned = tune_lambda(
-        store, resources.memory(), options, task.weights, [&](const LambdaTrial&) { meter.advance(1); }, ranks);
+        store, resources.memory(), options, task.rows, [&](const LambdaTrial&) { meter.advance(1); }, ranks);
     options.lambda = tuned.lambda;
     options.lambda_chosen = chosen_by;
     trained.lambda_trials = std::move(tuned.trials);
@@ -116,12 +179,12 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   complete(task, store, writer.resources, how, ranks, trained);
   if (how.before_replacement) {
     if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
-      how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.weights});
+      how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.rows});
   }
   const Learner learner = [&] {
     const WatchedBy watched(writer.resources.meter());
-    const StartOn start_on = [&](const TrainingSet& rows) { return start(task.options, task.weights, rows); };
-    return Learner::train(store, writer.resources.memory(), task.solver, task.options, task.weights,
+    const StartOn start_on = [&](const TrainingSet& rows) { return start(task.options, task.rows, rows); };
+    return Learner::train(store, writer.resources.memory(), task.solver, task.options, task.rows,
                           {true, std::string(version()), {}, how.key, {}}, task.name, start ? start_on : StartOn(),
                           ranks);
   }();
@@ -177,7 +240,7 @@ void follow_training(const Reader& reader, const TrainOptions& how) {
   complete(task, store, resources, how, &ranks, told_by_first);
   const TrainedAlong along = [&] {
     const WatchedBy watched(resources.meter());
-    return train_along(store, resources.memory(), task.solver, task.options, task.weights, ranks);
+    return train_along(store, resources.memory(), task.solver, task.options, task.rows, ranks);
   }();
   static_cast<void>(evaluate_model(store, along.record, &along.rows.set()));
 }

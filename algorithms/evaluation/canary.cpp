@@ -76,7 +76,7 @@ TrainingSet only(const TrainingSet& rows, const std::vector<NodeId>& nodes) {
 }  // namespace
 
 std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
-  const TrainingRows held(store, record.weights, form_of(record), budget);
+  const TrainingRows held(store, record.rows, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const Graph& graph = store.contents().graph();
   const NodeOrder& order = store.contents().order();
@@ -104,7 +104,7 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
 
 CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
                              MemoryBudget& budget) {
-  const TrainingRows held(store, record.weights, form_of(record), budget);
+  const TrainingRows held(store, record.rows, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const std::vector<double> gradient = gradient_norms(rows, record.model);
   std::vector<std::size_t> order(rows.size());
@@ -120,7 +120,7 @@ CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, 
 Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record, std::uint64_t most_rows,
                       MemoryBudget& budget) {
   static_cast<void>(store.rehearse({}));  // an audit is about exact rows
-  TrainingRows rows(store, record.weights, form_of(record), budget);
+  TrainingRows rows(store, record.rows, form_of(record), budget);
   const BatchChanges changes = store.resolve(of.requests);
   const BatchChange change = rows.follow(store.rehearse(of.requests), true);
   const TrainingSet& after = rows.set();

@@ -8,6 +8,7 @@
 
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/network_pass.h"
+#include "algorithms/models/training_rows.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 
@@ -83,7 +84,7 @@ std::optional<double> accuracy(std::size_t count, RankShare own, Ranks* ranks, c
 }  // namespace
 
 void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out) {
-  store.embedding().rows(nodes, record.weights, out);
+  RowMaker(row_source(store), record.rows).rows(nodes, out);
   form_rows(out, nodes.size(), shape_of(record.model).features, form_of(record));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/reports.h"
+#include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
@@ -29,9 +30,10 @@ struct ChosenWeights {
 
 /// The candidate of the best accuracy on the validation split, the first one of several, each with
 /// lambda options.lambda (ValidationTrial). `told` is called after each. With `ranks` all call it,
-/// and share the rows. Throws DataError where no node of the validation split has a label,
-/// UsageError where no trial ends or the store keeps no levels.
+/// and share the rows. The rest of the program stays. Throws DataError where no node of the
+/// validation split has a label, UsageError where no trial ends or the store keeps no levels.
 [[nodiscard]] ChosenWeights choose_weights(const LiveStore& store, MemoryBudget& budget, const SolverOptions& options,
+                                           const RowProgram& program,
                                            const std::vector<std::vector<double>>& candidates,
                                            const std::function<void(const WeightsTrial&)>& told,
                                            Ranks* ranks = nullptr);

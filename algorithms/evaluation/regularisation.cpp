@@ -24,12 +24,11 @@ double default_lambda(const DeclaredSizes& sizes) {
   return std::max(kRidge / static_cast<double>(sizes.nodes), weakest_default_lambda(sizes.solver));
 }
 
-TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
-                        const std::vector<double>& weights, const std::function<void(const LambdaTrial&)>& told,
-                        Ranks* ranks) {
+TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options, const RowProgram& rows,
+                        const std::function<void(const LambdaTrial&)>& told, Ranks* ranks) {
   const std::vector<NodeId> nodes = validation_nodes(store, option("lambda", "auto"));
   const double usual = options.lambda;
-  ValidationTrial trial(store, budget, std::move(options), weights, ranks);
+  ValidationTrial trial(store, budget, std::move(options), rows, ranks);
   TunedLambda tuned;
   const auto at = [&](double lambda) {
     tuned.trials.push_back({lambda, trial.accuracy_at(lambda, nodes)});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/reports.h"
+#include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/options.h"
 #include "engine/resources/memory.h"
 
@@ -49,7 +50,7 @@ struct TunedLambda {
 /// Throws DataError where no node of the validation split has a label, UsageError where no trial
 /// ends.
 [[nodiscard]] TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
-                                      const std::vector<double>& weights,
-                                      const std::function<void(const LambdaTrial&)>& told, Ranks* ranks = nullptr);
+                                      const RowProgram& rows, const std::function<void(const LambdaTrial&)>& told,
+                                      Ranks* ranks = nullptr);
 
 }  // namespace unweave

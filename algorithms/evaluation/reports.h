@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/privacy/accounting/one_run_bound.h"
+#include "algorithms/rows/row_program.h"
 #include "storage/types/request.h"
 
 namespace unweave {
@@ -126,6 +127,13 @@ struct LambdaTrial {
 struct WeightsTrial {
   std::vector<double> weights;
   std::optional<double> accuracy;  ///< on the labelled nodes of the validation split; none where learning did not end
+};
+
+/// A program of rows that was tried (row_choice.h).
+struct RowsTrial {
+  RowProgram rows;
+  double lambda = 0;               ///< the best of those that were tried, or the one that is given
+  std::optional<double> accuracy;  ///< as above
 };
 
 /// What one training or batch of a solver takes.

@@ -65,12 +65,10 @@ std::vector<NodeId> spaced(const std::vector<NodeId>& nodes, std::size_t count) 
   return some;
 }
 
-TrainingSet rows_of(const LiveStore& store, const std::vector<double>& weights, const RowForm& form,
-                    std::span<const NodeId> nodes) {
-  const std::size_t width = store.embedding().row_width(weights);
-  TrainingSet set(form.features(width), store.manifest().classes, form);
+TrainingSet rows_of(const LiveStore& store, const RowMaker& maker, const RowForm& form, std::span<const NodeId> nodes) {
+  TrainingSet set(form.features(maker.width()), store.manifest().classes, form);
   std::vector<float> values(nodes.size() * set.features());
-  store.embedding().rows(nodes, weights, values.data());
+  maker.rows(nodes, values.data());
   spread_rows(values.data(), nodes.size(), set.features(), form);
   std::vector<ClassId> labels;
   for (const NodeId node : nodes) labels.push_back(static_cast<ClassId>(store.contents().label(node)));
@@ -93,7 +91,7 @@ BatchChange remove_some(TrainingSet& set, std::size_t count) {
 }  // namespace
 
 SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view name,
-                       const SolverOptions& options, const std::vector<double>& weights, std::size_t removed,
+                       const SolverOptions& options, const RowProgram& rows, std::size_t removed,
                        std::size_t most_rows) {
   const std::vector<NodeId> nodes = training_nodes(store.contents());
   if (nodes.size() < kFewestRows)
@@ -101,14 +99,15 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
                     " training rows, too few for a trial");
   ModelRecord record;
   record.options = taken_options(name, options);
-  record.weights = weights;
+  record.rows = rows;
   stand_on(record, store.embedding().spec());
   const RowForm form = form_of(record);
 
   const std::size_t count = std::min(nodes.size(), std::max(most_rows, kFewestRows));
-  const Reservation memory = budget.reserve(
-      count * 2 * (form.features(store.embedding().row_width(weights)) * sizeof(float) + 16), "rows of a trial");
-  TrainingSet set = rows_of(store, weights, form, spaced(nodes, count));
+  const RowMaker maker(row_source(store), rows);
+  const Reservation memory =
+      budget.reserve(count * 2 * (form.features(maker.width()) * sizeof(float) + 16), "rows of a trial");
+  TrainingSet set = rows_of(store, maker, form, spaced(nodes, count));
   const SolverEntry& entry = solver_entry(name);
   Reservation layers;
   if (!record.options.hidden.empty())

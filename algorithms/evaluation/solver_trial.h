@@ -24,7 +24,7 @@ class LiveStore;
 /// there are fewer than four training rows, UsageError as the solver does, ResourceError;
 /// Cancelled.
 [[nodiscard]] SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
-                                     const SolverOptions& options, const std::vector<double>& weights,
-                                     std::size_t removed, std::size_t most_rows = 8192);
+                                     const SolverOptions& options, const RowProgram& rows, std::size_t removed,
+                                     std::size_t most_rows = 8192);
 
 }  // namespace unweave

@@ -6,17 +6,38 @@
 #include <utility>
 
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/learning/dual_preconditioner.h"
 #include "algorithms/learning/network_pass.h"
+#include "algorithms/learning/newton.h"
+#include "algorithms/learning/whole_preconditioner.h"
 #include "algorithms/learning/working_memory.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/noiseless_learning.h"
+#include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
 constexpr double kTrialTau = 1e-4;
+
+Objective objective_of(const TrainingSet& set, const SolverOptions& options) {
+  return {set.rows(), set.classes(), options.head, strong_convexity(options.lambda, set.size()), nullptr};
+}
+
+/// Room for a preconditioner, and where there is some for factors of the whole Hessian: with a
+/// small lambda these save hundreds of readings of the rows.
+Reservation reserve_minimiser(const TrainingSet& set, const SolverOptions& options, MemoryBudget& budget) {
+  const auto share = static_cast<std::size_t>(memory_shares::kSolver.of(budget));
+  const Objective objective = objective_of(set, options);
+  std::size_t most = working_memory_within(set.rows(), set.classes(), share).total();
+  for (const std::size_t factors : {whole_preconditioner_bytes(objective), dual_preconditioner_bytes(objective)}) {
+    const std::size_t bytes = factors + set.size() * set.classes() * sizeof(float);
+    if (factors > 0 && bytes <= share) most = std::max(most, bytes);
+  }
+  return budget.reserve(most, "curvatures and preconditioner of a trial");
+}
 
 }  // namespace
 
@@ -32,18 +53,18 @@ std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& 
 }
 
 ValidationTrial::ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
-                                 const std::vector<double>& weights, Ranks* ranks)
+                                 const RowProgram& rows, Ranks* ranks)
     : store_(store), options_(std::move(options)), ranks_(ranks) {
-  record_.weights = weights;
+  record_.rows = rows;
   stand_on(record_, store.embedding().spec());
   options_.blocks = record_.options.blocks;
   options_.parameters.clear();  // they are another solver's
   options_.tau = std::max(options_.tau, kTrialTau);
-  rows_.emplace(store, weights, RowForm{record_.clip, options_.intercept}, budget, ranks);
+  rows_.emplace(store, rows, RowForm{record_.clip, options_.intercept}, budget, ranks);
   const TrainingSet& set = rows_->set();
   if (set.size() == 0) throw DataError(store.path().string() + ": there is no training row to choose by");
   if (!options_.hidden.empty()) layers_ = reserve_passes(Network(shape_of(options_, set)), set.size(), budget);
-  working_ = reserve_working_memory(set.rows(), set.classes(), budget);
+  working_ = reserve_minimiser(set, options_, budget);
 }
 
 std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vector<NodeId>& nodes) {
@@ -52,8 +73,17 @@ std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vec
   record_.options = options_;
   record_.model = blank_model(retraining_solver().name, options_, set);
   try {
-    const Learnt learnt = learn_weights(options_, {}, set, static_cast<std::size_t>(working_.bytes()));
-    record_.model.published = as_published(shape_of(options_, set), learnt.weights);
+    const auto memory = static_cast<std::size_t>(working_.bytes());
+    if (options_.hidden.empty()) {
+      NewtonOptions newton;
+      newton.tolerance = options_.tau;
+      newton.memory = memory;
+      newton.any_way = true;
+      const Matrix zero = Matrix::Zero(index_of(set.features()), index_of(set.classes()));
+      record_.model.published = minimise(objective_of(set, options_), zero, newton).weights;
+    } else {
+      record_.model.published = as_published(shape_of(options_, set), learn_weights(options_, {}, set, memory).weights);
+    }
   } catch (const UsageError&) {  // the minimiser is not reached, on any rank
     return std::nullopt;
   }

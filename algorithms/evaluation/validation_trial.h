@@ -20,14 +20,14 @@ class Ranks;
 /// option that needs them.
 [[nodiscard]] std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& asked);
 
-/// Trials on the present training rows, of one set of weights. With `ranks` all make them, and
+/// Trials on the present training rows, of one program. With `ranks` all make them, and
 /// share the rows.
 class ValidationTrial {
  public:
   /// Throws DataError where there is no training row, UsageError for weights that the rows do not
   /// keep, ResourceError.
-  ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
-                  const std::vector<double>& weights, Ranks* ranks);
+  ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options, const RowProgram& rows,
+                  Ranks* ranks);
 
   /// The accuracy on `nodes` of what `retrain` learns with this lambda, to a gradient of 1e-4 at
   /// least and without noise; none where float64 does not reach the minimiser of so weak a ridge.

@@ -208,7 +208,7 @@ class Purge {
     SolverOptions options = record.options;
     options.lambda = lambda;
     options.lambda_chosen = kDefaultLambda;
-    static_cast<void>(Learner::train(*live_, budget_, record.model.solver, options, record.weights, context(), name));
+    static_cast<void>(Learner::train(*live_, budget_, record.model.solver, options, record.rows, context(), name));
     report_.new_lambdas.push_back({name, record.options.lambda, lambda});
   }
 

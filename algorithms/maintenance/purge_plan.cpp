@@ -105,7 +105,7 @@ void plan_models(const LiveStore& store, const PurgeOptions& options, bool certi
     // A release file holds two releases, and both logs one more.
     const std::uint64_t certificate = record.certificate.size() + record.private_part.size() + 2;
     plan.written_bytes += trainings * (status_of(model_file(store.path(), model.name)).bytes + 3 * certificate);
-    const TrainingRows rows(store, record.weights, form_of(record), budget);
+    const TrainingRows rows(store, record.rows, form_of(record), budget);
     const Reservation working = solver_entry(model.solver).reserve(record.options, record.model, rows.set(), budget);
     plan.training_memory_bytes = std::max(plan.training_memory_bytes, rows.memory_bytes() + working.bytes());
   }

@@ -1,6 +1,7 @@
 // algorithms/models/certificate.cpp - the fields of a certificate.
 #include "algorithms/models/certificate.h"
 
+#include "algorithms/models/row_program_json.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/report.h"
 #include "storage/io/hex.h"
@@ -36,10 +37,11 @@ Json constants_of(const ModelRecord& record) {
                {"features", chosen(shape.features, "import")},
                {"classes", chosen(shape.classes, "import")},
                {"levels", chosen(record.levels, "propagation")},
-               {"weights", chosen(record.weights, options.weights_chosen)},
+               {"weights", chosen(record.rows.weights, options.weights_chosen)},
                {"rho", chosen(record.rho, "propagation")},
                {"scale_bits", chosen(record.scale_bits, "propagation")},
                {"all_rows", chosen(record.all_rows, "propagation")}};
+  if (!record.rows.only_levels()) json["row_program"] = chosen(program_json(record.rows), options.weights_chosen);
   if (record.model.network) {
     json["hidden"] = chosen(options.hidden, "given");
     json["activation"] = given(name_of(options.activation), name_of(standard.activation));

@@ -189,8 +189,17 @@ std::string options_given(const TrainingTerms& terms) {
   }
   if (given.lambda_chosen == "given") add("lambda", shortest_text(given.lambda));
   if (given.lambda_chosen.starts_with("validation")) add("lambda", "auto");
-  if (given.weights_chosen == "given") add("weights", list(terms.weights));
-  if (given.weights_chosen.starts_with("validation")) add("weights", "auto");
+  if (given.weights_chosen.starts_with(kRowsByValidation)) {
+    add("rows-of", "auto");
+  } else {
+    const bool stacked = is_stack(terms.rows.weights);
+    if (given.weights_chosen.starts_with("validation")) add("weights", "auto");
+    if (given.weights_chosen == "given" && !stacked) add("weights", list(terms.rows.weights));
+    if (stacked || !terms.rows.blocks.empty()) add("rows-of", words_of(terms.rows));
+    if (terms.rows.scale != (terms.rows.lift ? RowScale::unit : RowScale::clip))
+      add("scale-rows", scale_name(terms.rows.scale));
+    if (terms.rows.lift) add("lift", text_of(*terms.rows.lift));
+  }
   if (solver.tau) add_number("tau", given.tau, standard.tau);
   if (solver.alpha) add_number("alpha", given.alpha, standard.alpha);
   if (solver.noisy) {

@@ -63,12 +63,12 @@ ModelRecord with_right_options(ModelRecord record) {
 
 /// A model of this solver before its first training.
 ModelRecord untrained(const LiveStore& store, std::string_view solver, const SolverOptions& options,
-                      const std::vector<double>& weights) {
+                      const RowProgram& rows) {
   ModelRecord record;
   record.options = taken_options(solver, options);
   record.options.standardized = store.manifest().standardized;
   record.options.data_order = store.manifest().order_file.has_value();
-  record.weights = weights;
+  record.rows = rows;
   record.model.solver = solver;
   stand_on(record, store.embedding().spec());
   return record;
@@ -87,9 +87,15 @@ SolverAtWork solver_at_work(const std::filesystem::path& store, const ModelRecor
   return work;
 }
 
-ApproximationError approximation_of(const LiveStore& store, const std::vector<double>& weights,
-                                    const TrainingSet& rows) {
-  ApproximationError error = lazy_error(store.embedding(), store.contents(), weights, rows.nodes());
+/// Whether stale rows must be published first: only for weighted sums of levels is there a bound of
+/// what they change.
+bool needs_published(const LiveStore& store, const RowProgram& program) {
+  return !program.only_levels() && store.embedding().stale_rows() > 0;
+}
+
+ApproximationError approximation_of(const LiveStore& store, const RowProgram& program, const TrainingSet& rows) {
+  if (needs_published(store, program)) throw std::logic_error("rows are made of stale values");
+  ApproximationError error = lazy_error(store.embedding(), store.contents(), program.weights, rows.nodes());
   error.lazy = store.lazy();
   return error;
 }
@@ -97,8 +103,9 @@ ApproximationError approximation_of(const LiveStore& store, const std::vector<do
 /// Training on rows that ranks share, on each of them.
 Fit fit_over_ranks(const SolverAtWork& work, const LiveStore& store, const ModelRecord& record,
                    const TrainingSet& rows) {
-  Fit fit = work->fit(rows, approximation_of(store, record.weights, rows));
-  if (fit.report.flush_needed)
+  const bool is_ready = !needs_published(store, record.rows);
+  Fit fit = is_ready ? work->fit(rows, approximation_of(store, record.rows, rows)) : Fit();
+  if (!is_ready || fit.report.flush_needed)
     throw UsageError(store.path().string() +
                      ": rows that a lazy stream left stale must be published first, which several ranks do not do; "
                      "stream a batch without " +
@@ -127,7 +134,7 @@ Learner::Learner(StoreWriter& store, MemoryBudget& budget, ModelRecord record, R
       budget_(budget),
       record_(with_right_options(std::move(record))),
       context_(std::move(context)),
-      rows_(store, record_.weights, form_of(record_), budget, ranks),
+      rows_(store, record_.rows, form_of(record_), budget, ranks),
       key_(key_of(store.path(), name_of(record_), context_.key)) {
   for (ModelSummary& present : list_models(store.path()))
     if (present.damage.empty() && !present.id.empty()) present_models_.push_back(std::move(present));
@@ -192,13 +199,13 @@ Learner Learner::open(StoreWriter& store, MemoryBudget& budget, std::string_view
 }
 
 Learner Learner::train(StoreWriter& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
-                       const std::vector<double>& weights, ReleaseContext context, std::string_view given,
-                       const StartOn& start, Ranks* ranks) {
+                       const RowProgram& rows_of, ReleaseContext context, std::string_view given, const StartOn& start,
+                       Ranks* ranks) {
   const std::string_view name = given.empty() ? solver : given;
   require_model_name(name, solver);
   require_log_of(store.path(), name, solver);
   if (ranks != nullptr) require_over_ranks(solver, options);
-  ModelRecord record = untrained(store, solver, options, weights);
+  ModelRecord record = untrained(store, solver, options, rows_of);
   if (name != solver) record.name = name;
   const bool goes_on = require_recorded_logs(store.path(), store.manifest(), name, true);
   Learner learner(store, budget, std::move(record), std::move(context), ranks);
@@ -228,10 +235,10 @@ Learner Learner::train(StoreWriter& store, MemoryBudget& budget, std::string_vie
 }
 
 TrainedAlong train_along(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
-                         const SolverOptions& options, const std::vector<double>& weights, Ranks& ranks) {
+                         const SolverOptions& options, const RowProgram& rows_of, Ranks& ranks) {
   require_over_ranks(solver, options);
-  ModelRecord record = with_right_options(untrained(store, solver, options, weights));
-  TrainingRows rows(store, record.weights, form_of(record), budget, &ranks);
+  ModelRecord record = with_right_options(untrained(store, solver, options, rows_of));
+  TrainingRows rows(store, record.rows, form_of(record), budget, &ranks);
   const SolverAtWork work = solver_at_work(store.path(), record, rows.set(), budget);
   record.model = fit_over_ranks(work, store, record, rows.set()).model;
   return {std::move(record), std::move(rows)};
@@ -239,6 +246,7 @@ TrainedAlong train_along(const LiveStore& store, MemoryBudget& budget, std::stri
 
 Fit Learner::fit(const StartOn& start) {
   if (rows().ranks() != nullptr) return fit_over_ranks(solver_, store_, record_, rows());
+  if (needs_published(store_, record_.rows)) static_cast<void>(flush_rows());
   if (start) {
     if (!approximation().exact()) static_cast<void>(flush_rows());
     return solver_->fit_from(start(rows()), rows());
@@ -268,6 +276,7 @@ StepReport Learner::restart() {
     fit.report.retrained = true;
     return std::move(fit.report);
   };
+  if (needs_published(store_, record_.rows)) static_cast<void>(flush_rows());
   StepReport report = attempt();
   if (!report.flush_needed) return report;
   static_cast<void>(flush_rows());
@@ -275,7 +284,10 @@ StepReport Learner::restart() {
 }
 
 StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> requests) {
-  BatchChange change = rows_.follow(batch.update, solver_->reads_moved_rows());
+  std::vector<NodeId> touched;
+  for (const NodeChange& node : batch.changes.nodes) touched.push_back(node.node);
+  BatchChange change = rows_.follow(batch.update, solver_->reads_moved_rows(), touched);
+  if (!change.begins_anew && needs_published(store_, record_.rows)) rows_.append(change, flush_rows());
   change.adaptive = context_.adaptive;
   change.only_edges = batch.changes.only_edges();
   StepReport report;
@@ -301,7 +313,7 @@ StepReport Learner::absorb(const BatchReport& batch, std::span<const Request> re
 }
 
 ApproximationError Learner::approximation() const {
-  return approximation_of(store_, record_.weights, rows());
+  return approximation_of(store_, record_.rows, rows());
 }
 
 BatchChange Learner::flush_rows() {

@@ -46,7 +46,7 @@ struct TrainedAlong {
 /// What the other ranks than rank 0 do in Learner::train(): all of it that needs their rows.
 /// Nothing is written, and the store may be a reader's. Throws what that one throws.
 [[nodiscard]] TrainedAlong train_along(const LiveStore& store, MemoryBudget& budget, std::string_view solver,
-                                       const SolverOptions& options, const std::vector<double>& weights, Ranks& ranks);
+                                       const SolverOptions& options, const RowProgram& rows, Ranks& ranks);
 
 class Learner {
  public:
@@ -62,7 +62,7 @@ class Learner {
   /// training whose rows they share, and the others call train_along(). Throws UsageError for a
   /// solver that cannot, and where stale rows would have to be published first.
   static Learner train(StoreWriter& store, MemoryBudget& budget, std::string_view solver, const SolverOptions& options,
-                       const std::vector<double>& weights, ReleaseContext context, std::string_view given = {},
+                       const RowProgram& rows, ReleaseContext context, std::string_view given = {},
                        const StartOn& start = {}, Ranks* ranks = nullptr);
 
   /// Brings a model that lags behind the store to the present, or one that a purge has kept to a

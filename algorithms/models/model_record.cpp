@@ -11,9 +11,11 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
+#include "algorithms/models/row_program_json.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/random/hash.h"
 #include "algorithms/registry/registry.h"
+#include "algorithms/rows/row_maker.h"
 #include "engine/generations/store_purge.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/model_file.h"
@@ -71,7 +73,7 @@ Json to_json(const ModelRecord& record) {
             {"standardized", options.standardized},
             {"intercept", options.intercept},
             {"parameters", options.parameters}}},
-          {"weights", record.weights},
+          {"weights", record.rows.weights},
           {"clip", record.clip},
           {"propagation",
            {{"levels", record.levels},
@@ -240,7 +242,8 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   for (const Json& width : options.value("hidden", Json::array()))
     record.options.hidden.push_back(whole_number<std::size_t>(width));
   record.options.activation = parse_activation(options.value("activation", std::string("tanh")));
-  record.weights = real_numbers(json.at("weights"));
+  record.rows.weights = real_numbers(json.at("weights"));
+  if (json.contains("rows")) read_program(record.rows, json.at("rows"));
   const Json& propagation = json.at("propagation");
   record.levels = whole_number<std::uint32_t>(propagation.at("levels"));
   record.options.blocks = blocks_of(record);
@@ -319,7 +322,7 @@ std::string release_id(const ModelRecord& record) {
 }
 
 std::size_t blocks_of(const ModelRecord& record) {
-  return blocks_of(record.weights, record.levels);
+  return record.rows.only_levels() ? blocks_of(record.rows.weights, record.levels) : 1;
 }
 
 void stand_on(ModelRecord& record, const PropagationSpec& spec) {
@@ -336,9 +339,9 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
     const PropagationSpec& spec = *manifest.propagation;
     const NetworkShape shape = shape_of(record.model);
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows && record.kept == spec.kept &&
-        shape.features == form_of(record).features(manifest.features * blocks_of(record)) &&
-        shape.classes == manifest.classes)
+        record.all_rows == spec.all_rows && record.kept == spec.kept && shape.classes == manifest.classes &&
+        shape.features ==
+            form_of(record).features(width_of(record.rows, spec.levels, manifest.features, manifest.classes)))
       return;
   }
   throw DataError(store.string() + ": the model of " + name_of(record) +
@@ -352,6 +355,7 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   if (name_of(record) != model.solver) json["name"] = record.name;
   if (!record.receipts_file.empty()) json["receipts_file"] = record.receipts_file;
   if (!record.kept.has_sums()) json["propagation"]["rows"] = rows_json(record.kept);
+  if (!record.rows.only_levels()) json["rows"] = program_json(record.rows);
   if (record.options.weights_chosen != kPropagatedWeights)
     json["options"]["weights_chosen"] = record.options.weights_chosen;
   json["state"] = to_json(model.state);

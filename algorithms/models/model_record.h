@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/random/hash.h"
+#include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/model.h"
 #include "algorithms/unlearning/options.h"
 #include "storage/types/propagation_spec.h"
@@ -18,10 +19,10 @@ struct Manifest;
 
 struct ModelRecord {
   Model model;
-  std::string name;             ///< name in its store, where it is not that of its solver (name_of)
-  SolverOptions options;        ///< without a seed: none is ever kept beside a model
-  std::vector<double> weights;  ///< weights of the rows of Z that it was trained on (Embedding::rows)
-  double clip = 1;              ///< public norm that rows are clipped to
+  std::string name;       ///< name in its store, where it is not that of its solver (name_of)
+  SolverOptions options;  ///< without a seed: none is ever kept beside a model
+  RowProgram rows;        ///< what the rows that it was trained on are made of
+  double clip = 1;        ///< public norm that rows are clipped to
 
   // The propagation of the store when it was trained.
   std::uint32_t levels = 0;
@@ -63,7 +64,7 @@ struct ModelRecord {
   return {record.clip, record.options.intercept};
 }
 
-/// Parts of its rows.
+/// Parts of its rows that a network weighs; 1 where they are more than weighted sums of levels.
 [[nodiscard]] std::size_t blocks_of(const ModelRecord& record);
 
 /// Copies what the model's rows depend on, beside its weights, out of a propagation.

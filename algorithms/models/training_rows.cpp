@@ -22,20 +22,24 @@ std::size_t block_rows(std::size_t features) {
   return std::max<std::size_t>(64, kBlockBytes / (features * sizeof(float)));
 }
 
-TrainingSet empty_set(const LiveStore& store, std::span<const double> weights, const RowForm& form) {
+TrainingSet empty_set(const LiveStore& store, const RowProgram& program, const RowForm& form) {
   const Manifest& manifest = store.manifest();
   const std::string name = store.path().string();
-  const Embedding& embedding = store.embedding();
+  static_cast<void>(store.embedding());  // or it says what to run
   if (!manifest.labels)
     throw DataError(name + ": has no labels; run " + operation("import") + " with " + option("labels") +
                     " to build it again");
   if (!manifest.train)
     throw DataError(name + ": has no training split; run " + operation("import") + " with " +
                     option("split", "train=F") + " to build it again");
-  return {form.features(embedding.row_width(weights)), manifest.classes, form};
+  return {form.features(RowMaker(row_source(store), program).width()), manifest.classes, form};
 }
 
 }  // namespace
+
+RowSource row_source(const LiveStore& store) {
+  return {store.embedding(), store.contents(), store.manifest().classes};
+}
 
 std::vector<NodeId> training_nodes(const Contents& contents) {
   std::vector<NodeId> nodes;
@@ -45,13 +49,13 @@ std::vector<NodeId> training_nodes(const Contents& contents) {
   return nodes;
 }
 
-TrainingRows::TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form,
-                           MemoryBudget& budget, Ranks* ranks)
+TrainingRows::TrainingRows(const LiveStore& store, RowProgram program, const RowForm& form, MemoryBudget& budget,
+                           Ranks* ranks)
     : store_(store),
-      weights_(std::move(weights)),
+      program_(std::move(program)),
       budget_(budget),
       ranks_(ranks),
-      set_(empty_set(store, weights_, form)) {
+      set_(empty_set(store, program_, form)) {
   read_all();
 }
 
@@ -76,12 +80,13 @@ void TrainingRows::read_all() {
   };
   if (ranks_ != nullptr) set_.share_among(*ranks_, nodes, labels_of(nodes));
   const std::size_t features = set_.features(), block = block_rows(features);
+  const RowMaker maker(row_source(store_), program_);
   std::vector<float> rows(std::min(block, here) * features);
   const WatchedStep watched("training rows", here, "rows");
   for (std::size_t first = own.begin; first < own.end; first += block) {
     const std::size_t count = std::min(block, own.end - first);
     const std::span<const NodeId> some = std::span(nodes).subspan(first, count);
-    read(some, rows.data());
+    read(maker, some, rows.data());
     if (ranks_ != nullptr)
       set_.append_own(std::span(rows).first(count * features));
     else
@@ -109,8 +114,8 @@ TrainingRows::Room TrainingRows::room_for(std::size_t most, std::size_t here, st
   return room;
 }
 
-void TrainingRows::read(std::span<const NodeId> nodes, float* out) const {
-  store_.embedding().rows(nodes, weights_, out);
+void TrainingRows::read(const RowMaker& maker, std::span<const NodeId> nodes, float* out) const {
+  maker.rows(nodes, out);
   const std::size_t width = set_.form().width(set_.features());
   parallel_ranges(0, nodes.size(), 64, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
@@ -151,21 +156,15 @@ void TrainingRows::drop_departed(std::span<const NodeId> present, BatchChange& c
 }
 
 /// Positions of the held rows that an update may have changed.
-std::vector<std::size_t> TrainingRows::places_of(const UpdateReport& update) const {
+std::vector<std::size_t> TrainingRows::places_of(const std::optional<std::vector<NodeId>>& changed) const {
   std::vector<std::size_t> places;
-  auto changed = update.changed.begin();
-  for (std::size_t i = 0; i < set_.size(); ++i) {
-    if (!update.all_rows) {
-      changed = std::lower_bound(changed, update.changed.end(), set_.nodes()[i]);
-      if (changed == update.changed.end()) break;
-      if (*changed != set_.nodes()[i]) continue;
-    }
-    places.push_back(i);
-  }
+  const auto held = set_.nodes();
+  for (std::size_t i = 0; i < set_.size(); ++i)
+    if (!changed || std::binary_search(changed->begin(), changed->end(), held[i])) places.push_back(i);
   return places;
 }
 
-BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
+BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched) {
   BatchChange change(set_.features(), set_.classes(), set_.form());
   {
     const std::vector<NodeId> present = training_nodes(store_.contents());
@@ -176,7 +175,8 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
     }
     drop_departed(present, change);
   }
-  const std::vector<std::size_t> places = places_of(update);
+  const RowMaker maker(row_source(store_), program_);
+  const std::vector<std::size_t> places = places_of(maker.changed(update, touched));
   const std::size_t features = set_.features(), block = block_rows(features);
   if (keep_moved)
     for (TrainingSet* side : {&change.moved_from, &change.moved_to}) {
@@ -190,7 +190,7 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved) {
     const std::size_t count = std::min(block, places.size() - first);
     nodes.clear();
     for (std::size_t i = first; i < first + count; ++i) nodes.push_back(set_.nodes()[places[i]]);
-    read(nodes, rows.data());
+    read(maker, nodes, rows.data());
     const auto row = [&](std::size_t i) { return std::span(rows).subspan(i * features, features); };
     if (keep_moved)
       keep_changed(std::span(places).subspan(first, count), std::span(rows).first(count * features), change);

@@ -2,19 +2,24 @@
 // batch by batch.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/rows/row_maker.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
 
-/// One row of Z for each training node with a label, in the form that a model asks for. Rows that
-/// would take more than half of what is left of the budget lie in an unlinked temporary file
-/// (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
+/// What the rows of a store's models are made from; as long as its embedding stays open.
+[[nodiscard]] RowSource row_source(const LiveStore& store);
+
+/// One row of a program for each training node with a label, in the form that a model asks for.
+/// Rows that would take more than half of what is left of the budget lie in an unlinked temporary
+/// file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
 class TrainingRows {
  public:
   /// Throws DataError naming the command to run when the store has no embedding, no labels or no
@@ -22,18 +27,19 @@ class TrainingRows {
   /// ResourceError when 16 bytes a row do not fit the budget. With `ranks`, which must outlive it,
   /// these share the rows (TrainingSet): all must call it, each reads its own rows, and follow()
   /// and append() are not for them.
-  TrainingRows(const LiveStore& store, std::vector<double> weights, const RowForm& form, MemoryBudget& budget,
+  TrainingRows(const LiveStore& store, RowProgram program, const RowForm& form, MemoryBudget& budget,
                Ranks* ranks = nullptr);
 
   [[nodiscard]] const TrainingSet& set() const noexcept { return set_; }
   /// What they take of the budget.
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return reservation_.bytes(); }
   /// Follows the store: `update` names the embedding rows that may have changed since the last
-  /// call. Returns what did, comparing bits; without `keep_moved` its moved rows stay empty, which
-  /// spares two copies of them. Where rows came or have another label, all are read again, and the
-  /// change begins anew. Throws DataError for a value that is not finite, ResourceError where 16
-  /// bytes a row of the change do not fit the budget.
-  BatchChange follow(const UpdateReport& update, bool keep_moved);
+  /// call, `touched` the nodes, sorted, whose own edges, features, label or split have. Returns
+  /// what did change, comparing bits; without `keep_moved` its moved rows stay empty, which spares
+  /// two copies of them. Where rows came or have another label, all are read again, and the change
+  /// begins anew. Throws DataError for a value that is not finite, ResourceError where 16 bytes a
+  /// row of the change do not fit the budget.
+  BatchChange follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched = {});
 
   /// Puts the rows into a file, and gives their memory back; so it stays. False where they are in
   /// one, and with ranks. Throws as follow() does.
@@ -45,14 +51,14 @@ class TrainingRows {
  private:
   /// Rows of `nodes` as the store has them now, in their form, nodes x features. Throws DataError
   /// for a value that is not finite.
-  void read(std::span<const NodeId> nodes, float* out) const;
+  void read(const RowMaker& maker, std::span<const NodeId> nodes, float* out) const;
   void read_all();
   /// Whether every present row is held, with its label.
   [[nodiscard]] bool holds_all(std::span<const NodeId> present) const;
   void drop_departed(std::span<const NodeId> present, BatchChange& change);
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
   void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
-  [[nodiscard]] std::vector<std::size_t> places_of(const UpdateReport& update) const;
+  [[nodiscard]] std::vector<std::size_t> places_of(const std::optional<std::vector<NodeId>>& changed) const;
   /// An empty set like the training rows with room for `most` of which `here` have values, and what
   /// it takes of the budget.
   struct Room {
@@ -64,7 +70,7 @@ class TrainingRows {
   [[nodiscard]] Room room_for(std::size_t most, std::string_view what) const { return room_for(most, most, what); }
 
   const LiveStore& store_;
-  std::vector<double> weights_;
+  RowProgram program_;
   MemoryBudget& budget_;
   Ranks* ranks_;
   bool may_be_in_memory_ = true, is_in_memory_ = false;

@@ -2,6 +2,7 @@
 #include "algorithms/models/training_terms.h"
 
 #include "algorithms/models/certificate_log.h"
+#include "algorithms/models/row_program_json.h"
 #include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
@@ -38,7 +39,8 @@ TrainingTerms terms_of(const Json& line) {
   options.bound = parse_bound(value("bound").get<std::string>());
   if (constants.contains("intercept")) options.intercept = value("intercept").get<bool>();
   if (line.contains("parameters")) options.parameters = line.at("parameters").get<GivenParameters>();
-  terms.weights = value("weights").get<std::vector<double>>();
+  terms.rows.weights = value("weights").get<std::vector<double>>();
+  if (constants.contains("row_program")) read_program(terms.rows, value("row_program"));
   return terms;
 }
 
@@ -62,6 +64,8 @@ std::optional<TrainingTerms> terms_in_log(const std::filesystem::path& store, st
     refuse(fault_of(error));
   } catch (const UsageError& error) {
     refuse(error.message());
+  } catch (const std::runtime_error& error) {
+    refuse(error.what());
   }
   return terms;
 }

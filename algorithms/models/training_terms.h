@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/options.h"
 
 namespace unweave {
@@ -15,7 +16,7 @@ namespace unweave {
 struct TrainingTerms {
   std::string solver;
   SolverOptions options;
-  std::vector<double> weights;  ///< weights of the levels, L + 1
+  RowProgram rows;
 };
 
 /// What the newest certificate of this name says; none where there is no certificate. Throws

@@ -36,6 +36,13 @@ std::vector<double> chebyshev_weights(std::size_t count) {
   return terms;
 }
 
+/// Each level a block.
+std::vector<double> stack_weights(std::size_t count) {
+  std::vector<double> terms(count * count);
+  for (std::size_t l = 0; l < count; ++l) terms[l * count + l] = 1 / std::sqrt(static_cast<double>(count));
+  return terms;
+}
+
 }  // namespace
 
 std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t levels,
@@ -73,6 +80,8 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
       throw UsageError(option("scheme", "chebyshev") + " needs " + option("hops") + " of at most " +
                        std::to_string(kMostChebyshev));
     return chebyshev_weights(count);
+  } else if (scheme == "stack") {
+    return stack_weights(count);
   } else if (scheme == "gpr") {
     throw UsageError(option("scheme", "gpr") + " needs " + option("weights"));
   } else {
@@ -80,7 +89,7 @@ std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t leve
       throw UsageError(
           option("scheme", scheme) + " needs its number: " +
           (scheme == "ppr" ? "ppr:A with 0 < A <= 1, such as ppr:0.1" : "heat:T with T > 0, such as heat:2"));
-    constexpr std::array<std::string_view, 5> kKnown = {"sgc", "ppr:A", "heat:T", "gpr", "chebyshev"};
+    constexpr std::array<std::string_view, 6> kKnown = {"sgc", "ppr:A", "heat:T", "gpr", "chebyshev", "stack"};
     throw UsageError(option("scheme", scheme) + did_you_mean(scheme, kKnown) + ": use " + one_of(kKnown));
   }
   return result;

@@ -23,12 +23,14 @@ inline constexpr std::uint32_t kMostChebyshev = 12, kLeastChebyshevBits = 28;
 /// 1) sum_j gamma_j T_k(x_j) of gamma_0 .. gamma_L, the filter's values at the nodes x_j of
 /// T_(L+1), half of it for k = 0, are all coefficients: a model learns them as they are.
 ///
+/// stack are (L + 1)^2, too: a block t^l / sqrt(L + 1) for each level.
+///
 /// Throws UsageError. Sources: Wu et al., SGC, ICML 2019; Gasteiger et al., APPNP, ICLR 2019 and
 /// GDC, NeurIPS 2019; Chien et al., GPR-GNN, ICLR 2021; He, Wei and Wen, ChebNetII, NeurIPS 2022.
 [[nodiscard]] std::vector<double> scheme_weights(const std::string& scheme, std::uint32_t levels,
                                                  const std::vector<double>& weights);
 
-/// Blocks of a row that these weights make side by side: 1, or L + 1 of chebyshev.
+/// Blocks of a row that these weights make side by side: 1, or L + 1 of chebyshev and stack.
 [[nodiscard]] inline std::size_t blocks_of(const std::vector<double>& weights, std::uint32_t levels) noexcept {
   return weights.size() / (std::size_t{levels} + 1);
 }

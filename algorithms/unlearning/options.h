@@ -36,6 +36,8 @@ struct Parameter {
 /// SolverOptions::weights_chosen of a model on rows as they were propagated.
 inline constexpr const char* kPropagatedWeights = "propagation";
 
+inline constexpr const char* kRowsByValidation = "validation of rows at version ";
+
 /// Every solver runs with the defaults alone.
 struct SolverOptions {
   Head head = Head::kLogistic;
@@ -47,8 +49,9 @@ struct SolverOptions {
   /// "given", "default" (of declared sizes), or "validation at version K", the request until which
   /// data chose it.
   std::string lambda_chosen = "given";
-  /// Where the weights of the levels come from: "propagation", "given", or "validation at version
-  /// K" likewise.
+  /// Where the weights of the levels come from, and whatever else rows are made of: "propagation",
+  /// "given", "validation at version K" likewise, or kRowsByValidation and the version where all of
+  /// it was chosen.
   std::string weights_chosen = kPropagatedWeights;
   double tau = 1e-6;   ///< gradient norm to which a minimisation is finished
   double alpha = 0.1;  ///< noise level in the objective, for the solvers that have one

@@ -170,10 +170,10 @@ class RowsOfModels {
   const TrainingSet* of(const ModelRecord& record, VerifyReport& report) {
     const std::string& name = name_of(record);
     try {
-      if (!rows_ || rows_->set().form() != form_of(record) || weights_ != record.weights) {
+      if (!rows_ || rows_->set().form() != form_of(record) || program_ != record.rows) {
         rows_.reset();
-        rows_.emplace(store_, record.weights, form_of(record), budget_);
-        weights_ = record.weights;
+        rows_.emplace(store_, record.rows, form_of(record), budget_);
+        program_ = record.rows;
       }
       return &rows_->set();
     } catch (const ResourceError& error) {
@@ -190,7 +190,7 @@ class RowsOfModels {
   const LiveStore& store_;
   MemoryBudget& budget_;
   std::optional<TrainingRows> rows_;
-  std::vector<double> weights_;
+  RowProgram program_;
 };
 
 /// Copy of a store from before removals: its models, and the rows that they stood on.
@@ -211,11 +211,10 @@ class EarlierStore {
       if (record_->model.sequence != store_.sequence() || store_.embedding().stale_rows() > 0)
         return skip("its model has not absorbed all its requests");
       if (record_->model.solver != now.model.solver || record_->options.lambda != now.options.lambda ||
-          record_->options.head != now.options.head || record_->weights != now.weights ||
-          form_of(*record_) != form_of(now))
+          record_->options.head != now.options.head || record_->rows != now.rows || form_of(*record_) != form_of(now))
         return skip("its model was trained with other options");
       rows_.reset();
-      rows_.emplace(store_, record_->weights, form_of(*record_), budget);
+      rows_.emplace(store_, record_->rows, form_of(*record_), budget);
     } catch (const Error& error) {
       return skip(error.message());
     }

@@ -4,6 +4,7 @@
 #include "algorithms/models/certificate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
+#include "algorithms/models/row_program_json.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/checks/checked_model.h"
 #include "algorithms/unlearning/checks/public_line.h"
@@ -41,12 +42,15 @@ void check_constants(const ModelRecord& record, const Json& certificate, Stateme
                                                {"features", shape.features},
                                                {"classes", shape.classes},
                                                {"levels", record.levels},
-                                               {"weights", record.weights},
+                                               {"weights", record.rows.weights},
                                                {"rho", record.rho},
                                                {"scale_bits", record.scale_bits},
                                                {"all_rows", record.all_rows}};
   const Json& constants = certificate.at("constants");
   for (const auto& [name, value] : held) say.same(name, constants.at(name).at("value"), value);
+  const auto program = constants.find("row_program");
+  say.same("row_program", program == constants.end() ? Json() : program->at("value"),
+           record.rows.only_levels() ? Json() : program_json(record.rows));
   const auto rows = certificate.find("rows");
   say.same("rows", rows == certificate.end() ? Json() : *rows,
            record.kept.has_sums() ? Json() : rows_json(record.kept));

@@ -28,6 +28,14 @@ std::string numbers_text(const std::vector<double>& numbers) {
   return text;
 }
 
+RowChoice row_choice(const CommandLine& line) {
+  RowChoice rows;
+  if (line.has("rows-of")) rows.of = words_between_commas(line.get<std::string>("rows-of"));
+  if (line.has("scale-rows")) rows.scale = scale_named(line.get<std::string>("scale-rows"));
+  if (line.has("lift")) rows.lift = lift_named(line.get<std::string>("lift"));
+  return rows;
+}
+
 /// Beyond this factor between a given lambda and the default one the user is told.
 constexpr double kFarFromDefault = 100;
 
@@ -42,6 +50,11 @@ void add_training_options(CommandLine& line, std::string_view solvers) {
       names.c_str());
   add_name_option(line, "name of the model: letters, digits, - and _; default: its solver's");
   add("weights", po::value<AutoRealList>()->value_name("W"), "of the levels, or auto; default: as propagated");
+  add("rows-of", po::value<std::string>()->value_name("WORDS"),
+      "levels (the default) or stack, then labels, degree, open, by commas; or auto (guide: choose-rows)");
+  add("scale-rows", po::value<std::string>()->value_name("WORD"), "of rows: clip, or unit (norm 1, default of --lift)");
+  add("lift", po::value<std::string>()->value_name("WIDTH"),
+      "so many random features beside each row; also as 1024,key=7,bias=0.5");
   add_solver_options(line);
   add_key_option(line);
 }
@@ -92,6 +105,7 @@ TrainOptions train_options(const CommandLine& line, StepProgress& progress) {
     how.weights = line.get<AutoRealList>("weights").values;
     how.choose_weights = line.get<AutoRealList>("weights").automatic;
   }
+  how.rows = row_choice(line);
   how.key = key_file(line);
   how.before_replacement = [&](const ModelFacts& present, const ModelFacts& next) {
     progress.finish();
@@ -113,7 +127,10 @@ void add_training(Table& table, const CommandLine& line, const TrainedModel& mod
   };
   for (const WeightsTrial& trial : model.weights_trials)
     table.add_row({"weights " + numbers_text(trial.weights), trial_text(trial.accuracy)});
-  table.add_row({"weights", numbers_text(model.facts.weights)});
+  for (const RowsTrial& trial : model.rows_trials)
+    table.add_row({"rows " + text_of(trial.rows), trial_text(trial.accuracy)});
+  table.add_row({"rows", text_of(model.facts.rows)});
+  table.add_row({"weights", numbers_text(model.facts.rows.weights)});
   for (const LambdaTrial& trial : model.lambda_trials)
     table.add_row({"lambda " + number_text(trial.lambda), trial_text(trial.accuracy)});
   table.add_row({"lambda", number_text(options.lambda)});

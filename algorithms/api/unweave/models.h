@@ -36,9 +36,9 @@ struct ModelFacts {
   std::string name{};
   std::string solver{};
   SolverOptions options{};
-  std::vector<double> weights{};  ///< weights of the levels
-  std::uint64_t sequence = 0;     ///< the last request that it has absorbed
-  std::size_t row_width = 0;      ///< numbers in a row of Z that it takes, an intercept not counted
+  RowProgram rows{};
+  std::uint64_t sequence = 0;  ///< the last request that it has absorbed
+  std::size_t row_width = 0;   ///< numbers in a row of Z that it takes, an intercept not counted
   std::size_t classes = 0;
   Head head = Head::kLogistic;
 };

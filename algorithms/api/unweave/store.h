@@ -23,6 +23,7 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/propagate_report.h"
 #include "algorithms/propagation/schemes.h"
+#include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/report.h"
 #include "engine/graph/node_names.h"
 #include "storage/input/class_words.h"
@@ -142,6 +143,16 @@ enum class LambdaChoice {
   by_validation,  ///< the best of nine values on the validation split
 };
 
+/// What a model's rows are made of (algorithms/rows/row_program.h), in the words of users.
+struct RowChoice {
+  /// `levels` or `stack`, then blocks (row_blocks()), in any order; or `auto` alone: the validation
+  /// split chooses among candidate_programs(), each with the lambda that it would choose where that
+  /// is asked for. Empty: levels.
+  std::vector<std::string> of{};
+  std::optional<RowScale> scale{};  ///< default: unit with a lift, else clip
+  std::optional<Lift> lift{};
+};
+
 struct TrainOptions {
   std::string solver{};  ///< empty: the default one
   std::string name{};    ///< name of the model; empty: the solver's
@@ -151,8 +162,9 @@ struct TrainOptions {
   /// Networks have biases instead.
   std::optional<bool> intercept{};
   std::vector<double> weights{};  ///< weights of the levels, L + 1; empty: as propagated
-  bool choose_weights =
-      false;  ///< by the validation split, among candidate_weights(), before lambda is; then `weights` is empty
+  /// By the validation split, among candidate_weights(), before lambda is; then `weights` is empty.
+  bool choose_weights = false;
+  RowChoice rows{};
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own
   /// Is told, before the training, which model of the same name will be replaced, and by which; may
   /// be empty.
@@ -170,6 +182,7 @@ struct TrainedModel {
   StepReport report;
   std::vector<LambdaTrial> lambda_trials;    ///< in the order in which they were made; empty unless asked for
   std::vector<WeightsTrial> weights_trials;  ///< likewise
+  std::vector<RowsTrial> rows_trials;        ///< likewise
   double default_lambda = 0;                 ///< what LambdaChoice::by_size gives
   std::uint64_t rows = 0;                    ///< training rows
   Accuracies accuracies;

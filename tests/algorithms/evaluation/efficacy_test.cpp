@@ -45,7 +45,7 @@ struct PlainPrediction {
 PlainPrediction predict_plainly(const LiveStore& store, const ModelRecord& record, NodeId node) {
   const Matrix& w = record.model.published;
   std::vector<float> row(size_of(w.rows()));
-  store.embedding().rows(std::span(&node, 1), record.weights, row.data());
+  store.embedding().rows(std::span(&node, 1), record.rows.weights, row.data());
   double square = 0;
   for (const float x : row) square += static_cast<double>(x) * x;
   const double scale = square > 1 ? 1 / std::sqrt(square) : 1;

@@ -22,7 +22,7 @@ using testing::TrainedStore;
 std::vector<double> probabilities(const LiveStore& store, const ModelRecord& record, NodeId node) {
   const Matrix& w = record.model.published;
   std::vector<float> row(size_of(w.rows()));
-  store.embedding().rows(std::span(&node, 1), record.weights, row.data());
+  store.embedding().rows(std::span(&node, 1), record.rows.weights, row.data());
   double square = 0;
   for (const float x : row) square += static_cast<double>(x) * x;
   const double scale = square > 1 ? 1 / std::sqrt(square) : 1;
@@ -116,7 +116,7 @@ TEST_SUITE("unit") {
     const std::vector<double> losses = losses_of(store, record, nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       std::vector<float> row(size_of(record.model.published.rows()));
-      store.embedding().rows(std::span(&nodes[i], 1), record.weights, row.data());
+      store.embedding().rows(std::span(&nodes[i], 1), record.rows.weights, row.data());
       clip_row(row, record.clip);
       double loss = 0;
       for (Eigen::Index c = 0; c < record.model.published.cols(); ++c) {

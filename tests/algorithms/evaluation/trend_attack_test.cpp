@@ -58,7 +58,7 @@ std::vector<double> opinion_of(const LiveStore& store, const ModelRecord& record
   const NodeId node = store.contents().order().position(user);
   std::vector<double> margins(size_of(record.model.published.cols()));
   std::vector<float> row(size_of(record.model.published.rows()));
-  store.embedding().rows(std::span(&node, 1), record.weights, row.data());
+  store.embedding().rows(std::span(&node, 1), record.rows.weights, row.data());
   double square = 0;
   for (const float x : row) square += static_cast<double>(x) * x;
   const double scale = square > 1 ? 1 / std::sqrt(square) : 1;

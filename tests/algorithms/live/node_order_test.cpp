@@ -222,7 +222,8 @@ TEST_SUITE("unit") {
     const StoreReader store(dir / "degree", ample_budget(), release_ledger());
     CHECK(store.contents().order().position(7) == 0);
     const std::string message = testing::message_of<DataError>([&] {
-      const TrainingRows rows(store, {std::numeric_limits<double>::quiet_NaN(), 1}, 1, ample_budget());
+      const TrainingRows rows(store, std::vector<double>{std::numeric_limits<double>::quiet_NaN(), 1}, 1,
+                              ample_budget());
     });
     testing::check_message(message, {(dir / "degree").string() + ": ", "node 7 ", "run `verify "});
   }

@@ -71,7 +71,7 @@ TEST_SUITE("unit") {
     world.train("newton", with_intercept());
     const ModelRecord record = load_model(world.store, "newton");
     const StoreReader live(world.store, ample_budget(), release_ledger());
-    const TrainingRows held(live, record.weights, form_of(record), ample_budget());
+    const TrainingRows held(live, record.rows.weights, form_of(record), ample_budget());
     const TrainingSet& set = held.set();
     std::vector<float> rows(set.size() * set.features(), -3);
     read_rows(live, record, set.nodes(), rows.data());

@@ -211,7 +211,7 @@ TEST_SUITE("unit") {
     StoreWriter store(world.path(), world.budget, release_ledger());
     std::string message;
     try {
-      TrainingRows(store, {0, std::numeric_limits<double>::quiet_NaN(), 1}, 1, world.budget);
+      TrainingRows(store, std::vector<double>{0, std::numeric_limits<double>::quiet_NaN(), 1}, 1, world.budget);
     } catch (const DataError& error) {
       message = error.what();
     }
@@ -402,7 +402,8 @@ TEST_SUITE("unit") {
     StoreWriter store(world.path(), world.budget, release_ledger());
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kLearnerContext, std::nullopt), UsageError);
-    CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, {1.0}, kLearnerContext), UsageError);
+    CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, std::vector<double>{1.0}, kLearnerContext),
+                    UsageError);
     MemoryBudget small(100);
     CHECK_THROWS_AS(Learner::train(store, small, "newton", {}, kWeights, kLearnerContext), ResourceError);
     CHECK(list_models(world.path()).empty());
@@ -419,7 +420,8 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), DataError);
     std::ofstream(world.path() / "models" / "newton.model", std::ios::trunc) << "damaged";
     CHECK_FALSE(list_models(world.path())[0].damage.empty());
-    static_cast<void>(Learner::train(store, world.budget, "newton", {}, {0, 0, 0, 1}, kLearnerContext));
+    static_cast<void>(
+        Learner::train(store, world.budget, "newton", {}, std::vector<double>{0, 0, 0, 1}, kLearnerContext));
     CHECK(list_models(world.path())[0].damage.empty());
   }
 

@@ -173,6 +173,21 @@ PropagateHow propagate_how(const py::dict& options) {
   return how;
 }
 
+namespace {
+
+RowChoice row_choice(const py::dict& options) {
+  RowChoice rows;
+  if (options.contains("rows_of") && py::isinstance<py::str>(options["rows_of"]))
+    rows.of = words_between_commas(options["rows_of"].cast<std::string>());
+  else
+    rows.of = taken_or(options, "rows_of", std::vector<std::string>());
+  if (const auto scale = taken<std::string>(options, "scale_rows")) rows.scale = scale_named(*scale);
+  if (const auto lift = taken<std::string>(options, "lift")) rows.lift = lift_named(*lift);
+  return rows;
+}
+
+}  // namespace
+
 TrainOptions train_options(const py::dict& options) {
   TrainOptions out;
   out.solver = taken_or<std::string>(options, "solver", std::string(all_solver_infos().front().name));
@@ -219,6 +234,7 @@ TrainOptions train_options(const py::dict& options) {
   } else {
     out.weights = taken_or(options, "weights", std::vector<double>());
   }
+  out.rows = row_choice(options);
   out.key = taken_or(options, "key", std::filesystem::path());
   return out;
 }

@@ -293,8 +293,8 @@ class Store:
     def train(self, solver: str = "exact", *, name: str | None = None, head: str | None = None, lambda_: float | str | None = None,
               epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None, tau: float | None = None,
               alpha: float | None = None, bound: str | None = None, hidden: Sequence[int] | None = None, activation: str | None = None,
-              weights: Sequence[float] | str | None = None, seed: int | None = None, key: Path | None = None,
-              parameters: dict[str, float] | None = None) -> Record:
+              weights: Sequence[float] | str | None = None, rows_of: str | Sequence[str] | None = None, scale_rows: str | None = None,
+              lift: int | str | None = None, seed: int | None = None, key: Path | None = None, parameters: dict[str, float] | None = None) -> Record:
         """Learns a model on the training rows and saves it in the store, in the place of one of the same name.
 
         ``solver``: how it learns and unlearns, one of :func:`unweave.solvers`. ``name``: letters, digits, - and _; the solver's by default.
@@ -304,7 +304,10 @@ class Store:
         ``intercept``: whether rows end in a constant. ``tau``: training ends at this norm of the gradient. ``alpha``: noise in the
         objective, of some solvers. ``bound``: "corrected", or "paper", as printed and never certified.
         ``hidden``: widths of the hidden layers of a network. ``activation``: of its layers, "tanh" or "smelu". ``weights``: w_0 .. w_L of the levels, where they
-        are not those of the propagation; "auto" is the best of a few on the validation split. ``seed``: noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key
+        are not those of the propagation; "auto" is the best of a few on the validation split. ``rows_of``: what rows are made of, "levels"
+        or "stack" (each level a block), then "labels" (of training neighbours), "degree", "open" (neighbours without the node), by commas
+        or as a list; "auto" chooses on the validation split. ``scale_rows``: "clip" (the default) or "unit" (the default with a lift).
+        ``lift``: so many fixed random features beside each row, or text as "1024,key=7,bias=0.5" with a public key and a constant. ``seed``: noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key
         that signs certificates, 64 hexadecimal digits; the store's own by default. ``parameters``: the solver's own, numbers by name.
 
         Returns the fields of ``unweave train --json``: ``accuracy_train``, ``accuracy_valid`` and ``accuracy_test`` (0 to 1, None for a
@@ -313,7 +316,9 @@ class Store:
         """
         options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
                    "tau": tau, "alpha": alpha, "bound": bound, "hidden": None if hidden is None else list(hidden),
-                   "activation": activation, "weights": weights if isinstance(weights, str) else _reals(weights, "weights"), "seed": seed,
+                   "activation": activation, "weights": weights if isinstance(weights, str) else _reals(weights, "weights"),
+                   "rows_of": rows_of if rows_of is None or isinstance(rows_of, str) else list(rows_of), "scale_rows": scale_rows,
+                   "lift": None if lift is None else str(lift), "seed": seed,
                    "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
 

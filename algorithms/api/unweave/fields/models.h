@@ -58,6 +58,14 @@ void describe(const WeightsTrial& trial, Visit&& field) {
 }
 
 template <class Visit>
+void describe(const RowsTrial& trial, Visit&& field) {
+  field("rows", text_of(trial.rows));
+  field("weights", trial.rows.weights);
+  field("lambda", trial.lambda);
+  field("accuracy_valid", trial.accuracy);
+}
+
+template <class Visit>
 void describe(const TrainedModel& model, Visit&& field) {
   const SolverOptions& options = model.facts.options;
   field("solver", model.facts.solver);
@@ -66,9 +74,11 @@ void describe(const TrainedModel& model, Visit&& field) {
   field("lambda", options.lambda);
   field("lambda_chosen", options.lambda_chosen);
   if (!model.lambda_trials.empty()) field("lambda_trials", model.lambda_trials);
-  field("level_weights", model.facts.weights);
+  field("rows", text_of(model.facts.rows));
+  field("level_weights", model.facts.rows.weights);
   field("level_weights_chosen", options.weights_chosen);
   if (!model.weights_trials.empty()) field("level_weights_trials", model.weights_trials);
+  if (!model.rows_trials.empty()) field("rows_trials", model.rows_trials);
   field("intercept", options.intercept);
   field("epsilon", model.report.epsilon);
   field("delta", model.report.delta);

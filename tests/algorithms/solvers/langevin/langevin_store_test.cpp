@@ -266,7 +266,7 @@ TEST_SUITE("unit") {
         Matrix still = Matrix::Zero(good.model.published.rows(), 4);
         RandomSource unused = RandomSource::from_seed(0, 0);
         StoreReader live(world.store, ample_budget(), release_ledger());
-        const TrainingRows rows(live, good.weights, form_of(good), ample_budget());
+        const TrainingRows rows(live, good.rows, form_of(good), ample_budget());
         run_epochs({sgd, rows.set(), Batches(state.constants, state.slots, rows.set()), good.options.head, 0},
                    state.constants.epochs, unused, still);
         const auto publish = [&](double share) {

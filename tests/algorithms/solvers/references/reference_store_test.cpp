@@ -88,7 +88,7 @@ TEST_SUITE("unit") {
         CHECK(before.model.published.cols() == 1);
       }
       StoreWriter live(world.store, ample_budget(), release_ledger());
-      TrainingRows rows(live, before.weights, before.clip, ample_budget());
+      TrainingRows rows(live, before.rows, before.clip, ample_budget());
       const SolverOptions options = reference_options(one);
       const Reservation memory = solver_entry(one.solver).reserve(options, {}, rows.set(), ample_budget());
       const auto solver = make_solver(one.solver, options, {static_cast<std::size_t>(memory.bytes())});

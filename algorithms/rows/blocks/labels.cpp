@@ -1,0 +1,48 @@
+// algorithms/rows/blocks/labels.cpp - which labels the neighbours of a node have.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "algorithms/rows/blocks/blocks.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+namespace {
+
+class LabelBlock final : public RowBlock {
+ public:
+  explicit LabelBlock(const RowSource& source) : source_(source) {}
+
+  [[nodiscard]] std::size_t width() const override { return source_.classes; }
+
+  void write(NodeId node, float* out) const override {
+    const Contents& contents = source_.contents;
+    std::vector<NodeId> neighbours;
+    contents.graph().neighbours(node, neighbours);
+    std::vector<std::uint64_t> counts(source_.classes);
+    for (const NodeId neighbour : neighbours)
+      if (const std::int32_t label = contents.label(neighbour);
+          label != kNoLabel && contents.split(neighbour) == SplitName::train)
+        ++counts[static_cast<std::size_t>(label)];
+    const auto all = static_cast<double>(neighbours.size());
+    std::transform(counts.begin(), counts.end(), out, [&](std::uint64_t count) {
+      return count == 0 ? 0.0F : static_cast<float>(static_cast<double>(count) / all);
+    });
+  }
+
+  [[nodiscard]] bool reads_neighbours_labels() const noexcept override { return true; }
+
+ private:
+  RowSource source_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowBlock> make_label_block(const RowSource& source) {
+  if (!source.contents.has_labels() || source.classes == 0)
+    throw UsageError(option("rows-of", "labels") + ": the store has no labels; run " + operation("import") + " with " +
+                     option("labels") + " to build it again");
+  return std::make_unique<LabelBlock>(source);
+}
+
+}  // namespace unweave

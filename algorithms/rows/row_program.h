@@ -1,0 +1,69 @@
+// algorithms/rows/row_program.h - what a model's rows are made of: a declared map from the
+// embedding and the present lists and labels to numbers, without a state and without chance.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace unweave {
+
+/// What is done to a row once its blocks stand side by side.
+enum class RowScale {
+  clip,  ///< rows longer than the clip are drawn in; the others stay
+  unit   ///< rows are divided by their Euclidean norm; a row of zeros stays
+};
+
+/// Fixed random features of a row x, formed in integers (algorithms/rows/lift.h): the row becomes
+/// [x, lift(x)] / sqrt(2).
+struct Lift {
+  std::uint32_t width = 1024;  ///< features, rounded up to a multiple of the transform's length
+  std::uint64_t key = 0;       ///< the signs are made of it; it is public
+  double bias = 0;             ///< a constant beside the row, |bias| <= 1; 0: none
+
+  friend bool operator==(const Lift&, const Lift&) = default;
+};
+
+/// A value; two models of one program and one store have the same rows. All of it is public, and
+/// none of it may be a statistic of the data.
+struct RowProgram {
+  RowProgram() = default;
+  /// Weighted sums of levels.
+  RowProgram(std::vector<double> level_weights)  // NOLINT(google-explicit-constructor): weights are a program
+      : weights(std::move(level_weights)) {}
+
+  /// Weights of the levels, L + 1 numbers for each block of weighted sums (Embedding::rows).
+  std::vector<double> weights{};
+  std::vector<std::string> blocks{};  ///< names of further blocks (row_block.h), in the order of their table
+  RowScale scale = RowScale::clip;
+  std::optional<Lift> lift{};
+
+  /// Whether rows are weighted sums of levels and nothing else.
+  [[nodiscard]] bool only_levels() const noexcept { return blocks.empty() && scale == RowScale::clip && !lift; }
+  friend bool operator==(const RowProgram&, const RowProgram&) = default;
+};
+
+/// `clip` or `unit`.
+[[nodiscard]] std::string scale_name(RowScale scale);
+/// Throws UsageError for another word.
+[[nodiscard]] RowScale scale_named(const std::string& name);
+
+/// The words of a program between the commas of a text; throws UsageError where one is empty.
+[[nodiscard]] std::vector<std::string> words_between_commas(const std::string& text);
+
+/// A lift in the words of users: its width, then perhaps `key=K` and `bias=B`, by commas. Throws
+/// UsageError.
+[[nodiscard]] Lift lift_named(const std::string& text);
+/// What lift_named() reads.
+[[nodiscard]] std::string text_of(const Lift& lift);
+
+/// Whether these are the weights of the scheme stack of some number of levels.
+[[nodiscard]] bool is_stack(const std::vector<double>& weights);
+/// Its blocks in the words of the option that chooses them: `stack,labels`.
+[[nodiscard]] std::string words_of(const RowProgram& program);
+/// A line for people: `stack,labels unit lift 1024`.
+[[nodiscard]] std::string text_of(const RowProgram& program);
+
+}  // namespace unweave
