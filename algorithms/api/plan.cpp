@@ -23,6 +23,7 @@
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/planned_task.h"
 #include "engine/ranks/planned_ranks.h"
+#include "engine/resources/cost.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/watcher.h"
@@ -35,9 +36,7 @@ namespace unweave {
 inline namespace v0 {
 namespace {
 
-constexpr double kExactSeconds = 1;    // that counting the rows may take unasked
-constexpr double kExactTerm = 4e-9;    // seconds of an arc of a pass that counts, on one thread
-constexpr double kCautiousDisk = 2e8;  // bytes a second of a disk that nobody has measured
+constexpr double kExactSeconds = 1;  // that counting the rows may take unasked
 
 std::uint64_t free_disk(const std::filesystem::path& store) {
   return free_disk_bytes(store).value_or(0);
@@ -49,10 +48,10 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
 
 /// Whether the rows can be counted about as fast as one waits for an answer.
 bool counts_fast(const PropagationWork& work, std::uint32_t levels, const std::optional<MachineProfile>& machine) {
-  const double disk = machine ? machine->disk.read_bytes_per_second : kCautiousDisk;
+  const double reads = machine ? machine->read_seconds(work.graph_bytes, work.graph_resident)
+                               : work.graph_bytes * (1 - work.graph_resident) * cost::kUnknownByte;
   const double passes = levels - 1.0;
-  return passes * work.terms * kExactTerm / work.threads + work.graph_bytes * (1 - work.graph_resident) / disk <=
-         kExactSeconds;
+  return passes * work.terms * (work.decode_seconds + cost::kLookedUpArc) / work.threads + reads <= kExactSeconds;
 }
 
 /// Rows, features and classes of a training, as a store says them.

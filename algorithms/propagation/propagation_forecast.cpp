@@ -14,6 +14,7 @@
 #include "engine/graph/contents.h"
 #include "engine/graph/graph.h"
 #include "engine/resources/clock.h"
+#include "engine/resources/cost.h"
 #include "engine/resources/machine.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/parallel.h"
@@ -25,32 +26,20 @@
 namespace unweave {
 namespace {
 
-// Seconds on one thread, measured on graphs of 2^18 to 2^22 nodes.
-constexpr double kCompactByte = 5e-10;    // room in pages of 2 MiB that has to be made first, from pages of files
-constexpr double kMappedByte = 2.5e-10;   // a byte of a file mapped and checked for the first time
-constexpr double kNormValue = 1.5e-9;     // a feature read for the norms of its column
-constexpr double kLevel0Value = 1.5e-9;   // a feature read, scaled and rounded
-constexpr double kWeighArc = 1.5e-9;      // an arc added to the weight of its list, beside its decoding
-constexpr double kReaderArc = 2.5e-9;     // an arc looked up among the readers, beside its decoding
-constexpr double kSumValue = 1e-9;        // a sum rounded, checked, and put in its place
-constexpr double kWrittenByte = 4e-10;    // a byte of sums summed up and copied on its way to a file
-constexpr double kAssembledByte = 8e-10;  // a byte of a spool read, checked and put in its place
-constexpr double kSyncedFile = 2e-5;      // a file that has nothing left to write, beside one that has
 constexpr std::array<double, 3> kNearBytes{0x1p20, 0x1p23, 0x1p26};
 
 /// Sequential passes over files of which the page cache has a share.
 class Disk {
  public:
   Disk(const PropagationWork& work, const MachineProfile& machine)
-      : rate_(machine.is_memory ? 1e18 : machine.disk.read_bytes_per_second),
-        cache_(work.free_memory > 0 ? work.free_memory : 1e18) {}
+      : machine_(machine), cache_(work.free_memory > 0 ? work.free_memory : 1e18) {}
 
   /// From now on the cache has so many bytes less.
   void take(double bytes) { cache_ = std::max(0.0, cache_ - bytes); }
   /// Seconds of reading all of a file whose resident share is `share`, which is then what a next
   /// pass would find. Together with it `other` bytes pass through the cache.
   double pass(double bytes, double& share, double other = 0) const {
-    const double seconds = bytes * (1 - std::min(share, kept(bytes + other))) / rate_;
+    const double seconds = machine_.read_seconds(bytes, std::min(share, kept(bytes + other)));
     share = kept(bytes + other);
     return seconds;
   }
@@ -61,7 +50,8 @@ class Disk {
   [[nodiscard]] double kept(double bytes) const {
     return bytes <= cache_ ? 1 : std::clamp(2 * cache_ / bytes - 1, 0.0, 1.0);
   }
-  double rate_, cache_;
+  const MachineProfile& machine_;
+  double cache_;
 };
 
 /// Where the lists of some blocks point: shares of arcs whose target was among the last so many
@@ -149,7 +139,7 @@ class Prediction {
     // The part that was touched for a try may have been free for a shorter time than the rest: half
     // of it is the try, and half what the machine took once.
     seconds_.fill += work_.tile_bytes * (work_.commit_byte_seconds + machine_.commit_byte_seconds) / 2 +
-                     std::max(0.0, work_.tile_bytes - work_.large_pages) * kCompactByte;
+                     std::max(0.0, work_.tile_bytes - work_.large_pages) * cost::kCompactByte;
     for (double tile = 0; tile < work_.tiles; ++tile) {
       fill_tile(tile == 0);
       for (std::size_t level = 0; level < levels_; ++level) sum_level(level);
@@ -160,26 +150,26 @@ class Prediction {
 
  private:
   [[nodiscard]] double share() const noexcept { return 1 / work_.tiles; }
-  [[nodiscard]] double norms() const noexcept { return work_.nodes * work_.columns * kNormValue; }
-  [[nodiscard]] double mapped() const noexcept { return work_.feature_bytes * kMappedByte; }
+  [[nodiscard]] double norms() const noexcept { return work_.nodes * work_.columns * cost::kNormValue; }
+  [[nodiscard]] double mapped() const noexcept { return work_.feature_bytes * cost::kMappedByte; }
 
   /// The rows that labelled ones read.
   void find_rows() {
     if (has_lists_)
       seconds_.cone += std::max(disk_.pass(work_.graph_bytes, graph_),
-                                work_.arcs.back() * (2 * work_.decode_seconds + kReaderArc) / threads_);
+                                work_.arcs.back() * (2 * work_.decode_seconds + cost::kLookedUpArc) / threads_);
     for (std::size_t level = has_lists_ ? 2 : 1; !work_.all_rows && level < levels_; ++level)
-      seconds_.cone +=
-          std::max(disk_.pass(work_.graph_bytes, graph_), work_.terms * (work_.decode_seconds + kReaderArc) / threads_);
+      seconds_.cone += std::max(disk_.pass(work_.graph_bytes, graph_),
+                                work_.terms * (work_.decode_seconds + cost::kLookedUpArc) / threads_);
   }
 
   void fill_tile(bool is_first) {
     double columns = work_.features_resident;  // each tile reads others
     double read = disk_.pass(work_.feature_bytes * share(), columns, is_first ? work_.graph_bytes : 0);
-    double filled = work_.nodes * work_.columns * share() * kLevel0Value + (norms() + mapped()) * share();
+    double filled = work_.nodes * work_.columns * share() * cost::kLevel0Value + (norms() + mapped()) * share();
     if (is_first) {
       read += disk_.pass(work_.graph_bytes, graph_, work_.feature_bytes * share());
-      filled += work_.terms * (work_.decode_seconds + kWeighArc) + work_.graph_bytes * kMappedByte;
+      filled += work_.terms * (work_.decode_seconds + cost::kWeighedArc) + work_.graph_bytes * cost::kMappedByte;
     }
     seconds_.fill += std::max(read, filled / threads_);
   }
@@ -195,9 +185,9 @@ class Prediction {
     else if (!work_.all_rows)
       decoded *= 1 - std::pow(std::max(0.0, others), kBlockNodes);  // blocks without a row are left out
     const double row_bytes = work_.tile_columns * work_.value_bytes;
-    const double sums = decoded * work_.decode_seconds +
-                        work_.arcs[level] * row_seconds(machine_, rows_below, row_bytes, work_.near) +
-                        work_.rows[level] * work_.columns * share() * (kSumValue + sizeof(std::int32_t) * kWrittenByte);
+    const double sums =
+        decoded * work_.decode_seconds + work_.arcs[level] * row_seconds(machine_, rows_below, row_bytes, work_.near) +
+        work_.rows[level] * work_.columns * share() * (cost::kSumValue + sizeof(std::int32_t) * cost::kCopiedByte);
     seconds_.sums += sums / threads_;
     const double pass = from_lists ? 0 : disk_.pass(work_.graph_bytes, graph_);
     passes_ += pass;
@@ -207,8 +197,8 @@ class Prediction {
   void write() {
     const double write_rate = machine_.disk.write_bytes_per_second;
     // Nothing is summed while a tile waits for sums that have just passed by the page cache.
-    const double refills_read = machine_.is_memory ? 0 : work_.refill_bytes / machine_.disk.read_bytes_per_second;
-    const double refills_put = work_.refill_bytes * kAssembledByte / threads_;
+    const double refills_read = machine_.read_seconds(work_.refill_bytes);
+    const double refills_put = work_.refill_bytes * cost::kAssembledByte / threads_;
     seconds_.sweep += std::max(refills_read, refills_put);
     const double written = work_.spooled_bytes > 0 ? work_.spooled_bytes : work_.state_bytes;
     const double waits = written / write_rate;
@@ -223,9 +213,9 @@ class Prediction {
       seconds_.sweep += disk_.pass(work_.spooled_bytes, spool, work_.spooled_bytes);
       const double rows = std::accumulate(work_.rows.begin(), work_.rows.end(), 0.0);
       seconds_.sweep += std::max(work_.state_bytes / write_rate,
-                                 rows * work_.columns * sizeof(std::int32_t) * kAssembledByte / threads_);
+                                 rows * work_.columns * sizeof(std::int32_t) * cost::kAssembledByte / threads_);
     }
-    seconds_.write += work_.cone_bytes / write_rate + 2 * machine_.disk.sync_seconds + work_.files * kSyncedFile;
+    seconds_.write += work_.cone_bytes / write_rate + 2 * machine_.disk.sync_seconds + work_.files * cost::kSyncedFile;
   }
 
   const PropagationWork& work_;
@@ -249,6 +239,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
                              const PropagationSpec& spec, std::uint64_t most_arcs) {
   const Graph& graph = contents.graph();
   PropagationWork work;
+  work.decode_seconds = cost::kDecodedArc;
   work.nodes = graph.num_nodes();
   work.terms = static_cast<double>(graph.num_terms());
   work.columns = contents.features().columns();

@@ -37,10 +37,10 @@ struct PropagationWork {
   double files = 0;                                  ///< that are made durable
   double graph_resident = 1, features_resident = 1;  ///< shares of the bytes that lie in the page cache before it
   double free_memory = 0;  ///< bytes that the page cache may take, before the tile is there; 0: not known, hence ample
-  double commit_byte_seconds = 1e-10;  ///< room for a byte of a tile
-  double large_pages = 0;              ///< bytes that are free in pages of 2 MiB
-  double tile_bytes = 0;               ///< memory that a propagation takes away from it
-  double decode_seconds = 2e-9;        ///< an arc, on one thread
+  double commit_byte_seconds = 0;  ///< room for a byte of a tile
+  double large_pages = 0;          ///< bytes that are free in pages of 2 MiB
+  double tile_bytes = 0;           ///< memory that a propagation takes away from it
+  double decode_seconds = 0;       ///< an arc, on one thread
   /// Shares of the arcs whose rows are found in the first 1, 8 and 64 MiB of what was used last.
   std::vector<double> near = {0, 0, 0};
   double threads = 1;

@@ -2,8 +2,8 @@
 //
 // Pure functions: the choice depends on the contents, on what earlier batches have left in memory
 // and on what the page cache has of the files, as LevelWork says, not on the load of the machine.
-// The constants were measured; only their ratios count, but where files have to be read from a
-// disk.
+// The costs are those of engine/resources/cost.h; only their ratios count, but where files have to
+// be read from a disk.
 #pragma once
 
 #include <cstddef>

@@ -14,6 +14,7 @@
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/import_context.h"
 #include "engine/ingest/import_identity.h"
+#include "engine/resources/cost.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -27,16 +28,6 @@
 
 namespace unweave {
 namespace {
-
-// Seconds on one thread, measured on graphs of 2^18 to 2^22 nodes.
-constexpr double kTextByte = 1.6e-9;      // a byte of edges as text, read and parsed
-constexpr double kNameByte = 4e-9;        // in addition where nodes have names
-constexpr double kUnpackedByte = 3e-9;    // decompressed
-constexpr double kDistributedArc = 8e-9;  // put with those of near sources
-constexpr double kEncodedArc = 2e-8;      // sorted and encoded
-constexpr double kOrderedArc = 2e-8;      // looked at for an order
-constexpr double kFeatureValue = 3.5e-9;  // read, measured, scaled, written
-constexpr double kCopiedByte = 4e-10;     // written through the page cache
 
 constexpr double kAssumedRatio = 4;             // compressed files that do not say
 constexpr double kAboveRandomBits = 1.5;        // bits of an arc beyond log2(nodes / degree), where ends lie anywhere
@@ -309,23 +300,23 @@ class Survey {
     ImportSeconds seconds;
     const auto threads = static_cast<double>(active_threads());
     const DiskProfile& disk = machine.disk;
-    const double read_rate = disk.read_bytes_per_second;
-    const double cold = machine.is_memory ? 0 : 1 - forecast_.input_resident;
+    const double resident = forecast_.input_resident;
     const double edge_bytes = options_.edges ? static_cast<double>(size_of(*options_.edges)) : 0;
     const double feature_input = std::max(0.0, static_cast<double>(forecast_.input_bytes) - edge_bytes);
-    double reading = unpacked_bytes_ * kUnpackedByte;
-    if (is_text_) reading += text_bytes_ * (kTextByte + (options_.ids ? kNameByte : 0));
+    double reading = unpacked_bytes_ * cost::kUnpackedByte;
+    if (is_text_) reading += text_bytes_ * (cost::kTextByte + (options_.ids ? cost::kNameByte : 0));
     // One thread reads while others distribute.
-    seconds.edges = std::max({edge_bytes * cold / read_rate, reading, (reading + arcs_ * kDistributedArc) / threads}) +
+    seconds.edges = std::max({machine.read_seconds(edge_bytes, resident), reading,
+                              (reading + arcs_ * cost::kDistributedArc) / threads}) +
                     spooled_ / disk.write_bytes_per_second + waiting_ * machine.commit_byte_seconds;
     const double times = options_.order == "none" ? 1 : 2;
-    seconds.graph = times * arcs_ * kEncodedArc / threads + spooled_ / read_rate;
-    if (times > 1) seconds.graph += arcs_ * (kOrderedArc + kDistributedArc) / threads;
+    seconds.graph = times * arcs_ * cost::kEncodedArc / threads + machine.read_seconds(spooled_);
+    if (times > 1) seconds.graph += arcs_ * (cost::kOrderedArc + cost::kDistributedArc) / threads;
     const double values = forecast_.sparse ? static_cast<double>(forecast_.feature_bytes) / 8
                                            : static_cast<double>(nodes_ * forecast_.columns);
-    seconds.features =
-        std::max(feature_input * cold / read_rate, values * kFeatureValue * (options_.standardize ? 2 : 1) / threads) +
-        static_cast<double>(forecast_.feature_bytes) * kCopiedByte;
+    seconds.features = std::max(machine.read_seconds(feature_input, resident),
+                                values * cost::kFeatureValue * (options_.standardize ? 2 : 1) / threads) +
+                       static_cast<double>(forecast_.feature_bytes) * cost::kCopiedByte;
     seconds.write = static_cast<double>(forecast_.store_bytes()) / disk.write_bytes_per_second + 4 * disk.sync_seconds;
     return seconds;
   }

@@ -43,6 +43,10 @@ struct MachineProfile {
   /// Seconds of a row of so many bytes, 1 or more, anywhere in a buffer of so many, between and
   /// beyond what was measured.
   [[nodiscard]] double fetch_seconds(double buffer_bytes, double row_bytes) const;
+  /// Seconds of reading a file of so many bytes in order, of which the page cache has a share.
+  [[nodiscard]] double read_seconds(double bytes, double resident = 0) const {
+    return is_memory ? 0 : bytes * (1 - resident) / disk.read_bytes_per_second;
+  }
 };
 
 enum class ProfileUse {

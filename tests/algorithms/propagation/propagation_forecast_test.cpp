@@ -34,6 +34,7 @@ PropagationWork warm_work() {
   work.feature_bytes = 2.56e8;
   work.state_bytes = 5.12e8;
   work.write_buffer_bytes = 6.4e7;
+  work.decode_seconds = 2e-9;
   work.threads = 2;
   return work;
 }

@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
           CAPTURE(labelled);
           CAPTURE(count);
           CAPTURE(seed);
-          const Sample sample = dense_sample(600, 0.004, 3, labelled, seed);
+          const Sample sample = dense_sample(600, 0.004, 8, labelled, seed);
           const std::vector<Request> requests = random_requests(sample, count, seed);
           StreamPlan lower;
           for (std::uint32_t levels = 0; levels <= 3; ++levels) {
