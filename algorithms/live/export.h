@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/live/export_report.h"
+#include "algorithms/live/reports.h"
 #include "storage/io/types.h"
 #include "storage/npy/npy_target.h"
 

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "algorithms/live/export_report.h"
+#include "algorithms/live/reports.h"
 
 namespace unweave {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/live/propagate_report.h"
+#include "algorithms/live/reports.h"
 #include "algorithms/propagation/plan.h"
 #include "algorithms/propagation/propagation_forecast.h"
 #include "engine/resources/machine_profile.h"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "algorithms/live/propagate_report.h"
 #include "algorithms/live/rank_propagation.h"
+#include "algorithms/live/reports.h"
 #include "engine/ranks/planned_ranks.h"
 #include "engine/resources/memory.h"
 #include "storage/types/propagation_spec.h"

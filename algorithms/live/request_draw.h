@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/live/export_report.h"
+#include "algorithms/live/reports.h"
 #include "storage/types/request.h"
 
 namespace unweave {

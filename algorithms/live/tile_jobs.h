@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/live/propagate.h"
-#include "algorithms/live/propagate_report.h"
+#include "algorithms/live/reports.h"
 #include "algorithms/propagation/level_form.h"
 #include "algorithms/propagation/tile_folder.h"
 #include "engine/resources/memory.h"

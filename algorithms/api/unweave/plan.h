@@ -14,7 +14,7 @@
 
 #include "algorithms/evaluation/reports.h"
 #include "algorithms/learning/rank_passes.h"
-#include "algorithms/live/propagate_report.h"
+#include "algorithms/live/reports.h"
 #include "algorithms/maintenance/reports.h"
 #include "algorithms/unlearning/account.h"
 #include "algorithms/updates/batch_changes.h"

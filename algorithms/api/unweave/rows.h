@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/reports.h"
-#include "algorithms/live/export_report.h"
+#include "algorithms/live/reports.h"
 #include "storage/input/quoted_word.h"
 #include "storage/npy/npy_target.h"
 #include "storage/types/request.h"

@@ -21,7 +21,7 @@
 
 #include "algorithms/evaluation/reports.h"
 #include "algorithms/live/digest.h"
-#include "algorithms/live/propagate_report.h"
+#include "algorithms/live/reports.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/report.h"
