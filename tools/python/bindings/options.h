@@ -50,17 +50,29 @@ template <class T>
     return "a pair of whole numbers, 0 or more";
 }
 
+template <class T>
+[[noreturn]] void throw_other_type(std::string key, const py::object& value) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  throw UsageError(option(key) + ": " + py::repr(value).template cast<std::string>() + " is not " + wanted<T>());
+}
+
+/// Whether it is True or False, of Python or of NumPy.
+[[nodiscard]] inline bool is_flag(const py::object& value) {
+  const auto kind = py::type::of(value).attr("__name__").cast<std::string>();
+  return py::isinstance<py::bool_>(value) || kind == "bool_" || kind == "bool";
+}
+
 /// The value of a key; none where it is missing or None. Throws UsageError for another type.
 template <class T>
 [[nodiscard]] std::optional<T> taken(const py::dict& options, const char* key) {
   if (!options.contains(key) || options[key].is_none()) return std::nullopt;
+  const py::object value = options[key];
+  // Python takes True for the number 1, and any number for True or False.
+  if (std::is_arithmetic_v<T> && is_flag(value) != std::is_same_v<T, bool>) throw_other_type<T>(key, value);
   try {
-    return options[key].template cast<T>();
+    return value.template cast<T>();
   } catch (const py::cast_error&) {
-    std::string name(key);
-    std::replace(name.begin(), name.end(), '_', '-');
-    throw UsageError(option(name) + ": " + py::repr(options[key]).template cast<std::string>() + " is not " +
-                     wanted<T>());
+    throw_other_type<T>(key, value);
   }
 }
 template <class T>

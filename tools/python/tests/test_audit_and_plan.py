@@ -48,7 +48,7 @@ def test_a_model_that_claims_nothing_is_not_refuted(store):
     assert not one.certified and one.claim is None and one.epsilon_lower_bound > 0 and not one.refuted
 
 
-@pytest.mark.parametrize("arguments, message", [({"canary": "spoke"}, "spoke"), ({"one_run": 0}, "at least one"), ({"confidence": 1.0}, "confidence"),
+@pytest.mark.parametrize("arguments, message", [({"canary": "spoke"}, "spoke"), ({"one_run": 0}, "whole number from 1"), ({"confidence": 1.0}, "confidence"),
                                                 ({"one_run": 5, "trials": 3}, "takes no trials"), ({"rows": 1}, "rows must be at least 2"),
                                                 ({"name": "absent"}, "absent"), ({"one_run": 5, "canary": "hub"}, "takes no canary")])
 def test_audits_that_make_no_sense(store, arguments, message):
@@ -114,7 +114,7 @@ def test_names_stand_in_requests_of_plans_and_audits(sample, tmp_path):
 @pytest.mark.parametrize("arguments, message", [({"purge": True, "requests": ["node 1"]}, "two plans"), ({"batch": 5}, "batch needs requests"),
                                                 ({"keep_order": True}, "needs purge"), ({"hops": 2, "purge": True}, "hops belongs"),
                                                 ({"rows": "all", "requests": ["node 1"]}, "rows belongs"), ({"requests": [("node", 1.5)]}, "whole numbers"),
-                                                ({"requests": ["node 1"], "batch": 0}, "at least 1"), ({"rows": "some"}, "rows must be"), ({"requests": [5]}, "line or a tuple")])
+                                                ({"requests": ["node 1"], "batch": 0}, "whole number from 1"), ({"rows": "some"}, "rows must be"), ({"requests": [5]}, "line or a tuple")])
 def test_plans_that_make_no_sense(store, arguments, message):
     with pytest.raises(unweave.UsageError, match=message):
         store.plan(**arguments)

@@ -15,8 +15,8 @@ from .request_lines import is_digits, is_encodable
 from .row_order import index_of, is_default, require_order, require_unmoved
 
 __all__ = ["array_of", "columns_of", "features_of", "ids_of", "input_of", "is_path", "joined", "labels_of", "little_endian", "names_of", "node_ids",
-           "remarks_on_features", "remarks_on_rows", "require_no_largest", "require_no_table", "require_unmasked", "table_of", "whole_number",
-           "with_rows"]
+           "remarks_on_features", "remarks_on_rows", "require_flags", "require_no_largest", "require_no_table", "require_unmasked", "table_of",
+           "whole_number", "with_rows"]
 
 
 def is_path(value: Any) -> bool:
@@ -225,6 +225,13 @@ def whole_number(value: Any, name: str, least: int = 0, most: int = 2**64 - 1) -
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not least <= value <= most:
         raise UsageError(f"{name}: {value!r} is not a whole number from {least} to {most}", [name])
     return int(value)
+
+
+def require_flags(**flags: Any) -> None:
+    """A UsageError for a flag that is neither True nor False, by the name of its argument: "no" would count as True."""
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise UsageError(f"{name}: {value!r} is not True or False", [name])
 
 
 def _names_in_memory(names: Any) -> np.ndarray | list[str | None]:

@@ -211,8 +211,8 @@ class Columns:
     """
 
     def __init__(self, files: Path | Iterable[Path], columns: Sequence[str] | None = None, *, batch: int = 65536) -> None:
-        if batch < 1:
-            raise UsageError("batch must be at least 1", ["batch"])
+        if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
+            raise UsageError(f"batch: {batch!r} is no whole number from 1", ["batch"])
         if isinstance(columns, str):
             raise UsageError(f"columns: {columns!r}, where a list of names is wanted", ["columns"])
         self._given, self._columns, self._batch = files, None if columns is None else list(columns), batch

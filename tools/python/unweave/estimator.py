@@ -102,6 +102,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
         Wrong rows, classes or options are a ValueError, most of them a :class:`unweave.UsageError`.
         """
+        arrays.require_flags(ignore_weights=self.ignore_weights)
         graph = self.graph if graph is None else graph
         ids, ids_are = self.ids if ids is None else ids, self.ids_are if ids_are is None else ids_are
         for name, value in (("X", X), ("y", y), ("features", self.features)):
@@ -344,6 +345,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         erases them from the files, too. Without a graph the rows of the fit are the nodes, from 0. A node that never was there is a
         UsageError, and nothing is forgotten then.
         """
+        arrays.require_flags(purge=purge)
         if nodes is None and edges is None and features is None:
             before = "; store_.purge() erases what was forgotten before" if purge else ""
             raise UsageError(f"nothing is asked for; give nodes, edges or features that are to be forgotten{before}", ["nodes", "edges", "features"])

@@ -21,6 +21,7 @@ from typing import Any, Iterable, Union
 
 import numpy as np
 
+from .arrays import require_flags
 from .errors import DataError, UsageError
 from .names import NodeNumbers
 from .request_lines import is_digits
@@ -102,6 +103,8 @@ class ForgetSet:
         """Lines for ``stream.send()`` and ``unweave stream --requests``, in the order of the targets, each once: edges have no
         direction, so that of two arcs (u, v) and (v, u) the first counts. ``named``: the nodes of the store have names, and
         numbers are marked, "node #17"; by default those that a store has given as NodeNumbers."""
+        if named is not None:
+            require_flags(named=named)
         if self.kind == "feature" and self.unit == "column":
             raise UsageError("targets are columns of the features, which no request removes; requests remove the features of nodes. "
                              "Set the values of these columns by 'set-feature' lines, or import the features without them", ["unit"])
@@ -156,6 +159,7 @@ class ForgetSet:
     def text(self, *, both_directions: bool = False) -> str:
         """A target a line, as numpy.loadtxt(file, dtype=int) reads it: a node, or the two ends of an arc. ``both_directions``: of
         edges both arcs, as programs want it that look for them in an edge_index."""
+        require_flags(both_directions=both_directions)
         if self.kind != "edge":
             return "".join(f"{node}\n" for node in self.targets.tolist())
         arcs = dict.fromkeys(map(tuple, self.targets.tolist()))
@@ -166,6 +170,7 @@ class ForgetSet:
     def write_opengu(self, folder: Path, *, both_directions: bool = True) -> pathlib.Path:
         """Writes :meth:`text`, with ``both_directions`` as there, into ``folder`` under the name by which OpenGU looks for it, and returns that path. The name holds
         ratio, data set and run (0 where None), so that the first two must be known. Features lie in the file of nodes, as OpenGU has it."""
+        require_flags(both_directions=both_directions)
         if self.dataset is None or self.ratio is None:
             raise UsageError("OpenGU's names hold data set and ratio, and one of them is not known; set them by dataclasses.replace()",
                              ["dataset", "ratio"])

@@ -59,6 +59,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     Wrong arguments are a UsageError, wrong contents a DataError that names argument and place; both are ValueErrors. What may be a slip is a
     :class:`unweave.RemarkWarning`, and stands in ``store.imported.remarks``.
     """
+    arrays.require_flags(standardize=standardize, ignore_weights=ignore_weights)
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     left_out = graphs.remarks_on_graph(graph)
     if graph is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Union
 
+from .errors import UsageError
+
 __all__ = ["Progress", "watcher"]
 
 #: ``True``, ``False``, ``None`` (bars where standard error is a terminal), or a function of (step, done, total, unit).
@@ -35,6 +37,8 @@ def watcher(progress: Progress) -> Callable[[str, int, int, str], None] | None:
     """The function that is told, or None. Bars need the package tqdm; without it there are none."""
     if callable(progress):
         return progress
+    if progress is not None and not isinstance(progress, bool):
+        raise UsageError(f"progress: {progress!r} is neither True nor False, nor a function", ["progress"])
     if progress is False or (progress is None and not sys.stderr.isatty()):
         return None
     try:

@@ -88,6 +88,7 @@ class Store:
 
         ``digest``: read all of it for the content digest, which is equal for equal contents; without it ``digest`` is None.
         """
+        arrays.require_flags(digest=digest)
         return Record.of(_native.info(self._machine, self._watcher(), self.path, digest))
 
     @property
@@ -137,6 +138,7 @@ class Store:
 
         ``numbers``: numbers where classes have names, too, those of :meth:`class_names`.
         """
+        arrays.require_flags(numbers=numbers)
         labels = _native.labels(self._machine, self._watcher(), self.path)
         names = None if numbers else self.class_names()
         return labels if names is None else np.array([*names, None], dtype=object)[labels]
@@ -260,8 +262,10 @@ class Store:
         gives the same order. ``hops``: True for stacks [X, PX, .., P^L X], float32 [size, L + 1, F], as SIGN, SGC+MLP and other
         models of precomputed hops read them. ``weights``: as :meth:`embeddings` takes them.
         """
-        if size < 1:
-            raise UsageError("size must be at least 1", ["size"])
+        arrays.require_flags(hops=hops)
+        size = arrays.whole_number(size, "size", 1)
+        if shuffle is not None:
+            shuffle = arrays.whole_number(shuffle, "shuffle")
         ids = self.embedded() if nodes is None else self._nodes(nodes)
         assert ids is not None
         if shuffle is not None:
@@ -282,6 +286,7 @@ class Store:
         ``nodes``: numbers, names or a mask; all of :meth:`embedded` by default. ``size``: rows of a batch. ``weights``: as
         :meth:`embeddings` takes them.
         """
+        size = arrays.whole_number(size, "size", 1)
         info = self.info()
         if info.hops is None:
             raise UsageError("the store was not propagated yet; call propagate()")
@@ -365,6 +370,7 @@ class Store:
         all nodes. ``solver``, ``name``: of the model; both may be left out where there is only one. ``numbers``: numbers of classes where
         they have names, too. A node without a row, as a removed one where rows are those of labelled nodes, is a UsageError.
         """
+        arrays.require_flags(numbers=numbers)
         said = self._predict(nodes, solver, name, "classes")["classes"]
         names = None if numbers else self.class_names()
         return said if names is None else np.array(names, dtype=object)[said]
@@ -389,6 +395,7 @@ class Store:
 
         ``solver``, ``name``: this model alone. ``retrain``: compare each with one that has never seen anything but the present data.
         """
+        arrays.require_flags(retrain=retrain)
         selection = {"solver": solver, "name": name}
         return Record.of(_native.evaluate(self._machine, self._watcher(), self.path, selection, retrain))
 
@@ -429,13 +436,13 @@ class Store:
         guess which of two labels each had. ``trials``: releases of each kind, 400 by default. ``confidence``: between 0 and 1, with which
         all bounds of a call hold together. ``rows``: training rows that take part. ``seed``: of what is drawn.
         """
-        if one_run is not None and one_run < 1:
-            raise UsageError("one_run needs at least one canary", ["one_run"])
+        if one_run is not None:
+            one_run = arrays.whole_number(one_run, "one_run", 1)
         for argument, value in (("canary", canary), ("trials", trials)):
             if one_run is not None and value is not None:
                 raise UsageError(f"one_run takes no {argument}: it chooses many canaries, and trains once", ["one_run", argument])
-        if not 0 < confidence < 1:
-            raise UsageError("confidence must lie strictly between 0 and 1", ["confidence"])
+        if isinstance(confidence, bool) or not isinstance(confidence, (int, float, np.number)) or not 0 < confidence < 1:
+            raise UsageError(f"confidence: {confidence!r} is no number strictly between 0 and 1", ["confidence"])
         lines = None if requests is None else self._lines(requests)
         options = {"solver": solver, "name": name, "canary": canary, "one_run": one_run, "trials": trials, "confidence": confidence,
                    "rows": rows, "seed": seed}
@@ -457,6 +464,7 @@ class Store:
         """
         options = {"hops": hops, "weights": _reals(weights, "weights"), "scheme": scheme, "rho": rho,
                    "scale_bits": scale_bits, "rows": rows, "keep": keep, "keep_type": keep_type, "keep_exponent": keep_exponent}
+        arrays.require_flags(purge=purge, keep_order=keep_order)
         if purge and requests is not None:
             raise UsageError("purge and requests ask for two plans; leave one of them out", ["purge", "requests"])
         if batch is not None and requests is None:
@@ -471,9 +479,7 @@ class Store:
             return Record.of(_native.plan_purge(*native, keep_order))
         if requests is None:
             return Record.of(_native.plan_propagation(*native, options))
-        size = 100 if batch is None else batch
-        if size < 1:
-            raise UsageError("batch must be at least 1", ["batch"])
+        size = 100 if batch is None else arrays.whole_number(batch, "batch", 1)
         stream = iter([requests] if isinstance(requests, str) else requests)
         first = self._lines(itertools.islice(stream, size))
         return Record.of(_native.plan_stream(*native, first, len(first) + sum(1 for _ in stream), size))
@@ -515,6 +521,7 @@ class Store:
         ``rebuild``: recompute every sum and train exact models from nothing. ``sample``: nodes looked at where a check samples; None: all.
         ``public_key``: 64 hexadecimal digits, under which certificates must be signed; else under any one.
         """
+        arrays.require_flags(rebuild=rebuild)
         sample = None if sample is None else arrays.whole_number(sample, "sample")
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
@@ -528,6 +535,7 @@ class Store:
         new have nothing yet, and wait for ``insert-node``; ``ids`` gives them names, as those of :func:`import_store`, where the
         store has names.
         """
+        arrays.require_flags(keep_order=keep_order, without_feeds=without_feeds)
         key = None if key is None else pathlib.Path(key)
         nodes = None if nodes is None else arrays.whole_number(nodes, "nodes")
         report = Record.of(_native.purge(self._machine, self._watcher(), self.path, keep_order, without_feeds, key, nodes,
@@ -542,6 +550,7 @@ class Store:
 
         ``cut_journal``: True cuts a damaged journal behind its last whole record, and loses the requests behind it.
         """
+        arrays.require_flags(cut_journal=cut_journal)
         return Record.of(_native.repair(self._machine, self._watcher(), self.path, cut_journal))
 
 
@@ -577,9 +586,12 @@ def _reals(numbers: Any, name: str) -> list[float] | None:
     if numbers is None:
         return None
     try:
-        return [float(number) for number in numbers]
+        given = list(numbers)
+        if not any(isinstance(number, (bool, np.bool_)) for number in given):
+            return [float(number) for number in given]
     except (TypeError, ValueError):
-        raise UsageError(f"{name}: {numbers!r} is no list of numbers", [name]) from None
+        pass
+    raise UsageError(f"{name}: {numbers!r} is no list of numbers", [name])
 
 
 def solvers() -> list[Record]:
