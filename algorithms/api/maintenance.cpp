@@ -10,6 +10,7 @@
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/name_reader.h"
+#include "storage/input/tables/end_names.h"
 #include "storage/input/tables/two_kinds.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
@@ -30,6 +31,18 @@ void require_key(const std::optional<std::string>& key) {
 
 bool name_two_kinds(std::string_view first, std::string_view second) {
   return TwoKinds::named_by(first, second);
+}
+
+std::optional<std::array<std::size_t, 2>> name_ends(std::span<const std::string> columns) {
+  return ends_among(columns).named;
+}
+
+bool begin_with_ends(std::span<const std::string> columns) {
+  return ends_among(columns).are_first;
+}
+
+bool names_no_weight(std::string_view column) {
+  return says_no_weight(column);
 }
 
 bool names_ids(std::string_view column) {

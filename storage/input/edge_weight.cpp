@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "storage/input/tables/end_names.h"
 #include "storage/io/error.h"
 #include "storage/io/number_text.h"
 #include "storage/io/types.h"
@@ -25,6 +26,18 @@ std::optional<double> attribute_weight(std::string_view attributes) noexcept {
 
 void throw_no_weight(const std::filesystem::path& file, const std::string& place, const std::string& remedy) {
   throw InputError(file, place, "no weight, which " + option("max-weight") + " asks for", remedy);
+}
+
+void WeightRule::set_column(std::string name) {
+  if (says_no_weight(name)) no_weights_ = std::move(name);
+}
+
+void WeightRule::refuse_zero(const std::filesystem::path& file, const std::string& place) const {
+  throw InputError(file, place,
+                   "0 in the column " + quote_for_message(no_weights_) +
+                       ", which is not called as weights are, and a weight of 0 is no edge",
+                   "name the columns of the ends, as in " + file.string() + ends_ +
+                       ", or call the column weight if it has the weights");
 }
 
 bool WeightRule::is_strength(double value) noexcept {

@@ -32,6 +32,11 @@ class WeightRule {
 
   /// `columns`: what a message puts behind the name of a text to name the columns of the ends.
   void set_ends(std::string columns) { ends_ = std::move(columns); }
+  /// `name`: what the column of the values is called. One that is called as a time, a kind or an id
+  /// has no weights, and its 0 says nothing of whether there is an edge.
+  void set_column(std::string name);
+  /// The name of a column that has no weights; else an empty text.
+  [[nodiscard]] const std::string& no_weights() const noexcept { return no_weights_; }
   [[nodiscard]] bool reads_weights() const noexcept { return most_ > 1; }
   [[nodiscard]] bool ignores_weights() const noexcept { return ignore_; }
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
@@ -44,6 +49,7 @@ class WeightRule {
   std::uint32_t take(double value, LeftOutWeights& left_out, const std::filesystem::path& file,
                      const Place& place) const {
     if (value == 0) {
+      if (!no_weights_.empty()) refuse_zero(file, place());
       ++left_out.zeros;
       return 0;
     }
@@ -58,10 +64,11 @@ class WeightRule {
   /// Whether it could be the weight of an edge in any unit.
   [[nodiscard]] static bool is_strength(double value) noexcept;
   [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& place, double value) const;
+  [[noreturn]] void refuse_zero(const std::filesystem::path& file, const std::string& place) const;
 
   bool ignore_;
   std::uint32_t most_;
-  std::string ends_ = "[0,1]";
+  std::string ends_ = "[0,1]", no_weights_;
 };
 
 }  // namespace unweave

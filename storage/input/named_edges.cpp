@@ -12,6 +12,7 @@
 #include "storage/input/quoted_word.h"
 #include "storage/input/tables/column_choice.h"
 #include "storage/input/tables/edge_columns.h"
+#include "storage/input/tables/end_names.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -87,7 +88,7 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
       if (is_header(line)) {
         header_ = line;
         if (chosen_.empty())
-          require_ends_first(line, lines_, rule_.takes_values());
+          require_ends_first(line, lines_, rule_);
         else
           require_no_weight_first(chosen_, lines_, rule_.takes_values());
         continue;
@@ -97,8 +98,11 @@ bool NamedEdges::next_alone(NamedEdgeChunk& chunk) {
     if (ColumnChoice(chosen_).by_name()) require_no_weight_first(chosen_, lines_, rule_.takes_values());
     if (chosen_.empty()) {
       if (!header_.empty()) require_no_row_names(header_, chunk.text, lines_);
+      if (!header_.empty()) require_named_ends(header_, chunk.text, lines_, rule_);
       require_no_line_numbers(chunk.text, lines_);
     }
+    rule_.set_ends(columns_of_ends(header_, chosen_, lines_));
+    rule_.set_column(third_column(header_, chosen_, lines_));
     chunk.first_line = lines_.number();
     chunk.text.push_back('\n');
     return true;
@@ -227,6 +231,9 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
   const auto place = [&] { return lines_.place_of(chunk.first_line + number); };
   if (rule_.reads_weights() && !given)
     throw_no_weight(file_, place(), "write a third number behind the two names, the weight of their edge");
+  if (!rule_.takes_values() && has_weight && !rule_.no_weights().empty())
+    refuse("a third number, in the column " + quote_for_message(rule_.no_weights()) + ",",
+           "name the columns of the ends, as in " + file_.string() + columns_of_ends(header_, chosen_, lines_));
   if (!rule_.takes_values() && (has_weight || (has_attributes && third != "{}")))
     refuse("a third column, as of a weight,",
            "declare the largest weight by " + option("max-weight", "W") + ", take the edges without their weights by " +

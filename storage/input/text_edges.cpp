@@ -101,7 +101,7 @@ class TextEdges final : public EdgeReader {
         see_counts(line);
         if (TwoKinds::named_by(line)) kinds_.emplace(line);
         if (chosen_.empty())
-          require_ends_first(line, lines_, rule_.takes_values());
+          require_ends_first(line, lines_, rule_);
         else
           require_no_weight_first(chosen_, lines_, rule_.takes_values());
         continue;
@@ -112,9 +112,11 @@ class TextEdges final : public EdgeReader {
       if (is_first && ColumnChoice(chosen_).by_name()) require_no_weight_first(chosen_, lines_, rule_.takes_values());
       if (is_first && chosen_.empty()) {
         if (!header_.empty()) require_no_row_names(header_, first, lines_);
+        if (!header_.empty()) require_named_ends(header_, first, lines_, rule_);
         require_no_line_numbers(first, lines_);
         fields = Fields(line = first);
       }
+      if (is_first) see_columns();
       out[count] = parse(line, fields, weight);
       check_metis(out.subspan(count, 1), lines_.number());
       if (is_first && lines_.header() == Header::ask) require_no_counts(first, out[count]);
@@ -122,6 +124,12 @@ class TextEdges final : public EdgeReader {
       if (!weights.empty()) weights[count] = weight;
       ++count;
     }
+  }
+
+  /// What the header calls the columns, for messages about their values.
+  void see_columns() {
+    rule_.set_ends(columns_of_ends(header_, chosen_, lines_));
+    rule_.set_column(third_column(header_, chosen_, lines_));
   }
 
   void check_metis(std::span<const Edge> edges, std::uint64_t first_line) noexcept {
@@ -240,6 +248,11 @@ class TextEdges final : public EdgeReader {
           lines_.name(), lines_.place(),
           "commas and blanks both part " + quote_for_message(line) + ", so that a comma may be that of a number",
           "write numbers without commas, and one kind of separator");
+    if (columns == 3 && expected == 2 && has_weight(line) && !rule_.no_weights().empty())
+      throw InputError(
+          lines_.name(), lines_.place(),
+          "a third number, in the column " + quote_for_message(rule_.no_weights()) + ", in " + quote_for_message(line),
+          "name the columns of the ends, as in " + lines_.name().string() + columns_of_ends(header_, chosen_, lines_));
     if (columns == 3 && expected == 2 && has_weight(line)) {
       throw InputError(
           lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),

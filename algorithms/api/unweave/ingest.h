@@ -1,8 +1,12 @@
 // algorithms/api/unweave/ingest.h - new stores: from files of a user, or synthetic.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "algorithms/synthetic/generate.h"
@@ -29,6 +33,12 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
 
 /// Whether two columns of a table of edges are called as nodes of two kinds are, as user and item.
 [[nodiscard]] bool name_two_kinds(std::string_view first, std::string_view second);
+/// The places of the first two columns that are called as the two ends of an edge are, if any.
+[[nodiscard]] std::optional<std::array<std::size_t, 2>> name_ends(std::span<const std::string> columns);
+/// Whether the first two columns have the ends of edges, as far as the names of all of them tell.
+[[nodiscard]] bool begin_with_ends(std::span<const std::string> columns);
+/// Whether a column is called as what edges have beside weights is: a time, a kind, an id.
+[[nodiscard]] bool names_no_weight(std::string_view column);
 /// Whether a column is called as ids of nodes are: "id", "Name", "node_id".
 [[nodiscard]] bool names_ids(std::string_view column);
 

@@ -8,20 +8,16 @@
 #include <optional>
 #include <vector>
 
+#include "storage/input/edge_weight.h"
 #include "storage/input/quoted_word.h"
 #include "storage/input/tables/column_choice.h"
+#include "storage/input/tables/end_names.h"
 #include "storage/io/error.h"
 #include "storage/io/shell_word.h"
 #include "storage/io/small_letters.h"
 
 namespace unweave {
 namespace {
-
-/// How the columns of edge lists are often called, in lower case and without what parts words.
-constexpr std::array<std::string_view, 27> kEndNames{
-    "source", "target",   "src",      "dst",        "dest",     "destination", "from",  "to",    "u",
-    "v",      "head",     "tail",     "start",      "end",      "node",        "node1", "node2", "id1",
-    "id2",    "sourceid", "targetid", "fromnodeid", "tonodeid", "fromid",      "toid",  "srcid", "dstid"};
 
 /// Most columns of a choice that a message looks at.
 constexpr std::size_t kShownColumns = 8;
@@ -38,25 +34,37 @@ std::optional<ThreeNumbers> three_numbers(std::string_view text) {
 
 }  // namespace
 
-bool is_end_name(std::string_view word) {
-  const std::string plain = plain_name(word);
-  return std::find(kEndNames.begin(), kEndNames.end(), plain) != kEndNames.end();
-}
-
 namespace {
 
-bool is_weight_name(std::string_view word) {
-  const std::string plain = plain_name(word);
-  return plain == "weight" || plain == "weights" || plain == "edgeweight" || plain == "edgeweights";
+/// The words of a header, as they stand there.
+std::vector<std::string> words_of(std::string_view header) {
+  std::vector<std::string> words;
+  for (Fields fields(header); !fields.at_end();) words.emplace_back(fields.take());
+  return words;
+}
+
+/// The columns that a message proposes: those that are called as ends are, and the weight behind them
+/// where it is wanted, or words in their places that nobody takes for names.
+std::string proposed_columns(const std::vector<std::string>& words, bool weighted) {
+  const std::optional<std::array<std::size_t, 2>> ends = ends_among(words).named;
+  std::string columns = ends ? words[(*ends)[0]] + "," + words[(*ends)[1]] : "SOURCE,TARGET";
+  if (weighted) {
+    const auto weight = std::find_if(words.begin(), words.end(), is_weight_name);
+    if (weight != words.end())
+      columns += "," + *weight;
+    else if (!ends)
+      columns += ",WEIGHT";
+    else if (words.size() == 3)
+      columns += "," + words[3 - (*ends)[0] - (*ends)[1]];
+  }
+  return "[" + columns + "]";
 }
 
 }  // namespace
 
 std::string columns_of_ends(std::string_view header) {
-  std::vector<std::string_view> ends;
-  for (Fields fields(header); !fields.at_end();)
-    if (const std::string_view word = fields.take(); is_end_name(word)) ends.push_back(word);
-  if (ends.size() == 2) return "[" + std::string(ends[0]) + "," + std::string(ends[1]) + "]";
+  const std::vector<std::string> words = words_of(header);
+  if (const auto ends = ends_among(words).named; ends) return "[" + words[(*ends)[0]] + "," + words[(*ends)[1]] + "]";
   Fields fields(header);
   std::string others;
   bool has_weight = false;
@@ -79,6 +87,15 @@ std::string columns_of_ends(std::string_view header, const std::string& chosen, 
   if (choice.by_name() || !header.empty())
     for (const std::string& word : lines.table_header()) line += (line.empty() ? "" : ",") + as_word(word);
   return columns_of_ends(line);
+}
+
+std::string third_column(std::string_view header, const std::string& chosen, const LineReader& lines) {
+  constexpr std::size_t kThird = 2;
+  const ColumnChoice choice(chosen);
+  const std::vector<std::string> names = choice.given() ? lines.table_header() : words_of(header);
+  std::vector<std::size_t> places{0, 1, kThird};
+  if (choice.given() && !names.empty()) places = choice.by_name() ? choice.among(names) : choice.among(names.size());
+  return places.size() > kThird && places[kThird] < names.size() ? names[places[kThird]] : std::string();
 }
 
 void require_no_weight_first(const std::string& chosen, const LineReader& lines, bool weighted) {
@@ -106,7 +123,7 @@ void require_no_weight_first(const std::string& chosen, const LineReader& lines,
                              ", or call the column otherwise");
 }
 
-void require_ends_first(std::string_view header, const LineReader& lines, bool weighted) {
+void require_ends_first(std::string_view header, const LineReader& lines, const WeightRule& rule) {
   Fields fields(header);
   const std::string_view first = fields.take(), second = fields.take();
   if (is_end_name(first) && is_end_name(second)) return;
@@ -119,7 +136,7 @@ void require_ends_first(std::string_view header, const LineReader& lines, bool w
         "the header calls column " + std::string(is_first ? "1" : "2") + " " + quote_for_message(weight) +
             ", and the first two columns are taken for the ends of an edge",
         has_both ? "write the two ends first, and a weight behind them, or name the columns that are meant, as in '" +
-                       lines.name().string() + "[" + other + last + (weighted ? "," + weight : "") + "]'"
+                       lines.name().string() + "[" + other + last + (rule.takes_values() ? "," + weight : "") + "]'"
                  : "give a file with both ends of each edge, or take the header out if they are that");
   }
   constexpr std::array<std::string_view, 5> kLabels{"label", "labels", "class", "classes", "category"};
@@ -131,14 +148,33 @@ void require_ends_first(std::string_view header, const LineReader& lines, bool w
                      "give labels by " +
                          option("labels", shell_word(lines.name().string() + "[" + std::string(second) + "]")) +
                          ", or say by " + option("header", "edges=yes") + " that they are edges");
+  const std::vector<std::string> words = words_of(header);
+  if (ends_among(words).are_first) return;
   for (int column = 3; !fields.at_end(); ++column)
     if (const std::string_view word = fields.take(); is_end_name(word))
       throw InputError(
           lines.name(), lines.place(),
           "the header calls column " + std::to_string(column) + ", " + quote_for_message(word) +
               ", an end of an edge, and the first two columns are taken for the ends",
-          "write the two ends first, and a weight behind them, or name the columns that are meant, as in '" +
-              lines.name().string() + columns_of_ends(header) + "'");
+          "write the two ends first, and a weight behind them, or name the columns that are meant, as in " +
+              shell_word(lines.name().string() + proposed_columns(words, rule.reads_weights())));
+}
+
+void require_named_ends(std::string_view header, std::string_view line, const LineReader& lines,
+                        const WeightRule& rule) {
+  const std::vector<std::string> words = words_of(header);
+  if (words.size() < 3 || words.size() != Fields(line).count()) return;
+  if (double value = 0; Fields(header).number(value) == std::errc()) return;
+  const EndColumns ends = ends_among(words);
+  if (ends.are_first) return;
+  std::string named;
+  for (std::size_t i = 0; i < words.size() && i < kShownColumns; ++i)
+    named += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + quote_for_message(words[i]);
+  throw InputError(lines.name(), lines.place(),
+                   "the header names the columns " + named + (words.size() > kShownColumns ? " and more" : "") +
+                       ", and does not say that the first two are the ends of the edges",
+                   "name the columns of the ends, as in " +
+                       shell_word(lines.name().string() + proposed_columns(words, rule.reads_weights())));
 }
 
 void require_no_row_names(std::string_view header, std::string_view line, const LineReader& lines) {

@@ -30,6 +30,12 @@ std::vector<Edge> read_edges(const InputFile& file, const EdgeOptions& options =
   return edges;
 }
 
+InputFile with_header(const std::filesystem::path& path) {
+  InputFile file{path, ""};
+  file.header = Header::yes;
+  return file;
+}
+
 std::string error_in(const std::filesystem::path& path, const std::string& bytes,
                      std::optional<std::uint64_t> nodes = {}) {
   write_file(path, bytes);
@@ -109,6 +115,48 @@ TEST_SUITE("unit") {
     const std::string last = "line " + std::to_string(lines + 1) + ":";
     for (const char* bad : {"12 4294967295", "12 99999999999", "3 -4", "5 6 7", "5", "5 6.", ",5 6"})
       CHECK(error_in(dir / "e.txt", text + bad + "\n1 2\n").find(last) != std::string::npos);
+  }
+
+  TEST_CASE("text: a header of three names has to say that the first two are the ends") {
+    const TempDir dir;
+    const auto path = dir / "e.csv";
+    EdgeOptions weighted, ignoring;
+    weighted.max_weight = 9;
+    ignoring.ignore_weights = true;
+    for (const EdgeOptions& options : {EdgeOptions(), weighted, ignoring}) {
+      const auto refused = [&](const std::string& text) {
+        write_file(path, text);
+        return message_of<InputError>([&] { read_edges(with_header(path), options); });
+      };
+      const bool takes = options.max_weight > 1;
+      check_message(
+          refused("session,user,item\n9,0,1\n9,1,2\n"),
+          {"line 2", "'session', 'user' and 'item'", "e.csv[SOURCE,TARGET" + std::string(takes ? ",WEIGHT]" : "]")});
+      check_message(refused("amount,sender,recipient\n9,0,1\n9,1,2\n"),
+                    {"e.csv[sender,recipient" + std::string(takes ? ",amount]" : "]")});
+      check_message(refused("session user item more\n9 0 1 4\n"), {"e.csv[SOURCE,TARGET"});
+    }
+    for (const char* const header : {"source,target,x", "p,q,count", "user1,user2,z", "followee,follower,text"}) {
+      write_file(path, header + std::string("\n0,1,3\n1,2,4\n"));
+      CHECK(read_edges(with_header(path), ignoring) == std::vector<Edge>{{0, 1}, {1, 2}});
+    }
+  }
+
+  TEST_CASE("text: 0 in a column of times or kinds is no weight") {
+    const TempDir dir;
+    const auto path = dir / "e.csv";
+    EdgeOptions ignoring;
+    ignoring.ignore_weights = true;
+    for (const std::string third : {"time", "type", "edge_id"}) {
+      write_file(path, "source,target," + third + "\n0,1,3\n1,2,0\n");
+      check_message(message_of<InputError>([&] { read_edges(with_header(path), ignoring); }),
+                    {"line 3", "0 in the column '" + third + "'", "e.csv[source,target]"});
+      const std::string plain = message_of<InputError>([&] { read_edges(with_header(path)); });
+      check_message(plain, {"line 2", "in the column '" + third + "'", "e.csv[source,target]"});
+      CHECK(plain.find("ignore-weights") == std::string::npos);
+    }
+    write_file(path, "source,target,strength\n0,1,3\n1,2,0\n");
+    CHECK(read_edges(with_header(path), ignoring) == std::vector<Edge>{{0, 1}});
   }
 
   TEST_CASE("text: what is wrong is named with its line") {

@@ -549,4 +549,8 @@ PYBIND11_MODULE(_native, module) {
   module.def("solvers", &solvers);
   module.def("name_two_kinds", &unweave::name_two_kinds);
   module.def("names_ids", &unweave::names_ids);
+  module.def("name_ends", [](const std::vector<std::string>& columns) { return unweave::name_ends(columns); });
+  module.def("begin_with_ends",
+             [](const std::vector<std::string>& columns) { return unweave::begin_with_ends(columns); });
+  module.def("names_no_weight", &unweave::names_no_weight);
 }

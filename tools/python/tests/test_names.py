@@ -165,7 +165,7 @@ def test_ends_that_missing_values_have_become_are_asked_about(tmp_path, lost):
 def test_ends_whose_indexes_are_of_another_order(tmp_path):
     pandas = pytest.importorskip("pandas")
     u, v = pandas.Series([0, 1, 2]), pandas.Series([3, 4, 5], index=[2, 1, 0])
-    with pytest.raises(unweave.UsageError, match="target: its index has the rows of source in another order"):
+    with pytest.raises(unweave.UsageError, match=r"graph\[1\]: its index has the rows of graph\[0\] in another order"):
         unweave.import_store(tmp_path / "s", (u, v))
     assert unweave.import_store(tmp_path / "s", (u, v.loc[u.index])).edges().tolist() == [[0, 5], [1, 4], [2, 3]]
 

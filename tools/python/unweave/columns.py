@@ -26,6 +26,7 @@ import numpy as np
 
 from . import _native
 from ._arrow import Batches, Column
+from .column_names import are_ends, begin_with_ends, ends_elsewhere, is_index
 from .errors import DataError, Error, UsageError
 
 __all__ = ["Columns"]
@@ -36,45 +37,6 @@ Chunk = Union[bytes, memoryview]
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc", ".arrows")
 _PIPE_BYTES = 2**20
-
-
-_ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
-
-#: What the index of a frame is called, once it is a column.
-_INDEXES = ("index", "level_0", "unnamed: 0", "id")
-
-
-def is_weight(name: Any) -> bool:
-    """Whether a column is called as those of weights are (storage/input/tables/edge_columns.cpp)."""
-    return isinstance(name, str) and _plain(name).replace("_", "").replace(" ", "") in ("weight", "weights", "edgeweight", "edgeweights")
-
-
-def is_label(name: Any) -> bool:
-    """Whether a column is called as those of labels are."""
-    return _plain(name) in ("label", "labels", "class")
-
-
-def _plain(name: Any) -> str:
-    return name.strip().lower() if isinstance(name, str) else ""
-
-
-def ends_elsewhere(names: Sequence[Any]) -> tuple[str, str] | None:
-    """Two columns that are called as the ends of edges are, where the first two of a table are others; else None."""
-    places = {_plain(name): place for place, name in reversed(list(enumerate(names))) if isinstance(name, str)}
-    found = [(places[one], places[other]) for one, other in _ENDS if one in places and other in places]
-    if not found or any(max(pair) < 2 for pair in found):
-        return None
-    return names[found[0][0]], names[found[0][1]]
-
-
-def are_ends(first: Any, second: Any) -> bool:
-    """Whether two columns are called as the ends of edges are."""
-    return any({_plain(first), _plain(second)} == set(pair) for pair in _ENDS)
-
-
-def is_index(name: Any) -> bool:
-    """Whether a column is called as the index of a frame is, once it is a column."""
-    return _plain(name) in _INDEXES
 
 
 class EndKinds:
@@ -420,10 +382,10 @@ def _wanted(name: str, columns: list[str] | None, there: list[str], most: int | 
     if columns is None and most == 2 and (ends := ends_elsewhere(there)) is not None:
         raise UsageError(f"{name}: its first two columns, {there[0]!r} and {there[1]!r}, would be the ends of the edges, and {ends[0]!r} and {ends[1]!r} "
                          f"seem to be; name the columns, unweave.Columns(files, [{ends[0]!r}, {ends[1]!r}])", ["graph", "columns"])
-    if columns is None and most == 2 and (len(there) > 3 or (len(there) == 3 and is_index(there[0]))):
+    if columns is None and most == 2 and (not begin_with_ends(there) or len(there) > 3 or (len(there) == 3 and is_index(there[0]))):
+        ends = f"unweave.Columns(files, {there[:2]})" if are_ends(*there[:2]) else "unweave.Columns(files, [SOURCE, TARGET]) with their names"
         raise UsageError(f"{name}: {len(there)} columns, {', '.join(map(repr, there))}, of which it is not clear which are the ends of the "
-                         f"edges; name these, unweave.Columns(files, {there[:2]}) or unweave.Columns(files, {there[1:3]})",
-                         ["graph", "columns"])
+                         f"edges; name these, {ends}", ["graph", "columns"])
     return there[:most] if columns is None else columns
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _arrow
 from .arrays import array_of, columns_of, input_of, is_path, joined, little_endian
-from .columns import EndKinds, are_ends, ends_elsewhere, is_index, is_label, is_weight
+from .column_names import are_ends, begin_with_ends, ends_elsewhere, is_index, is_label, is_no_weight, is_weight
+from .columns import EndKinds
 from .errors import UsageError
 from .names import MISSING_AS_TEXT, NameTable, NodeNumbers, Numbers, nodes_called, require_no_texts, texts_of
 from .row_order import is_default, require_one_order, require_unmoved
@@ -175,16 +176,20 @@ def require_ends_first(table: Any, name: str, weighted: bool = False, columns: S
     ends_are_first = len(columns) > 1 and are_ends(columns[0], columns[1])
     if len(columns) > 3:
         which = "are the ends of the edges" if not ends_are_first else "has the weights" if weighted else "of the others is meant"
-        pairs = [columns[:2]] if ends_are_first else [pair for pair in (columns[:2], columns[1:3]) if not set(pair) & set(weights)]
-        choices = ", or ".join(_choice(table, name, [*pair, *weights]) for pair in pairs) + ("" if ends_are_first else ", or others")
+        choices = _choice(table, name, [*columns[:2], *weights]) if ends_are_first else "these alone, by the names of their columns"
         behind = ", and the weights behind them" if weighted and not weights else ""
         listed = _listed(columns[:6]) + (", .." if len(columns) > 6 else "")
         raise UsageError(f"{name}: a table of {len(columns)} columns, {listed}, of which it is not clear which {which}; give "
                          f"{choices}{behind}", [name, *(["max_weight"] if weighted else [])])
     if len(columns) == 3 and not ends_are_first and (is_index(columns[0]) or _counts_rows((_columns_of(table) or [first])[0])):
         how = "is called as the index of a table is" if is_index(columns[0]) else "counts the rows, as the index of a table does"
-        raise UsageError(f"{name}: the first of three columns, {columns[0]!r}, {how}; give {_choice(table, name, columns[1:])} without it, "
-                         'or, if it is an end of the edges, call the first two columns "source" and "target"', [name])
+        without = f"give {_choice(table, name, columns[1:])} without it, or, " if not begin_with_ends(columns) or not isinstance(columns[2], str) else ""
+        raise UsageError(f"{name}: the first of three columns, {columns[0]!r}, {how}; {without}if it is an end of the edges, call the first two "
+                         'columns "source" and "target"', [name])
+    if len(columns) == 3 and not begin_with_ends(columns):
+        third = ", and the weights behind them" if weighted else ""
+        raise UsageError(f"{name}: a table of three columns, {_listed(columns)}, which do not say that the first two are the ends of the edges; give "
+                         f"the ends alone, by the names of their columns{third}, or call them \"source\" and \"target\"", [name])
 
 
 def _counts_rows(column: Any) -> bool:
@@ -217,9 +222,11 @@ def _names_among(names: Iterable[Any]) -> str:
     return ' and ids_are="names"' if any(str(name).isdecimal() for name in names) else ""
 
 
-def _as_pairs(edges: Any) -> tuple[Any, bool]:
-    """Edges of requests, and whether each of their rows is one: tuples of two, the two columns of a table, a pair (u, v) of arrays or lists."""
+def _as_pairs(edges: Any, may_have_weights: bool) -> tuple[Any, bool]:
+    """Edges of requests, and whether each of their rows is one: tuples of two, the two columns of a table, a pair (u, v) of arrays or lists.
+    ``may_have_weights``: as :func:`pairs_of` has it."""
     if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(end, (list, np.ndarray)) or hasattr(end, "to_numpy") for end in edges):
+        require_one_order(**{"edges[0]": edges[0], "edges[1]": edges[1]})
         ends = [end.to_numpy() if hasattr(end, "to_numpy") else end for end in edges]
         if len(ends[0]) != len(ends[1]):
             raise UsageError(f"edges: {len(ends[0])} sources and {len(ends[1])} targets", ["edges"])
@@ -231,6 +238,8 @@ def _as_pairs(edges: Any) -> tuple[Any, bool]:
         require_ends_first(edges, "edges")
         if len(columns) != 2:
             remedy = f"give these alone, {_choice(edges, 'edges', list(columns)[:2])}" if len(columns) > 2 else "give a table with both"
+            if may_have_weights and len(columns) == 3 and _has_numbers((_columns_of(edges) or [])[2]) and not is_no_weight(columns[2]):
+                remedy += f", and where the third has their weights, weights=edges[{columns[2]!r}] beside it"
             raise UsageError(f"edges: a table of {len(columns)} columns, where the two ends are wanted; {remedy}", ["edges"])
         return edges, True
     _require_pairs(edges, "edges")
@@ -272,9 +281,10 @@ def _ends_among(given: str, table: Any, weighted: bool) -> tuple[str, bool] | No
 
 
 def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool = False,
-             count: Callable[[], int] | None = None) -> np.ndarray:
+             count: Callable[[], int] | None = None, may_have_weights: bool = False) -> np.ndarray:
     """Edges of requests as integers (m, 2), from (m, 2), (2, m) or a list of tuples (u, v); with ``numbers`` also from names, which with
-    ``numbers_are_names`` integers are, too. ``count``: as :func:`unweave.arrays.node_ids` has it."""
+    ``numbers_are_names`` integers are, too. ``count``: as :func:`unweave.arrays.node_ids` has it. ``may_have_weights``: whoever asks takes
+    weights beside them."""
     if isinstance(edges, NodeNumbers):
         numbers, edges = None, np.asarray(edges)
     if isinstance(edges, tuple) and len(edges) == 2 and any(isinstance(end, NodeNumbers) for end in edges):
@@ -284,7 +294,7 @@ def pairs_of(edges: Any, numbers: Numbers | None = None, numbers_are_names: bool
         numbers = None if numbers_are_names else numbers
     given = edges
     _require_no_tuple_of_two(edges, "edges")
-    edges, are_tuples = _as_pairs(given)
+    edges, are_tuples = _as_pairs(given, may_have_weights)
     if numbers is not None and (ends := named_edges(edges, "edges")) is not None:
         return np.stack([numbers(ends[0]), numbers(ends[1])], axis=1)
     array = array_of(edges, "edges")
@@ -332,7 +342,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     require_ends_first(graph, name, weighted)
     _require_no_tuple_of_two(graph, name)
     if isinstance(graph, tuple) and len(graph) == 2:
-        require_one_order(source=graph[0], target=graph[1])
+        require_one_order(**{"graph[0]": graph[0], "graph[1]": graph[1]})
     _require_pairs(graph, name)
     def nodes(piece: np.ndarray) -> np.ndarray:
         return table.of_numbers(piece, name) if table is not None and numbers_are_names else piece
@@ -341,7 +351,7 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
         columns = _columns_of(graph) or []
         if not weighted or len(columns) < 3 or (ignored and not _has_numbers(columns[2])):
             return {}
-        return weights_of(columns[2], graph, f"graph: column {_names_of(graph)[2]!r}")
+        return _weights_behind(graph, columns[2])
 
     if table is not None and (ends := named_edges(graph, name, weighted)) is not None:
         return {"edges": _pair_input(name, [table(ends[0], name)], [table(ends[1], name)]), "two_row_edges": True} | third()
@@ -372,7 +382,10 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
                 kinds.see(end, piece)
         kinds.require_apart()
         options = {"edges": _pair_input(name, *([nodes(piece) for piece in end] for end in ends)), "two_row_edges": True}
-        return options | (weights_of(joined(columns[2][1])) if weighted and len(columns) > 2 else {})
+        if not weighted or len(columns) < 3:
+            return options
+        _require_no_zero(graph, columns[2][0], joined(columns[2][1]))
+        return options | weights_of(joined(columns[2][1]))
     if hasattr(graph, "iloc") and hasattr(graph, "columns"):
         if len(graph.columns) < 2:
             raise UsageError("graph: a table of fewer than two columns, the ends of the edges")
@@ -389,8 +402,11 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
         given = "nodelist=sorted(G))" if are_places else f"nodelist=list(G)), with ids=[str(node) for node in G]{_names_among(graph)}"
         # A matrix adds up edges that repeat, whose number would be a weight.
         graph_once = "networkx.Graph(G)" if graph.is_multigraph() and all(weight is None for *_, weight in graph.edges(data="weight")) else "G"
-        raise UsageError(f"graph: a graph of networkx, whose nodes may be anything; give networkx.to_scipy_sparse_array({graph_once}, {given}: it keeps weights and "
-                         "nodes without edges" + ("" if are_places else ", and row i of features is then that of the i-th of list(G)"), ["graph"])
+        weighted_by = "nodes without edges, and weights, those of the attribute 'weight'"
+        if all(weight is None for *_, weight in graph.edges(data="weight")):
+            weighted_by = "nodes without edges, and no edge has the attribute 'weight'" + _other_weights(graph)
+        raise UsageError("graph: a graph of networkx, whose nodes may be anything; give networkx.to_scipy_sparse_array("
+                         f"{graph_once}, {given}: it keeps {weighted_by}" + ("" if are_places else ", and row i of features is then that of the i-th of list(G)"), ["graph"])
     if hasattr(graph, "edges") and callable(graph.edges):
         graph = graph.edges()
     if isinstance(graph, tuple) and len(graph) == 2:
@@ -406,6 +422,27 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
     if array.shape == (2, 2) and are_tuples:
         array = array.T
     return {"edges": input_of(name, nodes(array)), "two_row_edges": array.shape[0] == 2}
+
+
+def _weights_behind(table: Any, column: Any) -> dict[str, Any]:
+    """Options of an import for the weights in the third column of a table."""
+    called = _names_of(table)[2]
+    _require_no_zero(table, called, column)
+    return weights_of(column, table, f"graph: column {called!r}")
+
+
+def _require_no_zero(table: Any, called: Any, column: Any) -> None:
+    """A UsageError for a third column that is called as a time or a kind, and has 0, which as a weight is no edge."""
+    if is_no_weight(called) and np.any(array_of(column, "graph") == 0):
+        raise UsageError(f"graph: 0 in the column {called!r}, which is not called as weights are, and a weight of 0 is no edge; give "
+                         f"{_choice(table, 'graph', _names_of(table)[:2])} for the edges alone, or call the column weight if it has the weights", ["graph"])
+
+
+def _other_weights(graph: Any) -> str:
+    """What reads the numbers that edges of networkx have by another name than weight; an empty text where they have none."""
+    called = next((name for *_, data in graph.edges(data=True) for name, value in data.items()
+                   if isinstance(value, (int, float)) and not isinstance(value, bool) and not is_no_weight(name)), None)
+    return f"; weight={called!r} among its arguments reads that of {called!r}" if called is not None else ""
 
 
 def weights_of(weights: Any, graph: Any = None, name: str = "edge_weights") -> dict[str, Any]:
@@ -434,9 +471,13 @@ def require_no_weights(graph: Any) -> None:
 
 def warn_of_third_column(graph: Any) -> None:
     """Warns of a table whose third column may have weights that nobody asked for."""
-    if hasattr(graph, "iloc") and len(graph.columns) == 3:
-        warnings.warn(f"graph: the third column, {graph.columns[2]!r}, is not read; if it has the weights of the edges, give max_weight or "
-                      f"ignore_weights=True, else graph[[{_listed(graph.columns[:2])}]]", stacklevel=3)
+    columns = _names_of(graph) if _columns_of(graph) is not None else []
+    if len(columns) != 3:
+        return
+    ends = _choice(graph, "graph", columns[:2])
+    has_weights = not is_no_weight(columns[2])
+    remedy = f"if it has the weights of the edges, give max_weight or ignore_weights=True, else {ends}" if has_weights else f"give {ends} to say so"
+    warnings.warn(f"graph: the third column, {columns[2]!r}, is not read; {remedy}", stacklevel=3)
 
 
 def _weights_in(graph: Any) -> Any:

@@ -117,6 +117,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
             raise type(error)(f"{error}; where integers in edges and splits are names, those of ids, give ids_are=\"names\"",
                               [*error.options, "ids_are"]) from None
     store.imported["remarks"] = [*slips, *(arrays.with_rows(remark, parts["features"]) for remark in store.imported.remarks)]
+    if ignore_weights and (zeros := store.imported.zero_weights):
+        store.imported["remarks"].append(f"graph: {zeros} {'edges have' if zeros > 1 else 'edge has'} the weight 0, which is no edge, and "
+                                         f"{'were' if zeros > 1 else 'was'} left out; give the ends alone if these numbers are no weights")
     for remark in store.imported.remarks:
         warnings.warn(text_of(remark), RemarkWarning, stacklevel=2)
     return store

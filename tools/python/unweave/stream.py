@@ -120,8 +120,10 @@ class Stream:
         """
         if weights is None:
             return self._send_pairs("insert-edge", edges)
-        row_order.require_unmoved(weights, "weights")
-        pairs, weights = self._pairs(edges), arrays.array_of(weights, "weights").reshape(-1)
+        row_order.require_one_order(edges=edges, weights=weights)
+        if not hasattr(edges, "iloc"):
+            row_order.require_unmoved(weights, "weights")
+        pairs, weights = self._pairs(edges, "insert-edge"), arrays.array_of(weights, "weights").reshape(-1)
         if len(pairs) != len(weights):
             raise UsageError(f"{len(pairs)} edges and {len(weights)} weights")
         if np.any(weights != weights.astype(np.int64)):
@@ -153,8 +155,8 @@ class Stream:
     def _nodes(self, nodes: Any) -> np.ndarray | None:
         return arrays.node_ids(nodes, "nodes", self._store.numbers, self._numbers_are_names(), self._num_nodes)
 
-    def _pairs(self, edges: Any) -> np.ndarray:
-        return graphs.pairs_of(edges, self._store.numbers, self._numbers_are_names(), self._num_nodes)
+    def _pairs(self, edges: Any, kind: str) -> np.ndarray:
+        return graphs.pairs_of(edges, self._store.numbers, self._numbers_are_names(), self._num_nodes, kind == "insert-edge")
 
     def _num_nodes(self) -> int:
         """How many nodes there are, which no request changes."""
@@ -163,7 +165,7 @@ class Stream:
         return self._count
 
     def _send_pairs(self, kind: str, edges: Any) -> Record:
-        pairs = self._pairs(edges)
+        pairs = self._pairs(edges, kind)
         return self._sent(self._native.send_all(kind, self._there(pairs, "edges") if kind == "edge" else self._unsigned(pairs)))
 
     def _there(self, ids: np.ndarray | None, name: str) -> np.ndarray:
