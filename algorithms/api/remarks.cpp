@@ -12,6 +12,7 @@
 #include "storage/io/message.h"
 #include "storage/io/number_text.h"
 #include "storage/io/shell_word.h"
+#include "storage/io/time_text.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/propagation_spec.h"
 
@@ -126,6 +127,22 @@ std::string remark_on_models_left_behind(std::span<const std::string> names) {
   return "these models do not follow the stream, and go on knowing what it removes: " + joined(names) + "; " +
          option("solver") + " or " + option("name") +
          " lets one follow, now or in a later stream, when its receipts may be gone";
+}
+
+std::string remark_on_past_expiries(std::span<const Request> requests, std::span<const RequestStatus> statuses,
+                                    const std::filesystem::path& store) {
+  const Millis now = present_time();
+  std::uint64_t past = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!sets_expiry(requests[i].kind) || statuses[i] != RequestStatus::applied) continue;
+    const std::optional<Millis> moment = read_time(requests[i].value);
+    past += moment && *moment <= now ? 1 : 0;
+  }
+  if (past == 0) return {};
+  return std::to_string(past) +
+         (past == 1 ? " of these requests names a moment that has" : " of these requests name moments that have") +
+         " passed; nothing is removed yet, and " +
+         operation("stream " + shell_word(store.string()) + ' ' + option("expired")) + " removes what is due";
 }
 
 std::string remark_on_state(const StoredModel& model, const Reader& reader) {

@@ -293,6 +293,9 @@ void Stream::print(const BatchOutcome& outcome) {
     accuracies.push_back(session_.accuracies(i));
   progress_.clear();
   acknowledged_.tell();
+  const bool follows_expiries = arriving_ && line_.get<bool>("expired");  // and removes what is due by itself
+  if (prints_private() && !follows_expiries)
+    note_remark(line_, remark_on_past_expiries(requests_, report.changes.statuses, writer_.path()));
   std::ostream& out = line_.out();
   if (line_.common().json) {
     const nlohmann::ordered_json json =
@@ -530,6 +533,9 @@ void run_stream(CommandLine& line) {
   if (!line.parse()) return;
   line.on_interrupt("`unweave info " + shell_word(line.positional(0)) + "` says how many requests are acknowledged");
   const bool has_models = !followed_models(line).empty();
+  if (!has_models && line.given("evaluate-every"))
+    line.note(
+        "--evaluate-every evaluates models that follow the stream, and none does: --solver or --name lets one follow");
   for (const char* option : {"receipts", "key"})
     if (line.has(option) && !has_models)
       throw UsageError("--" + std::string(option) +

@@ -2,11 +2,14 @@
 // stay behind: texts with marks (storage/io/message.h), for programs to print or to warn of.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "algorithms/updates/request_status.h"
+#include "storage/types/request.h"
 #include "unweave/models.h"
 #include "unweave/rows.h"
 #include "unweave/store.h"
@@ -27,6 +30,11 @@ inline namespace v0 {
 [[nodiscard]] std::string remark_on_removed_models(std::span<const std::string> names);
 /// That these models do not follow a stream, and what lets them; empty for none.
 [[nodiscard]] std::string remark_on_models_left_behind(std::span<const std::string> names);
+/// That notes of a batch name a moment that has passed, and what removes the things that they are of;
+/// empty where none that was applied does. `statuses`: one a request. `store`: its folder.
+[[nodiscard]] std::string remark_on_past_expiries(std::span<const Request> requests,
+                                                  std::span<const RequestStatus> statuses,
+                                                  const std::filesystem::path& store);
 /// That a model stands on another propagation than the store's, or else that it has not absorbed
 /// all; empty where neither is so.
 [[nodiscard]] std::string remark_on_state(const StoredModel& model, const Reader& reader);

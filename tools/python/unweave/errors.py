@@ -99,6 +99,8 @@ def _operation(match: re.Match[str]) -> str:
         return "`unweave.import_store()`"
     if verb == "export" and options and options[0][1] in _EXPORTS:
         return f"`store.{_EXPORTS[options[0][1]]}()`"
+    if verb == "stream" and [one[1] for one in options] == ["expired"]:
+        return "`stream.remove_expired()`"
     if verb not in _METHODS:  # the command line alone does it
         return "`unweave " + _OPTION.sub(lambda one: f"--{one[1]}" + (f" {one[2]}" if one[2] else ""), match[1]) + "`"
     words = [_option(one) for one in options]
