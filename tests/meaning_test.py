@@ -688,14 +688,13 @@ def part_columns(session):
     np.save(folder / "ones.npy", np.ones((5, 2)))
     session.imported(*five, "--features", "ones.npy")
     # The columns that a message names are those that the header calls ends.
-    for header, wanted in (("edge_id,source,target", "[source,target]"), ("id,u,v", "[u,v]"), ("id,u,v,type", "[u,v]"), ("id,person,friend", "[0,1]")):
+    for header, wanted in (("edge_id,source,target", "[source,target]"), ("id,u,v", "[u,v]"), ("id,u,v,type", "[u,v]"), ("id,person,friend", "[person,friend]")):
         more = ",1" if header.count(",") == 3 else ""
         table = text("k.csv", header + "\n" + "".join(f"{100 + k},{k},{k + 1}{more}\n" for k in range(4)))
         message = session.refused("--edges", table)
         check("k.csv" + wanted in message, message)
-        if wanted != "[0,1]":
-            check(session.edges(session.imported("--edges", table + wanted)[0]) == between(*((k, k + 1) for k in range(4))))
-            check("k.csv" + wanted in refused("an end of an edge", "--edges", table, "--ignore-weights") if not more else True)
+        check(session.edges(session.imported("--edges", table + wanted)[0]) == between(*((k, k + 1) for k in range(4))))
+        check("k.csv" + wanted in session.refused("--edges", table, "--ignore-weights") if not more else True)
     text("ten.txt", "0\n1\n2\n10\n11\n")
     refused("the first of three columns counts the lines", "--edges", text("ed.csv", "0,10,11\n1,11,10\n2,10,0\n"), "--ids", "ten.txt",
             "--ids-are", "names", "--header", "ids=no")
@@ -998,9 +997,116 @@ def part_networkx_json(session):
             check(json.loads(session.command("info", store, "--json").stdout).get("weight_sum") == total, name)
 
 
+#: Headers of three columns of which the first is no end, and the pair that is proposed where the names tell.
+HEADERS = {"session,user,friend": "user,friend", "user,time,friend": "user,friend", "session,user,item": None, "row_id,user1,user2": "user1,user2",
+           "ts,sender,receiver": "sender,receiver", "date,payer,payee": "payer,payee", "num,person_a,person_b": "person_a,person_b",
+           "duration,caller,callee": "caller,callee", "pred,subj,obj": "subj,obj", "doc,author1,author2": "author1,author2", "idx,i,j": "i,j",
+           "amount,sender,recipient": "sender,recipient", "prob,x,y": None, "score,protein1,protein2": "protein1,protein2", "no,parent,child": "parent,child",
+           "group,follower,followee": "follower,followee", "cost,origin,dest": "origin,dest", "len,start,end": "start,end", "line,head,tail": "head,tail",
+           "relation,head,tail": "head,tail", "index,node1,node2": "node1,node2"}
+
+
+def part_headers(session):
+    """Three columns of which the header does not say that the first two are the ends: asked about, and a pair is proposed where one is called so."""
+    names = session.folder / "ids"
+    names.write_text("".join(f"n{node}\n" for node in range(5)))
+    for header, ends in HEADERS.items():
+        for named in False, True:
+            node, file = "n" if named else "", "named.csv" if named else "plain.csv"
+            rows = [(9, 0, 1), (8, 1, 2), (9, 2, 3), (7, 3, 4)]
+            columns = header.split(",")
+            places = [columns.index(one) for one in ends.split(",")] if ends else [1, 2]
+            lines = [",".join(node + str(row[1 + places.index(place)]) if place in places else str(row[0]) for place in range(3)) for row in rows]
+            (session.folder / file).write_text("\n".join([header, *lines]) + "\n")
+            given = ["--ids", names] if named else []
+            for options in [], ["--ignore-weights"], ["--max-weight", "9"]:
+                message = session.refused("--edges", file, *given, *options)
+                advised = re.search(r"as in (\S+)$", message)
+                if ends is None:
+                    check("[SOURCE,TARGET" in message and "[0,1]" not in message and "[user" not in message, header, message)
+                    continue
+                check(advised, header, message)
+                store = session.imported("--edges", *shlex.split(advised[1]), *given, *options)[0]
+                check(session.edges(store) == between(*((f"{node}{u}" if named else u, f"{node}{v}" if named else v) for _, u, v in rows)), header, message)
+    # The third column says what the first two are.
+    for header in "user,item,rating", "p,q,timestamp", "a,b,n", "source,target,anything", "from_page,to_page,text":
+        (session.folder / "ends.csv").write_text(header + "\n0,5,3\n1,6,4\n")
+        check(session.edges(session.imported("--edges", "ends.csv", "--ignore-weights")[0]) == between((0, 5), (1, 6)), header)
+    # A 0 of a time or a kind takes no edge away.
+    for third in "time", "type", "edge_id":
+        (session.folder / "t.csv").write_text(f"source,target,{third}\n0,1,0\n1,2,7\n")
+        for options in [], ["--ignore-weights"], ["--max-weight", "9"]:
+            message = session.refused("--edges", "t.csv", *options)
+            check("--ignore-weights" not in message, message)
+            columns = re.search(r"as in (\S+\])", message)[1]
+            check(session.edges(session.imported("--edges", columns)[0]) == between((0, 1), (1, 2)), message)
+
+
+def part_ids_beside_names(session):
+    """Tables whose columns of ids say another order than the names of --ids, or other names."""
+    folder = session.folder
+    (folder / "people.txt").write_text("ann\nbob\ncyd\ndan\n")
+    (folder / "follows.csv").write_text("ann,bob\nbob,cyd\ncyd,dan\n")
+
+    def import_of(rows, first="id", more=()):
+        (folder / "nodes.csv").write_text(f"{first},label,a,b\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+        return ["--edges", "follows.csv", "--ids", "people.txt", "--labels", "nodes.csv[label]", "--features", "nodes.csv[2:]", *more]
+
+    def labels(store):
+        session.command("export", store, "--labels", "l.npy", "--quiet")
+        return np.load(folder / "l.npy").tolist()
+
+    rows = [(3, 1, .3, .3), (0, 0, 0, .1), (2, 1, .2, .2), (1, 0, .1, .1)]
+    for more in (), ("--ids-are", "positions"):
+        message = session.refused(*import_of(rows, more=more))
+        check("column id: it numbers the lines, in another order than they stand in" in message and "name of --ids" in message, message)
+        check(labels(session.imported(*import_of(sorted(rows), more=more))[0]) == [0, 0, 1, 1], "sorted by it, as the message says")
+        check(labels(session.imported(*import_of(rows, first="rank", more=more))[0]) == [1, 0, 1, 0], "called otherwise, as the message says")
+    message = session.refused(*import_of([(f"x{place + 1}", *row[1:]) for place, row in enumerate(rows)]))
+    check("column id: its words may be other names of the nodes, and are not those of --ids" in message, message)
+    for first, ids in ("id", ["ann", "bob", "cyd", "dan"]), ("code", ["x1", "x2", "x3", "x4"]), ("name", ["x", "y", "x", "y"]), ("id", [71, 12, 33, 20]):
+        check(labels(session.imported(*import_of([(one, *row[1:]) for one, row in zip(ids, rows)], first=first))[0]) == [1, 0, 1, 0], first, ids)
+    message = session.refused(*import_of([(one, *row[1:]) for one, row in zip(["DAN", "ANN", "CYD", "BOB"], rows)]))
+    check("in another order than --ids, written otherwise" in message and "nodes.csv[id]" not in message, message)
+    # Names that are numbers, whose order the column has.
+    (folder / "numbers.txt").write_text("3\n0\n2\n1\n")
+    (folder / "pairs.csv").write_text("3,0\n0,2\n2,1\n")
+    import_of(rows)
+    store = session.imported("--edges", "pairs.csv", "--ids", "numbers.txt", "--ids-are", "names", "--labels", "nodes.csv[label]")[0]
+    check(labels(store) == [1, 0, 1, 0])
+
+
+def part_marks(session):
+    """A line of # and a number in a list of nodes, and moments that have passed."""
+    folder = session.folder
+    (folder / "e.txt").write_text("0 1\n1 2\n2 3\n")
+    (folder / "y.txt").write_text("1\n0\n1\n0\n")
+    np.save(folder / "x.npy", np.eye(4))
+    given = ["--edges", "e.txt", "--features", "x.npy", "--labels", "y.txt"]
+    (folder / "nodes").write_text("1\n#3\n")
+    check("'#3' may be a node, or a comment" in session.refused(*given, "--split", "train=nodes"))
+    store = session.imported(*given)[0]
+    session.command("propagate", store, "--hops", "1", "--rows", "all")
+    for words in (["export", store, "--embeddings", "z.npy", "--nodes", "nodes"],):
+        done = session.command(*words)
+        check(done.returncode == 2 and "may be a node, or a comment; write the number alone" in done.stderr, done.stderr)
+    for mended, rows in ("1\n3\n", 2), ("1\n# 3\n", 1):
+        (folder / "nodes").write_text(mended)
+        check(session.command("export", store, "--embeddings", "z.npy", "--nodes", "nodes").returncode == 0 and len(np.load(folder / "z.npy")) == rows)
+    (folder / "r").write_text("node 3 expires 2020-01-01\nnode 2 expires 2999-01-01\n")
+    done = session.command("stream", store, "--requests", "r")
+    check(done.returncode == 0 and "1 of these requests names a moment that has passed; nothing is removed yet" in done.stderr, done.stderr)
+    check(session.edges(store) == between((0, 1), (1, 2), (2, 3)))
+    line = re.search(r"`unweave (.*?)` removes what is due", done.stderr)[1]
+    check(session.command(*shlex.split(line)).returncode == 0 and session.edges(store) == between((0, 1), (1, 2)), line)
+    done = session.command("stream", store, "--requests", "/dev/null", "--evaluate-every", "2")
+    check("--evaluate-every evaluates models that follow the stream, and none does" in done.stderr, done.stderr)
+
+
 PARTS = {"graphs": part_graphs, "links": part_links, "arrays": part_arrays, "identity": part_identity, "names": part_names,
          "features": part_features, "lists": part_lists, "nodes": part_nodes, "tables": part_tables, "columns": part_columns, "days": part_days,
-         "remedies": part_remedies, "networkx_json": part_networkx_json}
+         "remedies": part_remedies, "networkx_json": part_networkx_json, "headers": part_headers, "ids_beside_names": part_ids_beside_names,
+         "marks": part_marks}
 
 
 def main():

@@ -48,10 +48,11 @@ std::string with_frame(const std::string& modules, const std::string& reading, I
 }
 
 /// Lines of edges `E` between nodes `ids`, all names in quotes, so that blanks and commas are part
-/// of them, and their weights `w` behind them where one is not 1.
+/// of them, and their weights `w` behind them where one is not 1. Nodes of the numbers 0, 1, 2, ..
+/// come in their order, which other files have.
 std::string write_named_edges() {
   return "E = [(str(u), str(v), x)[:3 if set(w) - {1} else 2] for (u, v), x in zip(E, w)]; "
-         "csv.writer(open('ids.csv', 'w'), quoting=csv.QUOTE_ALL).writerows([n] for n in ids); "
+         "csv.writer(open('ids.csv', 'w'), quoting=csv.QUOTE_ALL).writerows([n] for n in (sorted(ids) if set(ids) == set(range(len(ids))) else ids)); "
          "csv.writer(open('edges.csv', 'w'), quoting=csv.QUOTE_NONNUMERIC).writerows(E)  # then " +
          option("edges", "edges.csv") + " and " + option("ids", "ids.csv");
 }

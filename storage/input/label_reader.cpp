@@ -401,7 +401,13 @@ class TextIds {
     std::string_view line;
     while (lines_.next(line)) {
       Fields fields(line);
-      if (fields.at_end() || (fields.first() == '#' && !(read_id_ && is_number_word(line)))) continue;
+      if (fields.at_end()) continue;
+      if (fields.first() == '#') {
+        if (!is_number_word(line)) continue;
+        if (!read_id_)
+          throw InputError(lines_.name(), lines_.place(), quote_for_message(line) + " may be a node, or a comment",
+                           "write the number alone for the node, or a blank behind # for a comment");
+      }
       const bool is_first = std::exchange(is_first_, false);
       const std::string_view word = word_of(line);
       if (is_first && skips_header(line, word)) continue;

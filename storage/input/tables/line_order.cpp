@@ -2,6 +2,7 @@
 #include "storage/input/tables/line_order.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 
@@ -64,6 +65,12 @@ std::string shown(const std::string& column) {
   return column.ends_with("\"\"") ? column.substr(0, column.size() - 2) + " (without a name)" : column;
 }
 
+/// Whether a column is called as names of nodes alone are.
+bool is_bare_name(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kBare{"id", "ids", "name", "names", "node", "nodes", "nodeid", "nodename"};
+  return std::find(kBare.begin(), kBare.end(), plain_name(name)) != kBare.end();
+}
+
 /// Whether a column may have the numbers of nodes: by its name, or as the index of a frame, to
 /// which pandas gives none.
 bool may_number_nodes(std::string_view name) {
@@ -91,6 +98,7 @@ void LineOrder::add(std::string_view given) {
   const std::string word = comparable(given);
   const std::array<std::uint64_t, 2> placed{checksum64(std::as_bytes(std::span(word))), lines_++};
   words_ += placed[0];
+  letters_ += checksum64(std::as_bytes(std::span(given)));
   places_ += checksum64(std::as_bytes(std::span(placed)));
   if (few_.size() == kFew && placed[0] >= few_.front().first) return;
   if (few_.size() == kFew) {
@@ -101,6 +109,14 @@ void LineOrder::add(std::string_view given) {
   std::push_heap(few_.begin(), few_.end());
 }
 
+bool LineOrder::has_each_once() const {
+  std::vector<Placed> sorted = few_;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t all = sorted.size();
+  drop_repeated(sorted);
+  return sorted.size() == all;
+}
+
 LineOrder::Shared LineOrder::shared_with(const LineOrder& other) const {
   std::vector<Placed> mine = few_, others = other.few_;
   for (std::vector<Placed>* const placed : {&mine, &others}) {
@@ -109,7 +125,7 @@ LineOrder::Shared LineOrder::shared_with(const LineOrder& other) const {
     if (placed->empty()) return {};
   }
   if (lines_ == other.lines_ && words_ == other.words_)
-    return {std::numeric_limits<std::uint64_t>::max(), places_ != other.places_};
+    return {std::numeric_limits<std::uint64_t>::max(), places_ != other.places_, letters_ != other.letters_};
   Shared shared;
   for (auto a = mine.begin(), b = others.begin(); a != mine.end() && b != others.end();) {
     if (a->first != b->first) {
@@ -175,6 +191,17 @@ void LineOrders::set_names(ColumnOrder names) {
   names_ = std::move(names);
 }
 
+bool LineOrders::has_names_in_order(const ColumnOrder& column) const {
+  const std::scoped_lock lock(mutex_);
+  const LineOrder::Shared shared = names_->shared_with(column);
+  return shared.words > 0 && !shared.moved;
+}
+
+bool LineOrders::has_some_names(const ColumnOrder& column) const {
+  const std::scoped_lock lock(mutex_);
+  return names_->shared_with(column).words > 0;
+}
+
 bool LineOrders::has_names() const {
   const std::scoped_lock lock(mutex_);
   return names_.has_value();
@@ -184,12 +211,16 @@ void LineOrders::add(Table table) {
   const std::scoped_lock lock(mutex_);
   if (names_) {
     const Column names{"", *names_};
-    if (const Column* const column = moved_columns(table.columns, std::span(&names, 1)).first; column != nullptr)
+    if (const Column* const column = moved_columns(table.columns, std::span(&names, 1)).first; column != nullptr) {
+      const bool as_written = !names_->shared_with(column->order).other_letters;
       throw InputError(
           table.file, "column " + shown(column->name),
           "it has the names of the nodes in another order than " + option("ids") +
-              ", and line i is taken for that of node i, whatever its name",
-          "sort the lines, or take this column for the names: " + option_for_names(table.file, column->name));
+              (as_written ? "" : ", written otherwise") + ", and line i is taken for that of node i, whatever its name",
+          as_written
+              ? "sort the lines, or take this column for the names: " + option_for_names(table.file, column->name)
+              : "sort the lines into the order of " + option("ids"));
+    }
   }
   for (const Table& other : tables_) {
     if (other.file == table.file) continue;
@@ -234,26 +265,30 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
            "name the nodes by it: " + option_for_names(file, name_of(column.place)) + " and " +
            option("ids-are", "names");
   };
-  const bool counts = !orders_ || !orders_->has_names();  // else a number is no place
   LineOrders::Table table{file, {}};
-  bool confirmed = !counts;  // by a column that has the numbers of the lines
+  for (const Column& column : columns_) table.columns.push_back({name_of(column.place), column.order});
+  if (orders_ && orders_->has_names()) {
+    orders_->add(std::move(table));
+    require_order_of_names(file, header, by_name);
+    return;
+  }
+  bool confirmed = false;  // by a column that has the numbers of the lines
   for (const Column& column : columns_) {
     const std::string name = name_of(column.place);
-    if (counts && column.numbers.differ_in_order())
+    if (column.numbers.differ_in_order())
       throw InputError(
           file, "column " + shown(name),
           "it numbers the lines, in another order than they stand in, and line i is taken for that of node i",
           "sort the lines by it, or " + (lines_ == LinesAre::names
                                              ? "say that numbers are names, too: " + option("ids-are", "names")
                                              : named_by(column)));
-    if (counts && may_number_nodes(header[column.place]) && column.numbers.count_from_one())
+    if (may_number_nodes(header[column.place]) && column.numbers.count_from_one())
       throw InputError(
           file, "column " + shown(name),
           "it counts the lines from 1, and nodes count from 0: its 1 is node 0 here, and node 1 in a file of edges",
           "subtract 1 where the other files count from 1, too, or " + named_by(column) +
               ", or call the column otherwise if it numbers something else");
     confirmed |= column.numbers.are_in_order();
-    table.columns.push_back({name, column.order});
   }
   for (const Column& column : columns_) {
     if (confirmed) break;
@@ -265,6 +300,34 @@ void LeftOutColumns::require_order(const std::filesystem::path& file, std::span<
                            ", or call the column otherwise if it numbers something else");
   }
   if (orders_) orders_->add(std::move(table));
+}
+
+void LeftOutColumns::require_order_of_names(const std::filesystem::path& file, std::span<const std::string> header,
+                                            bool by_name) const {
+  const auto says_order = [&](const Column& column) {
+    return orders_->has_names_in_order(column.order) || column.numbers.are_in_order();
+  };
+  if (std::any_of(columns_.begin(), columns_.end(), says_order)) return;
+  for (const Column& column : columns_) {
+    const std::string& word = header[column.place];
+    const bool is_named = !word.empty() && (by_name || word.find_first_not_of("0123456789.") != std::string::npos);
+    const std::string name = "column " + (is_named ? as_word(word) : std::to_string(column.place));
+    if ((!is_named || may_number_nodes(word)) && column.numbers.differ_in_order())
+      throw InputError(file, name,
+                       "it numbers the lines, in another order than they stand in, and line i is taken for that of "
+                       "node i, the one of the i-th name of " +
+                           option("ids"),
+                       "sort the lines by it if these are the numbers of nodes, or " +
+                           std::string(is_named ? "call the column otherwise" : "take it out of the table") +
+                           " if it numbers something else");
+    if (is_bare_name(word) && column.numbers.are_words() && column.order.has_each_once() &&
+        !orders_->has_some_names(column.order))
+      throw InputError(file, name,
+                       "its words may be other names of the nodes, and are not those of " + option("ids") +
+                           ": line i is taken for that of node i, the one of the i-th name there",
+                       "give the names of " + option("ids") +
+                           " there, or call the column otherwise if the lines stand in the order of " + option("ids"));
+  }
 }
 
 }  // namespace unweave

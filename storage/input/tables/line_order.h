@@ -30,17 +30,21 @@ class LineOrder {
   struct Shared {
     std::uint64_t words = 0;
     bool moved = false;
+    bool other_letters = false;  ///< all words are compared, and some are written otherwise
   };
 
   void add(std::string_view word);
   [[nodiscard]] Shared shared_with(const LineOrder& other) const;
+  /// Whether no word stands there twice, of the few that are kept.
+  [[nodiscard]] bool has_each_once() const;
 
  private:
   static constexpr std::size_t kFew = 64;
   using Placed = std::pair<std::uint64_t, std::uint64_t>;  ///< a hash and its line
 
   std::uint64_t lines_ = 0, words_ = 0, places_ = 0;
-  std::vector<Placed> few_;  ///< a heap, the largest hash first
+  std::uint64_t letters_ = 0;  ///< as words_, of the words as they are written
+  std::vector<Placed> few_;    ///< a heap, the largest hash first
 };
 
 /// The words of one column.
@@ -50,6 +54,7 @@ class ColumnOrder {
   explicit ColumnOrder(bool may_have_header) : may_have_header_(may_have_header) {}
 
   void add(std::string_view word);
+  [[nodiscard]] bool has_each_once() const { return (may_have_header_ ? behind_first_ : all_).has_each_once(); }
   /// What they share with or without the first word of either, where they share most.
   [[nodiscard]] LineOrder::Shared shared_with(const ColumnOrder& other) const;
 
@@ -74,6 +79,8 @@ class LineNumbers {
   [[nodiscard]] bool are_in_order() const noexcept {
     return possible_ && lines_ >= kFewest && (from_zero_in_order_ || from_one_in_order_);
   }
+  /// Whether one of several was no number.
+  [[nodiscard]] bool are_words() const noexcept { return !possible_; }
   /// Whether they count the lines from 1, and not from 0.
   [[nodiscard]] bool count_from_one() const noexcept {
     return possible_ && lines_ >= kFewest && from_one_in_order_ && !from_zero_in_order_;
@@ -94,6 +101,10 @@ class LineOrders {
   /// The names of all nodes, in the order of their numbers.
   void set_names(ColumnOrder names);
   [[nodiscard]] bool has_names() const;
+  /// Whether most words of a column are names of nodes, and whether they stand on the lines of these;
+  /// there are names.
+  [[nodiscard]] bool has_some_names(const ColumnOrder& column) const;
+  [[nodiscard]] bool has_names_in_order(const ColumnOrder& column) const;
 
   struct Column {
     std::string name;
@@ -129,6 +140,10 @@ class LeftOutColumns {
   void require_order(const std::filesystem::path& file, std::span<const std::string> header, bool by_name) const;
 
  private:
+  /// As require_order(), where the nodes have names.
+  void require_order_of_names(const std::filesystem::path& file, std::span<const std::string> header,
+                              bool by_name) const;
+
   struct Column {
     std::size_t place = 0;
     LineNumbers numbers{};

@@ -151,6 +151,14 @@ TEST_SUITE("unit") {
           expected);
     CHECK(read_node_ids({write_file(path, gzipped("# ids\n5\n\n0\n4294967294\r\n5")), ""}) == expected);
     CHECK(read_node_ids({write_file(path, ""), ""}).empty());
+    // Where they have none, # and a number may be the node, too.
+    for (const char* const line : {"#3", " #3", "#0007"})
+      check_message(message_of<InputError>([&] {
+                      write_file(path, "5\n" + std::string(line) + "\n");
+                      static_cast<void>(read_node_ids({path, ""}, 9));
+                    }),
+                    {"line 2", "may be a node, or a comment", "the number alone", "a blank behind #"});
+    CHECK(read_node_ids({write_file(path, "# 3\n5\n#\n#3 of them\n#x\n3\n"), ""}, 9) == std::vector<NodeId>{5, 3});
     // Where nodes have names, # and a number is one that has none; other lines with # are remarks.
     const ReadId by_name = [](std::string_view word) {
       return NodeWord{word == "ann" ? 0U : word == "#4" ? 4U : 9U, !word.starts_with('#')};

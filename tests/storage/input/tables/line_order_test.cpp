@@ -120,6 +120,17 @@ TEST_SUITE("unit") {
                     orders.add({"o.csv", {{"name", order_of({"bob", "ann", "dan"})}}});
                   }),
                   {"o.csv", "column name", "names of the nodes in another order", "'o.csv[name]'"});
+    const std::string letters = message_of<InputError>([&] {
+      orders.add({"p.csv", {{"name", order_of({"BOB", "Ann", "CID"})}}});
+    });
+    check_message(letters, {"p.csv", "in another order", "written otherwise", "sort the lines into the order"});
+    CHECK(letters.find("p.csv[name]") == std::string::npos);  // whose names no edge has
+    CHECK(orders.has_some_names(order_of({"bob", "ann", "dan"})));
+    CHECK_FALSE(orders.has_some_names(order_of({"x", "y", "z"})));
+    CHECK(orders.has_names_in_order(order_of({"ann", "bob", "cid"})));
+    CHECK_FALSE(orders.has_names_in_order(order_of({"ann", "cid", "bob"})));
+    CHECK(order_of({"a", "b"}).has_each_once());
+    CHECK_FALSE(order_of({"a", "b", "b"}).has_each_once());
   }
 }
 
