@@ -514,7 +514,7 @@ def test_tables_where_nodes_are_wanted(pandas, tmp_path):
             said = f"^{name}: a table, whose index may have the nodes, or a column their numbers or a mask; give a column"
             with pytest.raises(unweave.UsageError, match=said) as caught:
                 call(table)
-            column, index = advised(caught, r"column, (\S+), or", **{name: table}), advised(caught, r"or (list\(.*\))", **{name: table})
+            column, index = advised(caught, r"column, (\S+\(\)), or", **{name: table}), advised(caught, r"or (list\(.*\))", **{name: table})
             assert column.tolist() == ["bob"] and index == ["dan"]
             with pytest.raises(unweave.UsageError, match=rf"give a column, {name}\['who'\]$"):  # rows that are numbered have no nodes in their index
                 call(table.reset_index(drop=True))

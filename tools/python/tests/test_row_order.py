@@ -135,9 +135,9 @@ def test_masks_of_pandas_choose_by_their_index(pandas, four, store):
     with pytest.raises(unweave.UsageError, match=r"numbers alone; give nodes.to_numpy\(\)"):
         store._nodes(named)
     assert store._nodes(named.to_numpy()).tolist() == [0, 1]
-    # A list of nodes has no rows, so that its index is nothing.
-    assert store._nodes(pandas.Series([5, 3, 9], index=[2, 0, 1])).tolist() == [5, 3, 9]
-    assert store.embeddings(pandas.Series([2, 0, 1], index=[1, 2, 0])).shape == (3, 12)
+    # A list of nodes has no rows, so that an index that numbers the rows of a table is nothing.
+    assert store._nodes(pandas.Series([5, 3, 9], index=[0, 2, 7])).tolist() == [5, 3, 9]
+    assert store.embeddings(pandas.Series([2, 0, 1])[::-1]).shape == (3, 12)
 
 
 def test_rows_of_an_estimator(pandas, sample):

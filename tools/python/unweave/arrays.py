@@ -8,11 +8,12 @@ from typing import Any, Callable, Iterable
 import numpy as np
 
 from . import _arrow
+from .column_names import begin_with_ends, ends_among
 from .columns import Columns, is_columnar, require_no_ids
 from .errors import UsageError, columns_chosen
 from .names import NameTable, NodeNumbers, Numbers, class_codes, class_names_of, is_missing, nodes_called, require_listed, require_no_texts, texts_of, told_as
 from .request_lines import is_digits, is_encodable
-from .row_order import index_of, is_default, require_order, require_unmoved
+from .row_order import index_of, is_default, require_nodes_as_values, require_order, require_unmoved
 
 __all__ = ["array_of", "columns_of", "features_of", "ids_of", "input_of", "is_path", "joined", "labels_of", "little_endian", "names_of", "node_ids",
            "remarks_on_features", "remarks_on_rows", "require_flags", "require_no_largest", "require_no_table", "require_unmasked", "table_of",
@@ -43,13 +44,12 @@ def array_of(value: Any, name: str) -> np.ndarray:
 def _remedy_for(value: Any, array: np.ndarray, name: str) -> str:
     """What makes numbers of elements that are none by their type; an empty text where nothing does."""
     if array.dtype.names:
-        first, *others = array.dtype.names
-        if name in ("graph", "edges") and others:
-            return f"; give the ends alone, as in ({name}[{first!r}], {name}[{others[0]!r}])"
-        return f"; give numpy.array({name}.tolist())" if name == "features" else f"; give one field, as {name}[{first!r}]"
+        return _remedy_for_fields(list(array.dtype.names), name)
     if array.dtype.kind not in "OUS":
         return ""
     elements = array.reshape(-1).tolist()
+    if elements and hasattr(value, "tolist") and all(isinstance(one, (tuple, list)) for one in elements):
+        return f"; give {name}.tolist()"
     if any(isinstance(one, (str, bytes)) for one in elements):
         if not hasattr(value, "select_dtypes"):
             return "; texts are names where all elements are"
@@ -66,6 +66,19 @@ def _remedy_for(value: Any, array: np.ndarray, name: str) -> str:
     are_bools = all(isinstance(one, bool) for one in elements)
     kind = "bool" if are_bools else "int64" if np.array_equal(numbers, np.round(numbers)) else "float64"
     return f"; give {name}.astype('{kind}')" if hasattr(value, "astype") else f"; give numpy.array({name}, '{kind}')"
+
+
+def _remedy_for_fields(fields: list[str], name: str) -> str:
+    """What takes the fields that are meant of an array that has several, without the index that pandas puts before them."""
+    index = fields[0] if len(fields) > 1 and fields[0] in ("index", "level_0") else None
+    rest = fields[1:] if index else fields
+    without = f", without {index!r}, which is the index of a frame" if index else ""
+    if name in ("graph", "edges") and len(rest) > 1:
+        ends = ends_among(rest) or (rest[:2] if len(rest) == 2 or begin_with_ends(rest) else ("SOURCE", "TARGET"))
+        return f"; give the ends alone, as in ({name}[{ends[0]!r}], {name}[{ends[1]!r}]){without}"
+    if name in ("features", "X"):
+        return f"; give numpy.array({name}[{rest}].tolist()){without}" if index else f"; give numpy.array({name}.tolist())"
+    return f"; give one field, as {name}[{rest[0]!r}]{without}"
 
 
 def _unboxed(value: Any, array: np.ndarray, name: str) -> np.ndarray:
@@ -149,6 +162,7 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
         raise UsageError(f"{name}: {nodes!r} is one text, where a list of names or numbers is wanted", [name])
     require_no_table(nodes, name)
     if numbers is not None and (texts := texts_of(nodes, name)) is not None:
+        require_nodes_as_values(nodes, name, lambda index: _may_be_nodes(index, numbers, numbers_are_names, count))
         return numbers([str(text) for text in texts])
     if isinstance(nodes, np.ma.MaskedArray):
         raise UsageError(f"{name}: a masked array, of which it is not clear what is meant; give its elements by .compressed()", [name])
@@ -162,6 +176,8 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
                              [name]) from None
     array = array_of(nodes, name)
     nodes_are_integers = array.dtype.kind in "iu"
+    if array.dtype.kind != "b":
+        require_nodes_as_values(nodes, name, lambda index: _may_be_nodes(index, numbers, numbers_are_names, count))
     if array.dtype.kind == "b":
         wanted = count() if count is not None else None
         require_order(nodes, name, count=wanted)
@@ -174,6 +190,8 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu" or array.ndim > 1:
         raise UsageError(f"{name}: an array of shape {array.shape} and type {array.dtype}, where ids of nodes or a mask are wanted", [name])
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
+        raise UsageError(f"{name}: no node has the number {array.max()}", [name])
     remedies = None if array.ndim else (f"[str({name})]", f"unweave.NodeNumbers({name})")
     array = np.atleast_1d(array)
     if numbers is not None and numbers_are_names and nodes_are_integers:
@@ -183,14 +201,35 @@ def node_ids(nodes: Any, name: str = "nodes", numbers: Numbers | None = None, nu
     return array.astype(np.int64, copy=False)
 
 
+def _may_be_nodes(index: np.ndarray, numbers: Numbers | None, are_names: bool, count: Callable[[], int] | None) -> bool:
+    """Whether an index of a Series may be that of nodes: by their numbers, or some of it by their names."""
+    if index.dtype.kind in "iuf":
+        if np.any(index != np.floor(index)):
+            return False
+        if index.min() >= 0 and (count is None or index.max() < count()):
+            return True
+    if numbers is None or (index.dtype.kind in "iuf" and not are_names):
+        return False
+    for one in index[:8].tolist():
+        try:
+            numbers([str(one)])
+        except UsageError:
+            continue
+        return True
+    return False
+
+
 def require_no_table(ids: Any, name: str) -> None:
     """A UsageError for a table where nodes are wanted: a column may have them, and of pandas the index as well."""
     has_index = hasattr(ids, "iloc") and hasattr(ids, "columns")
     columns = [] if isinstance(ids, Columns) else list(_columns_in(ids))
     if not has_index and len(columns) < 2:
         return
-    remedies = [f"a column, {name}[{columns[0]!r}]"] if columns else []
-    if has_index and not is_default(ids.index):
+    may_have_nodes = has_index and not is_default(ids.index)
+    # A column keeps the index, which may be read as its nodes unless it numbers chosen rows.
+    numbers_rows = not may_have_nodes or (ids.index.is_monotonic_increasing and getattr(ids.index.dtype, "kind", "O") in "iu" and ids.index.name is None)
+    remedies = [f"a column, {name}[{columns[0]!r}]" + ("" if numbers_rows else ".to_numpy()")] if columns else []
+    if may_have_nodes:
         remedies.append(f"list({name}.index)")
     what = "whose index may have the nodes, or a column" if has_index else "of which a column may have the nodes,"
     raise UsageError(f"{name}: a table, {what} their numbers or a mask; give {', or '.join(remedies or ['a list of nodes'])}", [name])
@@ -460,6 +499,7 @@ def ids_of(ids: Any, name: str, table: NameTable | None = None, numbers_are_name
         return os.fspath(ids)
     require_no_table(ids, name)
     if (texts := files.texts() if files is not None else texts_of(ids, name)) is not None:
+        require_nodes_as_values(ids, name, lambda index: _may_be_nodes(index, table, numbers_are_names, None))
         if table is None:
             raise UsageError(f"{name}: names, and the nodes have none; ids gives them, as a list that names all nodes in the order of their rows", [name, "ids"])
         return input_of(name, table([str(text) for text in texts], name))
@@ -468,6 +508,8 @@ def ids_of(ids: Any, name: str, table: NameTable | None = None, numbers_are_name
     if isinstance(ids, NodeNumbers):
         numbers_are_names = False
     array = array_of(ids, name)
+    if array.dtype.kind != "b":
+        require_nodes_as_values(ids, name, lambda index: _may_be_nodes(index, table, numbers_are_names, None))
     if array.dtype.kind == "b":
         require_order(ids, name, table)
         if array.ndim == 2 and 1 not in array.shape:

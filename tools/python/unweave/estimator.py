@@ -45,7 +45,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     number that you give. ``coef_`` is that of the rows as they were scaled. ``graph``, ``max_weight``, ``ignore_weights``: as
     :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
     the nodes, as it has them; a search parts what its own ``fit`` gets by samples, so that they are given here for it. ``store``: a new folder
-    for the store, which stays; by default a temporary one, which goes with the estimator. ``memory``, ``threads``: as
+    for the store, which stays; by default a temporary one, which goes with it and ``store_``. ``memory``, ``threads``: as
     :class:`unweave.Store` has them.
 
     After ``fit``: ``classes_`` [C]; ``coef_`` [C, F] and ``intercept_`` [C], of two classes [1, F] and [1], not of networks;
@@ -166,7 +166,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
         self.report_: Record = self._train(store, chosen)
         self.store_: Store = store
-        self._folder = folder
+        self._folder = store._folder = folder  # which goes when nobody has either
         self.n_features_in_ = 1 if self._places == "nodes" else int(store.info().features)
         self.forgotten_ = np.empty(0, np.int64)
         self._has_forgotten = self._left_out = False
@@ -181,16 +181,14 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     def _with_missing(self, y: Any) -> np.ndarray:
         """Numbers of classes, -1 for a row without one; sets classes_."""
         self._minus_ones = 0
-        texts = texts_of(y, "y", missing=True)
+        texts, there = texts_of(y, "y", missing=True), _has_class(y)
         if texts is not None:
             if "" in texts:
                 raise UsageError(f"y: element {texts.index('')} is an empty text, which may be a class or none; give None for none", ["y"])
-            there = np.array([text is not None for text in texts])
             values = np.array([text or "" for text in texts], dtype=object)
         else:
             values = arrays.array_of(y, "y").reshape(-1)
             arrays.require_no_largest(values, "y", y)
-            there = ~np.isnan(values) & (values != -1) if values.dtype.kind == "f" else values != -1 if values.dtype.kind == "i" else np.ones(len(values), bool)
             if values.dtype.kind == "f" and (part := next((one for one in values[there] if not float(one).is_integer()), None)) is not None:
                 raise UsageError(f"y: Unknown label type: continuous, as {part}; a classifier learns classes: give whole numbers, or texts", ["y"])
             if values.dtype.kind in "if" and np.any(values[there] < 0) and not np.all(there):
@@ -308,7 +306,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """How often :meth:`predict` is right, 0 to 1.
 
-        ``X``: as :meth:`predict` takes it. ``y``: the class of each. ``sample_weight``: how much each counts, by default the same. A Series whose
+        ``X``: as :meth:`predict` takes it. ``y``: the class of each; with a graph rows of -1, None or NaN, which have none, are left out with a
+        warning, as :meth:`fit` leaves them out. ``sample_weight``: how much each counts, by default the same. A Series whose
         index has the rows, or the nodes, of X in another order is a UsageError, as it is in :meth:`fit`.
         """
         store = self._fitted()
@@ -320,7 +319,19 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             if are_all:
                 row_order.require_order(value, name, table)
         row_order.require_one_order(y=y, sample_weight=sample_weight)
-        return super().score(X, y, sample_weight)
+        there = None if self._places == "rows" else _has_class(y)
+        if there is None or there.all():
+            return super().score(X, y, sample_weight)
+        if not there.any():
+            raise UsageError("y: no row has a class, only -1, None or NaN, so that there is nothing to compare with", ["y"])
+        said = self.predict(X)
+        weights = np.ones(len(there)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        for name, count in (("y", len(there)), ("sample_weight", len(weights))):
+            if count != len(said):
+                raise UsageError(f"{name}: {count} elements of {len(said)} rows", [name])
+        warnings.warn(f"y: {int(np.sum(~there))} of {len(there)} rows have no class (-1, None or NaN), and are left out of the score", RemarkWarning,
+                      stacklevel=2)
+        return float(np.average(said[there] == np.asarray(y).reshape(-1)[there], weights=weights[there]))
 
     def predict_proba(self, X: Any = None) -> np.ndarray:
         """Probabilities, float64 [n, C], in the order of ``classes_``.
@@ -470,11 +481,24 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             state["store_"] = Store(pathlib.Path(folder.name) / "store", memory=state["memory"], threads=state["threads"], progress=False)
         super().__setstate__(state)
         if hasattr(self, "store_"):
-            self._folder = folder
+            self._folder = self.store_._folder = folder
             if packed is None and self._release() != release:
                 self._take_weights()
                 warnings.warn("the store has gone on since this estimator was pickled: coef_ and intercept_ are those of the store's present model, and "
                               "forgotten_ does not have what was forgotten meanwhile", RemarkWarning, stacklevel=2)
+
+
+def _has_class(y: Any) -> np.ndarray:
+    """Whether each of these classes is one, where -1, None and NaN stand for none."""
+    texts = texts_of(y, "y", missing=True)
+    if texts is not None:
+        return np.array([text is not None for text in texts])
+    values = arrays.array_of(y, "y")
+    if values.ndim > 1 and values.shape[1] != 1:
+        raise UsageError(f"y: an array of shape {values.shape}, where one class a row is wanted; give numpy.argmax(y, axis=1) where each column is a class",
+                         ["y"])
+    values = values.reshape(-1)
+    return ~np.isnan(values) & (values != -1) if values.dtype.kind == "f" else values != -1 if values.dtype.kind == "i" else np.ones(len(values), bool)
 
 
 def _may_name_a_class(text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from .column_names import ends_among
 from .errors import Error, UsageError
 
 __all__ = ["NameTable", "NodeNumbers", "Numbers", "class_codes", "class_names_of", "is_missing", "missing_as_text", "nodes_called",
@@ -57,13 +58,45 @@ def require_listed(value: Any, name: str) -> None:
         remedy = "one for each node" if is_row_by_row else f"as sorted({name})"
         raise UsageError(f"{name}: a set, which has no order; give a list, {remedy}", [name])
     if isinstance(value, collections.abc.Mapping):
-        has_neighbours = name in ("graph", "edges") and not isinstance(next(iter(value), None), tuple)
-        remedy = f"list({name}) for its keys, or list({name}.values())"
-        if has_neighbours:
-            remedy = f"[(u, v) for u in {name} for v in {name}[u]]"
+        remedy = _edges_in(value, name) if name in ("graph", "edges") else _elements_in(value, name)
         raise UsageError(f"{name}: a {type(value).__name__}, where a list is wanted; give {remedy}", [name])
     if isinstance(value, collections.abc.MappingView) or (isinstance(value, collections.abc.Iterator) and not hasattr(value, "__array__")):
         raise UsageError(f"{name}: a {type(value).__name__}, where a list is wanted; give list({name})", [name])
+
+
+def _edges_in(value: collections.abc.Mapping[Any, Any], name: str) -> str:
+    """What gives the edges that a dict has: in two lists, as links of JSON, as its keys, or by the neighbours of its keys."""
+    if (ends := ends_among(list(value))) is not None:
+        return f"({name}[{ends[0]!r}], {name}[{ends[1]!r}])"
+    links = next((one for one in ("links", "edges") if one in value), None)
+    if "nodes" in value and links is not None:
+        ids = [node.get("id") if isinstance(node, dict) else None for node in value["nodes"]]
+        if set(ids) == set(range(len(ids))):
+            return f"[(link['source'], link['target']) for link in {name}[{links!r}]], with nodes={len(ids)}"
+        return (f"[(str(link['source']), str(link['target'])) for link in {name}[{links!r}]], with ids=[str(node['id']) for node in "
+                f"{name}['nodes']]")
+    if isinstance(next(iter(value), None), tuple):
+        return f"list({name}) for its keys, or list({name}.values())"
+    return f"[(u, v) for u in {name} for v in {name}[u]]"
+
+
+def _elements_in(value: collections.abc.Mapping[Any, Any], name: str) -> str:
+    """What gives the elements of a dict in the order of the nodes that are its keys: its own order is that in which they came."""
+    keys, elements = list(value), list(value.values())
+    are_labels = name in ("labels", "y")
+    if not are_labels and name not in ("features", "X", "sample_weight"):
+        are_flags = bool(elements) and all(isinstance(one, (bool, np.bool_)) for one in elements)
+        return f"[node for node in {name} if {name}[node]]" if are_flags else f"list({name}) for its keys, or list({name}.values())"
+    has_columns = all(isinstance(one, str) for one in keys) and all(hasattr(one, "__len__") and not isinstance(one, str) for one in elements)
+    if are_labels and has_columns and keys:
+        return f"{name}[{keys[0]!r}]"
+    are_numbers = bool(keys) and all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in keys)
+    if are_numbers and sorted(keys) == list(range(len(keys))):
+        return f"[{name}[node] for node in sorted({name})]"
+    none = ", -1" if not any(isinstance(one, str) for one in elements) else ""
+    element = f"{name}.get(node{none})" if are_labels else f"{name}[node]"
+    remedy = f"[{element} for node in range(N)] of N nodes" if are_numbers else f"[{element} for node in ids], where ids has the names of all nodes"
+    return remedy + (f", or numpy.column_stack(list({name}.values())) where its keys are columns" if has_columns and keys else "")
 
 
 def texts_of(value: Any, name: str, *, missing: bool = False) -> list[str | None] | None:

@@ -1,14 +1,17 @@
 """The rows of pandas, whose index may say that they stand in another order than they are read in."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
 from .errors import UsageError
 from .names import NameTable
 
-__all__ = ["index_of", "is_default", "require_one_order", "require_order", "require_unmoved"]
+__all__ = ["index_of", "is_default", "require_nodes_as_values", "require_one_order", "require_order", "require_unmoved"]
+
+#: What pandas and people call a Series of how often its index occurs.
+_COUNTS = ("count", "counts", "size", "n", "freq", "frequency")
 
 
 def require_order(value: Any, name: str, table: NameTable | None = None, count: int | None = None) -> None:
@@ -54,6 +57,30 @@ def _other_readings(value: Any, name: str, index: np.ndarray | None, count: int 
     return readings
 
 
+def require_nodes_as_values(value: Any, name: str, may_be_nodes: Callable[[np.ndarray], bool]) -> None:
+    """A UsageError for a Series where nodes are wanted, whose index may have them, and its values count something, as those of value_counts()
+    do. An index that rows have by default, or where some rows of a table were chosen, is none. ``may_be_nodes``: whether all of these
+    numbers or texts may be nodes."""
+    if not hasattr(value, "iloc") or hasattr(value, "columns") or len(value) == 0 or type(value.index).__name__ == "RangeIndex":
+        return
+    index, is_called = value.index, any(one is not None for one in value.index.names)
+    elements, are_counts = index_of(value), isinstance(value.name, str) and value.name.strip().lower() in _COUNTS
+    if elements is None or value.tolist() == elements.tolist() or not may_be_nodes(elements):
+        if are_counts and not is_default(index):
+            raise UsageError(f"{name}: a Series that is called {value.name!r}, as how often something occurs; give {name}.to_numpy() where its values are "
+                             "the nodes", [name])
+        return
+    if elements.dtype.kind in "iuf" and not (are_counts or is_called):
+        # Chosen rows of a table keep their order; those of counts may have it, too, and repeat from the largest on.
+        values = np.asarray(value)
+        repeat = values.dtype.kind in "iu" and len(set(values.tolist())) < len(values) and index.is_unique and bool(np.all(values[1:] <= values[:-1]))
+        if np.all(elements[1:] > elements[:-1]) and not repeat:
+            return
+    whole = ".astype(int)" if elements.dtype.kind == "f" else ""
+    raise UsageError(f"{name}: a Series whose index may have the nodes, and its values count something, or the other way round; give "
+                     f"list({name}.index{whole}) where the index has them, or {name}.to_numpy() where the values are the nodes", [name])
+
+
 def require_unmoved(value: Any, name: str) -> None:
     """A UsageError for a Series of what is no row of a node, as a weight, whose index numbers its rows in another order than theirs."""
     index = index_of(value) if hasattr(value, "iloc") else None
@@ -70,7 +97,7 @@ def require_one_order(**values: Any) -> None:
                 break
             if len(index) == len(others) and index.is_unique and not index.equals(others) and index.dtype == others.dtype and index.isin(others).all():
                 raise UsageError(f"{name}: its index has the rows of {other} in another order, and row i of both belongs together here; give "
-                                 f"{name}.loc[{other}.index], or {name}.to_numpy() where the rows are right", [name])
+                                 f"{name}.loc[{other}.index], or {name}.to_numpy() where the rows are right", [name.partition("[")[0]])
 
 
 def _counts(index: np.ndarray) -> bool:

@@ -22,7 +22,7 @@ from .progress import Progress, watcher
 from .records import Record
 from .request_lines import Request, batch_of, is_encodable, line_of, plain_integers
 from .stream import Stream
-from .whole_files import output_path
+from .whole_files import array_path, output_path
 
 __all__ = ["Store", "solvers"]
 
@@ -69,6 +69,7 @@ class Store:
         self._limits = memory, threads
         self._machine = _native.Machine(_bytes(memory), arrays.whole_number(threads, "threads", 0, 2**31))
         self.imported: Record | None = None  # the report of import_store(), which made it
+        self._folder: Any = None  # a temporary one, which goes with the object
         self._progress = progress
 
     def __repr__(self) -> str:
@@ -125,7 +126,7 @@ class Store:
         native = (self._machine, self._watcher(), self.path)
         if out is None:
             return _native.edges(*native, None).view(NodeNumbers)
-        file = output_path(out, "out", self.path)
+        file = array_path(out, "out", self.path)
         _native.edges(*native, file)
         return np.load(file, mmap_mode="r")
 
@@ -212,7 +213,7 @@ class Store:
         """
         if missing not in ("error", "nan"):
             raise UsageError(f"missing: {missing!r} is neither 'error' nor 'nan'", ["missing"])
-        file = None if out is None else output_path(out, "out", self.path)
+        file = None if out is None else array_path(out, "out", self.path)
         numbers = _reals(weights, "weights") or []
         wanted = self._nodes(nodes)
         native = (self._machine, self._watcher(), self.path, wanted, numbers, missing == "nan")
@@ -404,7 +405,7 @@ class Store:
 
         ``file``: ``.npz`` with scikit-learn's names, ``.safetensors`` for a torch.nn.Linear, or ``.npy``. ``solver``, ``name``: of the model.
         """
-        path = output_path(file, "file", self.path)
+        path = array_path(file, "file", self.path, (".npy", ".npz", ".safetensors"))
         _native.export_model(self._machine, self.path, {"solver": solver, "name": name}, path)
         return path
 

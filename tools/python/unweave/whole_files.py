@@ -9,7 +9,7 @@ import stat
 
 from .errors import DataError, UsageError
 
-__all__ = ["output_path", "read_file", "replace_file", "require_file"]
+__all__ = ["array_path", "output_path", "read_file", "replace_file", "require_file"]
 
 
 def output_path(value: str | os.PathLike[str], name: str, store: pathlib.Path) -> pathlib.Path:
@@ -23,6 +23,16 @@ def output_path(value: str | os.PathLike[str], name: str, store: pathlib.Path) -
         raise UsageError(f"{name}: {os.fspath(value)!r} lies in the store {str(store)!r}; name a place outside the store, since a purge would not reach "
                          "what it holds", [name])
     return pathlib.Path(value)
+
+
+def array_path(value: str | os.PathLike[str], name: str, store: pathlib.Path, endings: tuple[str, ...] = (".npy",)) -> pathlib.Path:
+    """Likewise of an array of NumPy. A UsageError for a name that promises another format; one without an ending promises none."""
+    path = output_path(value, name, store)
+    if path.suffix and path.suffix not in endings:
+        better = os.fspath(path.with_suffix(".npy"))
+        raise UsageError(f"{name}: {os.fspath(value)!r} would hold a NumPy array, whatever its name says; give {better!r} (numpy.load reads it, "
+                         "numpy.savetxt or pandas writes other formats)", [name])
+    return path
 
 
 def _folder(path: pathlib.Path, *, link: bool) -> int:
