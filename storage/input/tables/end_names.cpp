@@ -75,32 +75,57 @@ constexpr std::array<EndPair, 50> kPairsOfEnds{{{"source", "target"},
 /// and "j".
 constexpr std::array<EndPair, 5> kMarksOfEnds{{{"1", "2"}, {"0", "1"}, {"a", "b"}, {"i", "j"}, {"u", "v"}}};
 
-constexpr std::array<std::string_view, 37> kQuantities{
-    "w",          "n",           "weight",   "weights",    "value",  "values",    "val",    "count",
-    "counts",     "cnt",         "num",      "number",     "freq",   "frequency", "rating", "ratings",
-    "score",      "scores",      "strength", "similarity", "sim",    "distance",  "dist",   "cost",
-    "prob",       "probability", "capacity", "len",        "length", "amount",    "corr",   "correlation",
-    "confidence", "duration",    "size",     "total",      "stars"};
-constexpr std::array<std::string_view, 19> kMoments{
-    "t",     "ts",   "time", "timestamp", "date",    "datetime", "day",    "week",      "month",   "year",
-    "since", "when", "hour", "epoch",     "created", "updated",  "tstamp", "createdat", "unixtime"};
-constexpr std::array<std::string_view, 20> kKinds{
-    "type",      "types",    "kind",  "label", "labels", "class",      "classes", "relation", "rel",  "relationship",
-    "predicate", "category", "etype", "sign",  "attr",   "attributes", "id",      "comment",  "note", "key"};
-
-template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& words, std::string_view plain) {
-  constexpr std::size_t kTelling = 4;  // Shorter words stand at the end of others by chance.
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return plain == word || (word.size() >= kTelling && plain.size() > word.size() &&
-                             (plain.ends_with(word) || plain.starts_with(word)));
-  });
-}
+constexpr std::array<std::string_view, 59> kQuantities{
+    "w",          "n",           "weight",   "weights",    "value",   "values",    "val",      "count",
+    "counts",     "cnt",         "num",      "number",     "freq",    "frequency", "rating",   "ratings",
+    "score",      "scores",      "strength", "similarity", "sim",     "distance",  "dist",     "cost",
+    "prob",       "probability", "capacity", "len",        "length",  "amount",    "corr",     "correlation",
+    "confidence", "duration",    "size",     "total",      "stars",   "price",     "quantity", "qty",
+    "volume",     "rate",        "ratio",    "share",      "percent", "grade",     "votes",    "points",
+    "level",      "intensity",   "affinity", "trust",      "flow",    "bandwidth", "delay",    "latency",
+    "speed",      "messages",    "trips"};
+constexpr std::array<std::string_view, 22> kMoments{
+    "t",      "ts",        "time",     "timestamp",     "date",      "datetime", "day",     "week",
+    "month",  "year",      "since",    "when",          "hour",      "epoch",    "created", "updated",
+    "tstamp", "createdat", "unixtime", "unixtimestamp", "starttime", "datetimes"};
+constexpr std::array<std::string_view, 40> kKinds{
+    "type",    "types",        "kind",        "label",    "labels", "class",        "classes",  "relation",
+    "rel",     "relationship", "predicate",   "category", "etype",  "sign",         "attr",     "attributes",
+    "id",      "comment",      "note",        "key",      "tag",    "tags",         "text",     "review",
+    "message", "url",          "description", "status",   "action", "event",        "method",   "mode",
+    "color",   "direction",    "ids",         "edgetype", "edgeid", "relationtype", "linktype", "txid"};
 
 std::string plain_column(std::string_view name) {
   std::string plain = plain_name(name);
   std::erase_if(plain, [](char c) { return c == ' ' || c == '.'; });
   return plain;
+}
+
+/// The words of a name, in lower case: "edge", "weight" of edge_weight and EdgeWeight; and all of it.
+std::vector<std::string> words_in(std::string_view name) {
+  std::vector<std::string> words{plain_column(name)};
+  std::string word;
+  const auto is_letter_or_digit = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80) != 0;
+  };
+  bool after_small = false;
+  for (const char c : name) {
+    const bool is_large = c >= 'A' && c <= 'Z';
+    if (!word.empty() && (!is_letter_or_digit(c) || (is_large && after_small)))
+      words.push_back(in_small_letters(std::exchange(word, {})));
+    if (is_letter_or_digit(c)) word += c;
+    after_small = c >= 'a' && c <= 'z';
+  }
+  if (!word.empty()) words.push_back(in_small_letters(word));
+  return words;
+}
+
+template <std::size_t N>
+bool is_among(const std::array<std::string_view, N>& known, std::string_view name) {
+  const std::vector<std::string> words = words_in(name);
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return std::find(known.begin(), known.end(), word) != known.end();
+  });
 }
 
 bool is_pair(std::string_view a, std::string_view b) {
@@ -136,26 +161,27 @@ bool is_weight_name(std::string_view word) {
 }
 
 bool says_no_weight(std::string_view word) {
-  const std::string plain = plain_column(word);
-  return !is_among(kQuantities, plain) &&
-         (is_among(kMoments, plain) || is_among(kKinds, plain) || plain.ends_with("id"));
+  return !is_among(kQuantities, word) && (is_among(kMoments, word) || is_among(kKinds, word));
 }
 
 EndColumns ends_among(std::span<const std::string> names) {
   constexpr std::size_t kMost = 64;  // each is held against each
+  names = names.first(std::min(names.size(), kMost));
   std::vector<std::string> plain;
-  for (const std::string& name : names.first(std::min(names.size(), kMost))) plain.push_back(plain_column(name));
+  for (const std::string& name : names) plain.push_back(plain_column(name));
   EndColumns found;
   for (std::size_t i = 0; i < plain.size() && !found.named; ++i)
     for (std::size_t j = i + 1; j < plain.size() && !found.named; ++j)
       if (is_pair(plain[i], plain[j]) || is_pair(plain[j], plain[i])) found.named = {{i, j}};
-  const bool two_are_called_so =
-      plain.size() > 1 && ((found.named && (*found.named)[1] == 1) || (is_end_name(names[0]) && is_end_name(names[1])));
-  const auto is_beside = [&](const std::string& one) { return is_among(kQuantities, one) || is_among(kMoments, one); };
-  const auto is_called_beside = [&](const std::string& one) { return one.size() > 1 && is_beside(one); };
-  found.are_first = plain.size() < 3 || two_are_called_so ||
-                    (!found.named && (is_beside(plain[2]) || is_among(kKinds, plain[2])) &&
-                     !is_called_beside(plain[0]) && !is_called_beside(plain[1]));
+  found.are_first =
+      names.size() < 3 || (found.named && (*found.named)[1] == 1) || (is_end_name(names[0]) && is_end_name(names[1]));
+  if (found.are_first || found.named) return found;
+  const auto is_beside = [](const std::string& name) {
+    return is_among(kQuantities, name) || is_among(kMoments, name);
+  };
+  // One letter may be a node, too.
+  const auto is_called_beside = [&](std::size_t place) { return plain[place].size() > 1 && is_beside(names[place]); };
+  found.are_first = (is_beside(names[2]) || is_among(kKinds, names[2])) && !is_called_beside(0) && !is_called_beside(1);
   return found;
 }
 

@@ -47,7 +47,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("the third of three says what the first two are, and else nothing does") {
     for (const char* const third : {"weight", "Rating", "timestamp", "created_at", "edge_type", "count", "w", "n",
-                                    "combined_score", "since", "label"}) {
+                                    "combined_score", "since", "label", "price", "tag"}) {
       CHECK(ends_among(Names{"user", "item", third}).are_first);
       CHECK_FALSE(ends_among(Names{"timestamp", "item", third}).are_first);
       CHECK_FALSE(ends_among(Names{"user", "weight", third}).are_first);
@@ -56,15 +56,19 @@ TEST_SUITE("unit") {
       CHECK_FALSE(ends_among(Names{"session", "user", third}).are_first);
       CHECK(named({"session", "user", third}).empty());
     }
+    // Parts of words say nothing.
+    CHECK(ends_among(Names{"candidate", "voter", "count"}).are_first);
+    CHECK_FALSE(ends_among(Names{"voter", "party", "candidate"}).are_first);
     CHECK(ends_among(Names{"session", "user"}).are_first);
     CHECK(ends_among(Names{}).are_first);
   }
 
   TEST_CASE("times, kinds and ids are no weights, and quantities may be") {
-    for (const char* const name :
-         {"time", "Timestamp", "ts", "edge_id", "type", "label", "sign", "date", "year", "created_at"})
+    for (const char* const name : {"time", "Timestamp", "ts", "edge_id", "type", "label", "sign", "date", "year",
+                                   "created_at", "edgeType", "ID"})
       CHECK(says_no_weight(name));
-    for (const char* const name : {"weight", "w", "count", "rating", "score", "x", "", "similarity", "strength"})
+    for (const char* const name :
+         {"weight", "w", "count", "rating", "score", "x", "", "paid", "update", "similarity", "strength"})
       CHECK_FALSE(says_no_weight(name));
   }
 }
