@@ -116,8 +116,8 @@ void LabelImport::remark_on_classes() {
   const std::string name = display_name(*options_.labels).string();
   const auto is_sign = [](std::int32_t label) { return label == -1 || label == 1; };
   // What was missing is no -1, which may be a class.
-  if (minus_ones_ > 0 && std::all_of(labels_.begin(), labels_.end(), is_sign) && std::count(labels_.begin(), labels_.end(), 1) > 0 &&
-      std::count(labels_.begin(), labels_.end(), -1) > 0)
+  if (minus_ones_ > 0 && std::all_of(labels_.begin(), labels_.end(), is_sign) &&
+      std::count(labels_.begin(), labels_.end(), 1) > 0 && std::count(labels_.begin(), labels_.end(), -1) > 0)
     throw InputError(name, "whole file", "labels that are all -1 or 1: -1 may be a class, or none",
                      "write classes 0 and 1 by (a + 1) // 2, or say by " + option("classes", "2") +
                          " that nodes of -1 have no label");

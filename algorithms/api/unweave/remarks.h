@@ -30,8 +30,8 @@ inline namespace v0 {
 [[nodiscard]] std::string remark_on_removed_models(std::span<const std::string> names);
 /// That these models do not follow a stream, and what lets them; empty for none.
 [[nodiscard]] std::string remark_on_models_left_behind(std::span<const std::string> names);
-/// That notes of a batch name a moment that has passed, and what removes the things that they are of;
-/// empty where none that was applied does. `statuses`: one a request. `store`: its folder.
+/// That notes of a batch name a moment that has passed, and what removes the things that they are
+/// of; empty where none that was applied does. `statuses`: one a request. `store`: its folder.
 [[nodiscard]] std::string remark_on_past_expiries(std::span<const Request> requests,
                                                   std::span<const RequestStatus> statuses,
                                                   const std::filesystem::path& store);

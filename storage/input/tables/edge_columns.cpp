@@ -43,8 +43,8 @@ std::vector<std::string> words_of(std::string_view header) {
   return words;
 }
 
-/// The columns that a message proposes: those that are called as ends are, and the weight behind them
-/// where it is wanted, or words in their places that nobody takes for names.
+/// The columns that a message proposes: those that are called as ends are, and the weight behind
+/// them where it is wanted, or words in their places that nobody takes for names.
 std::string proposed_columns(const std::vector<std::string>& words, bool weighted) {
   const std::optional<std::array<std::size_t, 2>> ends = ends_among(words).named;
   std::string columns = ends ? words[(*ends)[0]] + "," + words[(*ends)[1]] : "SOURCE,TARGET";

@@ -18,17 +18,18 @@ class WeightRule;
 /// places are those of the whole table.
 [[nodiscard]] std::string columns_of_ends(std::string_view header, const std::string& chosen, const LineReader& lines);
 
-/// What the header calls the third column, or the third of those that were chosen; empty where there
-/// is none, or no header.
+/// What the header calls the third column, or the third of those that were chosen; empty where
+/// there is none, or no header.
 [[nodiscard]] std::string third_column(std::string_view header, const std::string& chosen, const LineReader& lines);
 
 /// Throws InputError where one of the first two columns that were chosen is called as weights are.
-/// The table has a header, which was read. `weighted`: weights behind the ends are read, or ignored.
+/// The table has a header, which was read. `weighted`: weights behind the ends are read, or
+/// ignored.
 void require_no_weight_first(const std::string& chosen, const LineReader& lines, bool weighted);
 
 /// Throws InputError where the header calls a later column an end of an edge, and not the first
-/// two; one of the first two a weight; or the second of two a label. `rule`: of the values behind the
-/// ends, which the columns that are proposed have where they are wanted.
+/// two; one of the first two a weight; or the second of two a label. `rule`: of the values behind
+/// the ends, which the columns that are proposed have where they are wanted.
 void require_ends_first(std::string_view header, const LineReader& lines, const WeightRule& rule);
 
 /// Throws InputError where the header has three names or more, as many as `line`, the first behind

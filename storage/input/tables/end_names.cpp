@@ -1,5 +1,5 @@
-// storage/input/tables/end_names.cpp - compares names of columns with those that ends of edges, their
-// weights and their times have.
+// storage/input/tables/end_names.cpp - compares names of columns with those that ends of edges,
+// their weights and their times have.
 #include "storage/input/tables/end_names.h"
 
 #include <algorithm>
@@ -71,8 +71,8 @@ constexpr std::array<EndPair, 50> kPairsOfEnds{{{"source", "target"},
                                                 {"node", "neighbor"},
                                                 {"node", "neighbour"}}};
 
-/// Marks of two ends behind a word that both have, some of them also alone: "user1" and "user2", "i"
-/// and "j".
+/// Marks of two ends behind a word that both have, some of them also alone: "user1" and "user2",
+/// "i" and "j".
 constexpr std::array<EndPair, 5> kMarksOfEnds{{{"1", "2"}, {"0", "1"}, {"a", "b"}, {"i", "j"}, {"u", "v"}}};
 
 constexpr std::array<std::string_view, 59> kQuantities{
@@ -101,7 +101,8 @@ std::string plain_column(std::string_view name) {
   return plain;
 }
 
-/// The words of a name, in lower case: "edge", "weight" of edge_weight and EdgeWeight; and all of it.
+/// The words of a name, in lower case: "edge", "weight" of edge_weight and EdgeWeight; and all of
+/// it.
 std::vector<std::string> words_in(std::string_view name) {
   std::vector<std::string> words{plain_column(name)};
   std::string word;

@@ -101,8 +101,8 @@ class LineOrders {
   /// The names of all nodes, in the order of their numbers.
   void set_names(ColumnOrder names);
   [[nodiscard]] bool has_names() const;
-  /// Whether most words of a column are names of nodes, and whether they stand on the lines of these;
-  /// there are names.
+  /// Whether most words of a column are names of nodes, and whether they stand on the lines of
+  /// these; there are names.
   [[nodiscard]] bool has_some_names(const ColumnOrder& column) const;
   [[nodiscard]] bool has_names_in_order(const ColumnOrder& column) const;
 
