@@ -1077,15 +1077,26 @@ def part_ids_beside_names(session):
 
 
 def part_marks(session):
-    """A line of # and a number in a list of nodes, and moments that have passed."""
+    """A line of # and a number in a list of nodes, words in the place of nodes, counts from 0, and moments that have passed."""
     folder = session.folder
+    rows = ["1", "0 2", "1 3", "2"]
+    (folder / "g.metis").write_text("\n".join(["4 3", *rows]) + "\n")
+    check("add 1 to every neighbour where they count from 0" in session.refused("--edges", "g.metis"))
+    (folder / "g.metis").write_text("\n".join(["4 3", *(" ".join(str(int(one) + 1) for one in row.split()) for row in rows)]) + "\n")
+    check(session.edges(session.imported("--edges", "g.metis")[0]) == between((0, 1), (1, 2), (2, 3)))
     (folder / "e.txt").write_text("0 1\n1 2\n2 3\n")
     (folder / "y.txt").write_text("1\n0\n1\n0\n")
     np.save(folder / "x.npy", np.eye(4))
     given = ["--edges", "e.txt", "--features", "x.npy", "--labels", "y.txt"]
     (folder / "nodes").write_text("1\n#3\n")
     check("'#3' may be a node, or a comment" in session.refused(*given, "--split", "train=nodes"))
-    store = session.imported(*given)[0]
+    (folder / "n.csv").write_text("label,split\n1,train\n0,test\n1,valid\n0,train\n")
+    message = session.refused(*given, "--split", "train=n.csv[split]")
+    check("line 2: 'train' seems to say which split the line belongs to" in message, message)
+    (folder / "mask.csv").write_text("train\nTrue\nFalse\nFalse\nTrue\n")
+    store = session.imported(*given, "--split", "train=mask.csv[train]")[0]  # as the message says
+    session.command("export", store, "--train", "t.npy", "--quiet")
+    check(np.load(folder / "t.npy").tolist() == [0, 3])
     session.command("propagate", store, "--hops", "1", "--rows", "all")
     for words in (["export", store, "--embeddings", "z.npy", "--nodes", "nodes"],):
         done = session.command(*words)

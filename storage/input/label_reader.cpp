@@ -3,6 +3,7 @@
 #include "storage/input/label_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -19,6 +20,7 @@
 #include "storage/input/tables/column_choice.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
+#include "storage/io/small_letters.h"
 #include "storage/types/class_names.h"
 
 namespace unweave {
@@ -385,6 +387,12 @@ bool is_number_word(std::string_view line) {
   return fields.at_end() && word.size() > 1 && word.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
+/// Whether a word is what splits are called, as in a column that says of each node which it is in.
+bool is_split_name(std::string_view word) {
+  constexpr std::array<std::string_view, 7> kSplits{"train", "training", "valid", "validation", "val", "test", "dev"};
+  return std::find(kSplits.begin(), kSplits.end(), in_small_letters(word)) != kSplits.end();
+}
+
 /// One id a line, or a mask of words.
 class TextIds {
  public:
@@ -478,6 +486,10 @@ class TextIds {
       throw InputError(lines_.name(), lines_.place(),
                        quote_for_message(word) + " among " + (is_mask_ ? "words of a mask" : "node ids"),
                        "give ids alone, or one of True and False for each node");
+    if (!in_mask && is_split_name(word) && !(read_id_ && read_id_(word).id < limit_))
+      throw InputError(lines_.name(), lines_.place(),
+                       quote_for_message(word) + " seems to say which split the line belongs to",
+                       "give the nodes of this split alone, one a line, or a column of True and False for each split");
     is_mask_ = in_mask;
     if (in_mask) {
       if (*says) ids_.push_back(static_cast<NodeId>(number_));

@@ -132,7 +132,8 @@ class MetisEdges final : public EdgeReader {
           if (neighbour_ < 1 || neighbour_ > limit_)
             fail("neighbour " + std::to_string(neighbour_) + " is outside 1.." + std::to_string(limit_) +
                      " (nodes count from 1 here)",
-                 "correct the id or the number of nodes in the first line");
+                 neighbour_ == 0 ? "add 1 to every neighbour where they count from 0, or correct the id"
+                                 : "correct the id or the number of nodes in the first line");
           if (edge_weights_) {
             const auto weight = next_number();
             if (!weight) fail("a neighbour without its weight", "write the graph again");
