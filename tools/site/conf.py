@@ -42,8 +42,9 @@ CONTENTS = [
                      "engine/ORDERS"]),
     ("Figures", ["tools/guide/results/README", "tools/guide/results/*"]),
     ("Libraries and files", ["algorithms/api/README", "tools/python/README", "storage/FORMAT"]),
-    ("Project", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "storage/README", "engine/README", "algorithms/README",
-                 "algorithms/propagation/README", "algorithms/solvers/README", "algorithms/learning/heads/README", "tests/data/*/README"]),
+    ("Project", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "GLOSSARY", "storage/README", "engine/README",
+                 "algorithms/README", "algorithms/propagation/README", "algorithms/rows/README", "algorithms/solvers/README",
+                 "algorithms/learning/heads/README", "tests/data/*/README"]),
 ]
 
 
