@@ -1,7 +1,7 @@
 // algorithms/propagation/level_form.cpp - chooses the form, and adds up what a plan takes.
 #include "algorithms/propagation/level_form.h"
 
-#include "algorithms/propagation/row_form.h"
+#include "algorithms/propagation/kept_row_form.h"
 #include "algorithms/propagation/sum_form.h"
 #include "engine/state/level_image.h"
 #include "storage/io/error.h"
@@ -30,7 +30,7 @@ std::uint64_t TileMemory::bytes() const {
 
 std::unique_ptr<LevelForm> form_of(const Contents& contents, const PropagationSpec& spec, const SweepSpec& sweep) {
   if (spec.kept.has_sums()) return std::make_unique<SumForm>(contents, sweep);
-  return std::make_unique<RowForm>(contents, spec, sweep);
+  return std::make_unique<KeptRowForm>(contents, spec, sweep);
 }
 
 }  // namespace unweave

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/propagation/row_form.h"
+#include "algorithms/propagation/kept_row_form.h"
 #include "algorithms/propagation/row_share.h"
 #include "algorithms/propagation/row_sink.h"
 #include "algorithms/propagation/tile_writer.h"

@@ -1,5 +1,5 @@
-// algorithms/propagation/row_form.h - levels kept as rows of values, which sums become as they are
-// formed.
+// algorithms/propagation/kept_row_form.h - levels kept as rows of values, which sums become as they
+// are formed.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@ namespace unweave {
 /// Rows that a store keeps beside labels: those of all nodes, or of those with a label.
 [[nodiscard]] std::uint64_t kept_rows_of(const Contents& contents, const PropagationSpec& spec);
 
-class RowForm final : public LevelForm {
+class KeptRowForm final : public LevelForm {
  public:
-  RowForm(const Contents& contents, const PropagationSpec& spec, const SweepSpec& sweep)
+  KeptRowForm(const Contents& contents, const PropagationSpec& spec, const SweepSpec& sweep)
       : contents_(contents), spec_(spec), sweep_(sweep) {}
 
   [[nodiscard]] const char* name() const noexcept override { return "the rows"; }

@@ -1,6 +1,6 @@
-// algorithms/propagation/row_form.cpp - shares memory between tiles, conversion and queue, and
+// algorithms/propagation/kept_row_form.cpp - shares memory between tiles, conversion and queue, and
 // joins tiles of rows.
-#include "algorithms/propagation/row_form.h"
+#include "algorithms/propagation/kept_row_form.h"
 
 #include <algorithm>
 #include <utility>
@@ -63,11 +63,11 @@ std::uint64_t kept_rows_of(const Contents& contents, const PropagationSpec& spec
   return spec.all_rows || spec.levels == 0 ? contents.num_nodes() : contents.num_labelled();
 }
 
-std::uint32_t RowForm::row_width() const noexcept {
+std::uint32_t KeptRowForm::row_width() const noexcept {
   return static_cast<std::uint32_t>(blocks_of_rows(spec_) * sweep_.columns.count);
 }
 
-TileForm RowForm::tiles() const {
+TileForm KeptRowForm::tiles() const {
   TileForm form;
   for (std::uint32_t level = first_kept_level(spec_); level <= spec_.levels; ++level) {
     form.levels.push_back(level);
@@ -78,12 +78,12 @@ TileForm RowForm::tiles() const {
   return form;
 }
 
-TilePlan RowForm::plan_part(const SweepSpec& part, std::uint64_t available) const {
+TilePlan KeptRowForm::plan_part(const SweepSpec& part, std::uint64_t available) const {
   return plan_tiles(block_source(contents_.graph()), part, available);
 }
 
 /// The queue, and the tiles that fit beside it and the conversion.
-void RowForm::plan_queue(std::uint64_t available, std::uint64_t converter, StatePlan& plan) const {
+void KeptRowForm::plan_queue(std::uint64_t available, std::uint64_t converter, StatePlan& plan) const {
   const std::size_t columns = sweep_.columns.count;
   const auto tiles_beside = [&](std::uint64_t bytes) {
     return plan_part(sweep_, available - std::min(available, bytes));
@@ -111,7 +111,7 @@ void RowForm::plan_queue(std::uint64_t available, std::uint64_t converter, State
   plan.lack = plan.tiles.lack;
 }
 
-StatePlan RowForm::plan(std::uint64_t available) const {
+StatePlan KeptRowForm::plan(std::uint64_t available) const {
   StatePlan plan;
   const std::size_t columns = sweep_.columns.count;
   const std::uint64_t levels = spec_.levels + std::uint64_t{1} - first_kept_level(spec_);
@@ -126,27 +126,28 @@ StatePlan RowForm::plan(std::uint64_t available) const {
   return plan;
 }
 
-std::uint64_t RowForm::disk_bytes(const StatePlan& plan, std::uint64_t /*there*/, std::uint64_t missing) const {
+std::uint64_t KeptRowForm::disk_bytes(const StatePlan& plan, std::uint64_t /*there*/, std::uint64_t missing) const {
   return plan.disk_bytes + plan.state_bytes / sweep_.columns.count * missing;
 }
 
-TileMemory RowForm::tile_memory(const StatePlan& plan, std::uint64_t available) const {
+TileMemory KeptRowForm::tile_memory(const StatePlan& plan, std::uint64_t available) const {
   return {WriteBuffers::size_for(std::min(plan.state_bytes, kSmallBuffers), available),
           converter_bytes(contents_, spec_, sweep_.columns.count, plan.row_batch)};
 }
 
-std::unique_ptr<FileSink> RowForm::to_files(const std::filesystem::path& store, const StatePlan& plan,
-                                            MemoryBudget& budget) const {
+std::unique_ptr<FileSink> KeptRowForm::to_files(const std::filesystem::path& store, const StatePlan& plan,
+                                                MemoryBudget& budget) const {
   return std::make_unique<RowSink>(store, contents_, spec_, targets(), plan, budget);
 }
 
-std::unique_ptr<LevelSink> RowForm::to_tiles(const TileFolder& folder, TileWriter& writer, std::size_t width,
-                                             const StatePlan& plan) const {
+std::unique_ptr<LevelSink> KeptRowForm::to_tiles(const TileFolder& folder, TileWriter& writer, std::size_t width,
+                                                 const StatePlan& plan) const {
   return std::make_unique<RowTileSink>(folder, writer, contents_, spec_, targets(), width, plan.row_batch);
 }
 
-LevelEntries RowForm::join(const std::filesystem::path& store, std::vector<FinishedTile>& tiles, RankShare /*spans*/,
-                           TileEnd /*end*/, const StatePlan& /*plan*/, MemoryBudget& budget) const {
+LevelEntries KeptRowForm::join(const std::filesystem::path& store, std::vector<FinishedTile>& tiles,
+                               RankShare /*spans*/, TileEnd /*end*/, const StatePlan& /*plan*/,
+                               MemoryBudget& budget) const {
   const std::size_t columns = sweep_.columns.count;
   const std::vector<const FinishedTile*> cover = exact_cover(tiles, sweep_.columns);
   RowQueue queue(spec_.kept, join_segments(spec_, columns, memory_shares::kWriteBuffers.of(budget.available())),
