@@ -17,6 +17,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/node_rows.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/feature_reader.h"
@@ -48,6 +49,14 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
                            missing, ids);
 }
 
+void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
+                 const NpyTarget& target) {
+  const WatchedBy watched(Internals::resources(reader).meter());
+  require_propagation(reader, model);
+  require_ids(reader, nodes);
+  export_rows(Internals::store(reader), Internals::record(model), nodes, target);
+}
+
 void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights) {
   const WatchedBy watched(Internals::resources(reader).meter());
   export_edges(Internals::store(reader), target, weights);
@@ -65,6 +74,10 @@ void export_labels(const Reader& reader, const NpyTarget& target) {
 void export_names(const Reader& reader, const NpyTarget& target) {
   const WatchedBy watched(Internals::resources(reader).meter());
   export_names(Internals::store(reader), target);
+}
+
+std::vector<NodeId> training_ids(const Reader& reader) {
+  return training_ids(Internals::store(reader));
 }
 
 void export_train(const Reader& reader, const NpyTarget& target) {
@@ -220,7 +233,8 @@ RowFile::RowFile(const std::string& file, const StoredModel& model, Resources& r
   if (impl_->reader->columns() != width)
     throw DataError(file + ": rows of " + std::to_string(impl_->reader->columns()) +
                     " numbers; the model takes rows of " + std::to_string(width) + ", as " +
-                    operation("export " + option("embeddings")) + " writes them");
+                    operation("export " + option(Internals::record(model).rows.only_levels() ? "embeddings" : "rows")) +
+                    " writes them");
 }
 RowFile::RowFile(RowFile&&) noexcept = default;
 RowFile::~RowFile() = default;

@@ -4,17 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/node_rows.h"
 #include "engine/ingest/row_sorter.h"
 #include "engine/resources/memory_shares.h"
-#include "storage/io/error.h"
-#include "storage/io/shell_word.h"
 
 namespace unweave {
 namespace {
@@ -94,22 +91,9 @@ void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSin
 
 void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                 const ScoreSink& sink) {
-  const NodeOrder& order = store.contents().order();
-  for (const NodeId node : nodes) {
-    const NodeId position = order.position(node);
-    if (store.embedding().is_target(position)) continue;
-    if (store.contents().graph().degree(position) == 1 && store.contents().is_blank(position))  // itself alone
-      throw UsageError(
-          "node " + order.names().text(node) +
-          " has no edges, features and label: it was removed, or never had any, and nothing can be said of "
-          "it; take it out of the list");
-    throw UsageError("node " + order.names().text(node) +
-                     " has no embedding, so that nothing can be said of it; take it out of the list, or run " +
-                     operation("propagate " + shell_word(store.path().string()) + ' ' + option("rows", "all")) +
-                     " and " + train_command(store.path(), name_of(record)) + " again");
-  }
+  require_rows(store, record, nodes, "nothing can be said of it");
   Chunks chunks(store, record);
-  for (const NodeId node : nodes) chunks.add(order.position(node), sink);
+  for (const NodeId node : nodes) chunks.add(store.contents().order().position(node), sink);
   chunks.flush(sink);
 }
 

@@ -410,13 +410,18 @@ void export_expiries(const LiveStore& store, const NpyTarget& target) {
   writer.finish();
 }
 
-void export_train(const LiveStore& store, const NpyTarget& target) {
+std::vector<NodeId> training_ids(const LiveStore& store) {
   const Contents& contents = store.contents();
-  std::vector<std::int64_t> nodes;
+  std::vector<NodeId> nodes;
   for (const NodeId node : contents.train())
     if (contents.label(node) != kNoLabel) nodes.push_back(contents.order().user(node));
   std::sort(nodes.begin(), nodes.end());
-  write_array(target, nodes);
+  return nodes;
+}
+
+void export_train(const LiveStore& store, const NpyTarget& target) {
+  const std::vector<NodeId> nodes = training_ids(store);
+  write_array(target, {nodes.begin(), nodes.end()});
 }
 
 }  // namespace unweave

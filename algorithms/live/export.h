@@ -47,8 +47,9 @@ void export_names(const LiveStore& store, const NpyTarget& target);
 /// sorted.
 void export_expiries(const LiveStore& store, const NpyTarget& target);
 
-/// Ids of the training nodes that have a label, ascending, as int64: those whose rows models are
-/// trained on.
+/// Ids of the training nodes that have a label, ascending: those whose rows models are trained on.
+[[nodiscard]] std::vector<NodeId> training_ids(const LiveStore& store);
+/// They as int64.
 void export_train(const LiveStore& store, const NpyTarget& target);
 
 }  // namespace unweave

@@ -78,6 +78,7 @@ def commands(folder, scale, features):
         ("verify, all rebuilt", ["verify", base, "--sample", "all", "--rebuild", "--quiet"], None),
         ("export", ["export", base, "--embeddings", store("out.npy"), "--edges", store("out2.npy"), "--labels",
                     store("out3.npy"), "--quiet"], None),
+        ("export, rows of a model", ["export", store("wide"), "--rows", store("out.npy"), "--quiet"], None),
         ("plan", ["plan", base, "--quiet"], None),
         ("plan, requests", ["plan", base, "--requests", requests, "--quiet"], None),
         ("info, pushed into", ["info", store("pushed"), "--json"], None),
@@ -114,6 +115,8 @@ def main():
         run("export", at("trained"), "--model", at("weights.npy"))
         shutil.copytree(at("trained"), at("streamed"))
         run("stream", at("streamed"), "--requests", at("requests"), "--batch", "1000")
+        shutil.copytree(at("trained"), at("wide"))
+        run("train", at("wide"), "--rows-of", "stack,labels", "--lift", "256")
         shutil.copytree(at("trained"), at("network"))
         run("train", at("network"), "--solver", "retrain", "--head", "mlp", "--hidden", "512", "--set", "epochs=1")
         shutil.copytree(at("streamed"), at("damaged"))

@@ -47,8 +47,8 @@ void export_requests(const CommandLine& line, const Reader& reader, const DrawOp
     replace_file(resolved_parent(file), text);
 }
 
-void export_rows(const CommandLine& line, const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
-                 StepProgress& progress) {
+void write_embeddings(const CommandLine& line, const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
+                      StepProgress& progress) {
   const MissingRows missing = line.has("missing") ? MissingRows::nan : MissingRows::leave_out;
   const auto ids = line.has("ids") ? std::optional(npy_target(line, "ids")) : std::nullopt;
   const std::vector<double> weights =
@@ -124,17 +124,18 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other : {"model", "embeddings", "edges", "edge-weights", "labels", "train", "requests"})
+  for (const char* other : {"model", "rows", "embeddings", "edges", "edge-weights", "labels", "train", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
-  if (!line.has("model") && !line.has("embeddings") && !line.has("edges") && !line.has("edge-weights") &&
-      !line.has("labels") && !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
+  if (!line.has("model") && !line.has("rows") && !line.has("embeddings") && !line.has("edges") &&
+      !line.has("edge-weights") && !line.has("labels") && !line.has("train") && !line.has("names") &&
+      !line.has("requests") && !line.has("all"))
     throw UsageError(
-        "nothing to export; give --model, --embeddings, --edges, --edge-weights, --labels, --train, --names, --requests or --all");
-  if (line.has("nodes") && !line.has("embeddings") && !line.has("requests"))
-    throw UsageError("--nodes needs --embeddings or --requests");
+        "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --labels, --train, --names, --requests or --all");
+  if (line.has("nodes") && !line.has("rows") && !line.has("embeddings") && !line.has("requests"))
+    throw UsageError("--nodes needs --rows, --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
     if (line.has(option) && !line.has("embeddings"))
       throw UsageError("--" + std::string(option) + " needs --embeddings");
@@ -143,11 +144,12 @@ void check_export_options(const CommandLine& line) {
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
   for (const char* option : {"solver", "name"})
-    if (line.has(option) && !line.has("model")) throw UsageError("--" + std::string(option) + " needs --model");
+    if (line.has(option) && !line.has("model") && !line.has("rows"))
+      throw UsageError("--" + std::string(option) + " needs --model or --rows");
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  std::vector<std::string> arrays{"embeddings", "ids", "edges", "edge-weights", "labels", "train"};
+  std::vector<std::string> arrays{"rows", "embeddings", "ids", "edges", "edge-weights", "labels", "train"};
   if (names_archive(line))
     line.require_outside("model", store);
   else
@@ -162,7 +164,7 @@ void check_export_options(const CommandLine& line) {
 
 void run_export(CommandLine& line) {
   line.describe(
-      "Writes the published weights of a model, embeddings, edges, labels or training\n"
+      "Writes the published weights of a model, its rows, embeddings, edges, labels or training\n"
       "nodes as NumPy files, or draws requests for `stream` from what the store\n"
       "holds; in the ids of the imported data. --all writes all that an import takes\n"
       "back. The file name - is standard output.",
@@ -177,7 +179,10 @@ void run_export(CommandLine& line) {
       "last. A row above norm 1 is divided by its norm before it meets them, as `predict` does. "
       "Beside it, as F.jsonl, the public line of its newest certificate. F.npy of --head mlp: all parameters in one row: layer "
       "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has one");
-  add_model_choice(line, "with --model: the model of this solver; may be left out where there is only one");
+  add_model_choice(line, "with --model or --rows: the model of this solver; may be left out where there is only one");
+  add("rows", po::value<std::string>()->value_name("F.npy"),
+      "float32, the rows that a model learns on (train --rows-of), before a row above norm 1 is divided by its norm "
+      "and without an intercept: of the training nodes that have a label, as --train lists them, or of --nodes, in order");
   add("embeddings", po::value<std::string>()->value_name("F.npy"),
       "float32, one row a node that has an embedding, in the order of ids");
   add("ids", po::value<std::string>()->value_name("F.npy"),
@@ -185,7 +190,8 @@ void run_export(CommandLine& line) {
   add("missing", po::value<std::string>()->value_name("nan"),
       "with --embeddings: a row for every node, NaN where there is no embedding");
   add("nodes", po::value<std::string>()->value_name("F"),
-      "ids (.npy or text): with --embeddings of the rows, in order; with --requests of the nodes to draw from");
+      "ids (.npy or text): with --rows or --embeddings of the rows, in order; with --requests of the nodes to draw "
+      "from");
   add("weights", po::value<RealList>()->value_name("W"),
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"),
@@ -223,7 +229,7 @@ void run_export(CommandLine& line) {
   Resources resources({line.common().memory_bytes}, &progress);
   std::optional<OpenedModel> opened;
   std::optional<Reader> alone;
-  if (line.has("model"))
+  if (line.has("model") || line.has("rows"))
     opened.emplace(open_with_model(line.positional(0), model_selection(line), resources));
   else
     alone.emplace(line.positional(0), resources);
@@ -235,13 +241,13 @@ void run_export(CommandLine& line) {
     list = listed_nodes(line, reader);
     nodes = std::move(list.nodes);
   }
-  if (opened) {
-    // The weights, and beside them the line that says what is claimed of them: both may be given
-    // away.
-    export_model(opened->model, npy_target(line, "model"));
-    note_state(line, opened->model, reader);
-  }
-  if (line.has("embeddings")) export_rows(line, reader, nodes, progress);
+  // The weights, and beside them the line that says what is claimed of them: both may be given
+  // away.
+  if (line.has("model")) export_model(opened->model, npy_target(line, "model"));
+  if (opened) note_state(line, opened->model, reader);
+  if (line.has("rows"))
+    export_rows(reader, opened->model, nodes ? *nodes : training_ids(reader), npy_target(line, "rows"));
+  if (line.has("embeddings")) write_embeddings(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
   if (line.has("edges"))

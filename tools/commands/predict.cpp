@@ -190,8 +190,8 @@ void run_predict(CommandLine& line) {
   add("nodes", po::value<std::string>()->value_name("F"),
       "of these nodes, ids as .npy or text, in order; default: all that have an embedding, in the order of ids");
   add("embeddings", po::value<std::string>()->value_name("Z.npy"),
-      "of these rows instead, as `export --embeddings` writes them: any number type; a row above norm 1 is divided by "
-      "its norm, as training rows were; id is the number of the row");
+      "of these rows instead, as `export --embeddings` writes them, or `export --rows` for a model of --rows-of: any "
+      "number type; a row above norm 1 is divided by its norm, as training rows were; id is the number of the row");
   add("out", po::value<std::string>()->value_name("F.npy"), "classes, int64, one a row");
   add("scores", po::value<std::string>()->value_name("F.npy"), "margins, float64, rows x classes");
   add("probabilities", po::value<std::string>()->value_name("F.npy"), "probabilities, float64, rows x classes");

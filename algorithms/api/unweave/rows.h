@@ -27,6 +27,11 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
                                const std::vector<double>& weights, const NpyTarget& target,
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
+/// Rows of the model's program (algorithms/rows), as they are before clip and intercept: float32
+/// [nodes, ModelFacts::row_width] of `nodes`, in their order. Throws UsageError for a node without
+/// one, DataError for a model of another propagation.
+void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
+                 const NpyTarget& target);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
 /// edges have none.
 void export_edges(const Reader& reader, const NpyTarget& target,
@@ -38,7 +43,9 @@ void export_labels(const Reader& reader, const NpyTarget& target);
 /// Names of all nodes, one a line, as an import takes them: a name may stand in quotes
 /// (quoted_word.h). Throws UsageError where nodes have numbers alone.
 void export_names(const Reader& reader, const NpyTarget& target);
-/// Ids of the training nodes that have a label, ascending, as int64.
+/// Ids of the training nodes that have a label, ascending: those whose rows models are trained on.
+[[nodiscard]] std::vector<NodeId> training_ids(const Reader& reader);
+/// They as int64.
 void export_train(const Reader& reader, const NpyTarget& target);
 /// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no
 /// such split. Throws UsageError for another name.

@@ -10,6 +10,7 @@
 
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/training_rows.h"
 #include "storage/input/linear_model.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
@@ -181,6 +182,73 @@ TEST_SUITE("unit") {
     CHECK(data.ok({"--model", data.file("w.npy"), "--solver", "newton"}).error.empty());
     CHECK(read_all(data.file("w.jsonl")) == lines_of(load_model(data.store, "newton")));
     CHECK(data.ok({"--model", data.file("r.npy"), "--solver", "retrain"}).error.find("outdated") != std::string::npos);
+  }
+
+  TEST_CASE("--rows writes what a model learns on, of its training nodes or of a list, some at a time") {
+    const Exports data;
+    const std::string file = data.file("r.npy"), store = data.store.string();
+    CHECK(data.with({"--rows", file}).error.find("unweave train") != std::string::npos);
+    data.train("newton");
+    data.ok({"--rows", file, "--train", data.file("t.npy")});
+    data.ok({"--embeddings", data.file("z.npy"), "--nodes", data.file("t.npy")});
+    CHECK(read_all(file) == read_all(data.file("z.npy")));  // a model of levels alone
+
+    REQUIRE(
+        run({"train", store, "--name", "wide", "--rows-of", "stack,degree,labels", "--lift", "1024,bias=0.5"}).code ==
+        0);
+    data.refused({"--rows", file}, {"--name", "newton", "wide"});
+    data.refused({"--rows", file, "--name", "narrow"}, {"narrow"});
+    data.ok({"--rows", file, "--name", "wide"});
+    const Ids train = Npy<std::int64_t>(data.file("t.npy")).values;
+    const auto rows_of = [&](const Ids& ids) {
+      const StoreReader live(data.store, testing::ample_budget(), release_ledger());
+      const RowMaker maker(row_source(live), load_model(data.store, "wide").rows);
+      const std::vector<NodeId> nodes(ids.begin(), ids.end());
+      std::vector<float> rows(nodes.size() * maker.width());
+      maker.rows(nodes, rows.data());
+      return rows;
+    };
+    const std::size_t width = 3 * 32 + 4 + 32 + 1024;
+    CHECK(Npy<float>(file).header.starts_with("{'descr': '<f4', 'fortran_order': False, 'shape': (" +
+                                              std::to_string(train.size()) + ", " + std::to_string(width) + "), }"));
+    CHECK(Npy<float>(file).values == rows_of(train));
+
+    // In their order, with repeats, in more blocks than one.
+    Ids list;
+    std::string lines;
+    for (std::size_t i = 0; i < 1000; ++i) {
+      list.push_back(train[(7 * i) % train.size()]);
+      lines += std::to_string(list.back()) + "\n";
+    }
+    write_file(data.folder / "list.txt", "# nodes\n" + lines);
+    data.ok({"--rows", file, "--name", "wide", "--nodes", data.file("list.txt"), "--memory", "16M"});
+    CHECK(Npy<float>(file).values == rows_of(list));
+    CHECK(data.ok({"--rows", "-", "--name", "wide", "--nodes", data.file("list.txt"), "--quiet"}).out ==
+          read_all(file));
+
+    // Predictions for them are those for their nodes.
+    const auto predict = [&](const std::string& option, const std::string& of, const std::string& scores) {
+      CHECK(run({"predict", store, "--name", "wide", option, data.file(of), "--scores", data.file(scores)}).code == 0);
+      return read_all(data.file(scores));
+    };
+    CHECK(predict("--embeddings", "r.npy", "a.npy") == predict("--nodes", "list.txt", "b.npy"));
+    data.ok({"--embeddings", data.file("z.npy")});
+    const Result narrow = run({"predict", store, "--name", "wide", "--embeddings", data.file("z.npy")});
+    CHECK(narrow.code == 2);
+    CHECK(narrow.error.find("unweave export --rows") != std::string::npos);
+
+    data.refused({"--labels", data.file("y.npy"), "--name", "wide"}, {"--name needs --model or --rows"});
+    data.refused({"--rows", data.file("r.csv"), "--name", "wide"}, {"r.csv", "NumPy"});
+    data.refused({"--rows", file, "--name", "wide", "--missing", "nan"}, {"--missing needs --embeddings"});
+    data.stream({{RequestKind::remove_node, static_cast<NodeId>(train[0]), 0}}, {"wide"});
+    write_file(data.folder / "gone.txt", "# nodes\n" + std::to_string(train[0]) + "\n");
+    data.refused({"--rows", file, "--name", "wide", "--nodes", data.file("gone.txt")},
+                 {"node " + std::to_string(train[0]), "it was removed", "it has no row", "take it out of the list"});
+    CHECK(data.ok({"--rows", file, "--name", "newton"}).error.find("outdated") != std::string::npos);
+    REQUIRE(run({"propagate", store, "--hops", "1"}).code == 0);
+    const Result other = data.with({"--rows", file, "--name", "wide"});
+    CHECK(other.code == 2);
+    CHECK(other.error.find("wide") != std::string::npos);
   }
 
   TEST_CASE("an exported model is bound to its certificate: no weight, key or line may change") {

@@ -230,6 +230,41 @@ py::object embeddings(Machine& machine, const py::object& progress, const Path& 
   return out;
 }
 
+/// Rows of a model's program in memory, or in a file where one is named; then nothing is returned.
+/// `nodes`: none for the training nodes that have a label.
+py::object model_rows(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
+                      const Ids& nodes, const std::optional<Path>& file) {
+  const ModelSelection selected = model_selection(selection);  // reads a dict of Python
+  std::optional<OpenedModel> opened;
+  std::vector<NodeId> wanted;
+  std::string remark;
+  run_whole(machine, [&] {
+    opened.emplace(open_with_model(store, selected, machine.resources()));
+    wanted = nodes ? *node_ids(nodes, opened->reader.nodes()) : training_ids(opened->reader);
+    remark = remark_on_state(opened->model, opened->reader);
+  });
+  const auto write = [&](const NpyTarget& target) { export_rows(opened->reader, opened->model, wanted, target); };
+  py::object out = py::none();
+  if (file) {
+    run(machine, progress, [&] {
+      write(NpyTarget(*file));
+      opened.reset();
+    });
+  } else {
+    py::array_t<float> rows({wanted.size(), opened->model.facts().row_width});
+    const std::span<char> memory = bytes_of(rows);
+    run(machine, progress, [&] {
+      ArrayStream stream(memory);
+      write(NpyTarget(stream));
+      stream.require_full();
+      opened.reset();
+    });
+    out = std::move(rows);
+  }
+  warn_of({remark});
+  return out;
+}
+
 /// Edges in memory, or in a file where one is named; then nothing is returned.
 py::object edges(Machine& machine, const py::object& progress, const Path& store, const std::optional<Path>& file) {
   if (file) {
@@ -530,6 +565,7 @@ PYBIND11_MODULE(_native, module) {
   module.def("plan_stream", &plan_stream);
   module.def("plan_purge", &plan_purge);
   module.def("embeddings", &embeddings);
+  module.def("model_rows", &model_rows);
   module.def("edges", &edges);
   module.def("edge_weights", &edge_weights);
   module.def("labels", &labels);

@@ -13,7 +13,8 @@ def contents(folder):
 
 @pytest.mark.parametrize("argument, write", [
     ("out", lambda store, place: store.edges(out=place)), ("out", lambda store, place: store.embeddings(out=place)),
-    ("out", lambda store, place: store.embeddings([1, 2], out=place)), ("file", lambda store, place: store.export_model(place)),
+    ("out", lambda store, place: store.embeddings([1, 2], out=place)),
+    ("out", lambda store, place: store.rows(out=place)), ("file", lambda store, place: store.export_model(place)),
     ("receipts", lambda store, place: store.stream("exact", receipts=place)), ("changes", lambda store, place: store.stream(changes=place))])
 def test_an_output_in_the_store_is_refused_before_anything_is_written(store, tmp_path, monkeypatch, argument, write):
     store.train("exact")

@@ -38,6 +38,45 @@ def test_embeddings_are_a_read_only_map_or_rows_in_memory(store, tmp_path):
     assert store.embeddings([]).shape == (0, 12)
 
 
+def test_rows_of_a_model_are_those_of_its_program(store, sample, program, tmp_path):
+    with pytest.raises(unweave.UsageError, match="train"):
+        store.rows()
+    store.train("exact")
+    trained = np.flatnonzero(sample.train)
+    assert np.array_equal(store.rows(), store.embeddings(trained))  # of levels alone
+    store.train("exact", name="wide", rows_of="stack,degree,labels", lift=64)
+    with pytest.raises(unweave.UsageError, match="wide"):
+        store.rows()
+    rows = store.rows(name="wide")
+    assert rows.dtype == np.float32 and rows.shape == (250, 3 * 12 + 3 + 32 + 128)
+    file = tmp_path / "rows.npy"
+    subprocess.run([program, "export", store.path, "--rows", file, "--name", "wide"], check=True, capture_output=True)
+    assert np.array_equal(rows, np.load(file))
+    named = store.rows([7, 3, 7], name="wide", out=tmp_path / "some.npy")
+    assert isinstance(named, np.memmap) and np.array_equal(named, rows[[7, 3, 7]])
+    assert np.array_equal(store.rows(np.arange(400) == 3, name="wide"), rows[[3]])
+    assert store.rows([], name="wide").shape == (0, rows.shape[1])
+    counts = np.zeros(3)
+    neighbours = np.flatnonzero(sample.adjacency()[3])
+    for node in neighbours[neighbours != 3]:
+        counts[sample.y[node]] += sample.train[node]
+    shares = rows[3, 36:39] / rows[3, 36:39].sum()  # the row is divided by its norm, and by sqrt(2)
+    assert np.allclose(shares, counts / counts.sum())
+    for nodes, match in (([400], "399"), ("wide", "nodes"), ([1.5], "float64")):
+        with pytest.raises(unweave.UsageError, match=match):
+            store.rows(nodes, name="wide")
+    with pytest.raises(unweave.UsageError, match="narrow"):
+        store.rows(name="narrow")
+    with store.stream("exact", name="wide") as stream:
+        stream.remove_edges([(3, int(neighbours[neighbours != 3][0]))])
+    assert not np.array_equal(store.rows([3], name="wide"), rows[[3]])
+    with pytest.warns(UserWarning, match="outdated"):
+        store.rows(name="exact")
+    store.propagate(hops=1, rows="all")
+    with pytest.raises(unweave.DataError, match="wide"):
+        store.rows(name="wide")
+
+
 def test_rows_that_are_kept_in_place_of_sums_are_those_of_the_sums(store):
     wanted = store.embeddings()
     hop = store.embeddings(weights=[0, 1, 0])

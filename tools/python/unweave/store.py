@@ -228,6 +228,20 @@ class Store:
             rows = np.load(file, mmap_mode="r")  # it keeps the file that the folder loses
         return rows
 
+    def rows(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None, out: Path | None = None) -> np.ndarray:
+        """The rows that a model learns on, float32 [rows, width]: those of its ``rows_of``, ``scale_rows`` and ``lift`` (:meth:`train`), as the
+        data are now, before a row above norm 1 is divided by its norm and without an intercept. Without such options they are
+        rows of :meth:`embeddings`.
+
+        ``nodes``: numbers, names or a mask, in their order; the training nodes that have a label by default, ascending. ``solver``, ``name``: as
+        :meth:`predict` has them. ``out``: a .npy file to write them to; they then come as a read-only memory map of it, else in memory. A
+        node without a row, as a removed one where rows are those of labelled nodes, is a UsageError.
+        """
+        file = None if out is None else output_path(out, "out", self.path)
+        selection = {"solver": solver, "name": name}
+        rows = _native.model_rows(self._machine, self._watcher(), self.path, selection, self._nodes(nodes), file)
+        return rows if file is None else np.load(file, mmap_mode="r")
+
     def _nodes(self, nodes: Any, name: str = "nodes") -> np.ndarray | None:
         """Numbers of nodes, from numbers, names or a mask; None for None. Integers are names where the import said so."""
         return arrays.node_ids(nodes, name, self.numbers, self.info().ids_are == "names", lambda: self.num_nodes)
