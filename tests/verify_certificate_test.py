@@ -14,6 +14,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "audit"))
 import certificate_trail as trail
+import rows as row_programs
 import verify_certificate
 from certificate_numerics import form_rows, minimise
 
@@ -350,6 +351,104 @@ def check_lean(folder, program):
     assert code("--before-labels", folder / "copy" / "labels.npy") == 0
 
 
+class RowsWorld(World):
+    """Weighted edges, and models of a program of rows."""
+
+    def make(self):
+        random = np.random.default_rng(7)
+        nodes, self.options, self.solver = 60, [], "exact"
+        labels = random.integers(3, size=nodes)
+        ends = np.unique(np.sort(random.integers(nodes, size=(150, 2)), axis=1), axis=0)
+        ends = ends[ends[:, 0] < ends[:, 1]]
+        np.savetxt(self.folder / "edges.txt", np.hstack([ends, random.integers(1, 6, (len(ends), 1))]), "%d")
+        np.save(self.folder / "features.npy", (random.normal(size=(nodes, 5)) + 2 * np.eye(3, 5)[labels]) / 4)
+        labels[random.random(nodes) < 0.2] = -1
+        np.save(self.folder / "classes.npy", labels)
+        np.save(self.folder / "members.npy", np.flatnonzero((labels >= 0) & (random.random(nodes) < 0.7)))
+        self.run("import", self.store, "--nodes", nodes, "--edges", self.folder / "edges.txt", "--max-weight", "5", "--features",
+                 self.folder / "features.npy", "--labels", self.folder / "classes.npy", "--split", f"train={self.folder / 'members.npy'}")
+        self.run("propagate", self.store, "--hops", "2", "--rho", "1", "--rows", "all")
+
+    def run(self, *words):
+        if words[0] != "propagate" or "--rho" in words:  # not as World has it
+            super().run(*words)
+
+    def train(self, solver, head, parameters):
+        self.solver = solver
+        self.run("train", self.store, "--solver", solver, "--head", head, "--lambda", "0.02", *self.options)
+
+    def inputs(self):
+        file = lambda name: self.folder / f"{name}.npy"
+        self.run("export", self.store, "--labels", file("labels"), "--train", file("train"), "--edges", file("edges"),
+                 "--edge-weights", file("weights"), "--rows", file("rows"), "--name", self.solver)
+        for level in range(3):
+            self.run("export", self.store, "--embeddings", file(f"level{level}"), "--missing", "nan", "--weights",
+                     ",".join("1" if level == one else "0" for one in range(3)))
+        return [np.load(file(name)) for name in ("rows", "labels", "train")]
+
+
+def check_rows(folder, program):
+    """Rows of programs, formed by other code, and certificates of models on them. Errors that are planted are told."""
+    world = RowsWorld(program, folder)
+    file = lambda name: world.folder / f"{name}.npy"
+    command = [sys.executable, "-B", row_programs.__file__, world.store, "", "--levels", *(file(f"level{level}") for level in range(3)),
+               "--edges", file("edges"), "--edge-weights", file("weights"), "--labels", file("labels"), "--train", file("train"),
+               "--rows", file("rows")]
+
+    def run():
+        command[4] = world.solver
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def with_array(name, change):
+        """What the program says where one of its files is another one."""
+        array = np.load(file(name))
+        held = array.copy()
+        change(array)
+        np.save(file(name), array)
+        said = run()
+        np.save(file(name), held)
+        return said
+
+    for number, (solver, options) in enumerate([
+            ("exact", ["--rows-of", "stack,open,labels,degree", "--scale-rows", "unit"]),
+            ("exact", ["--rows-of", "stack,labels", "--lift", "40,key=18446744073709551615,bias=0.25"]),
+            ("newton", ["--rows-of", "levels,degree", "--lift", "100", "--scale-rows", "clip"]),
+            ("newton", ["--weights", "0.5,0.25,0.125"])]):
+        world.options = options
+        text = f"node {2 * number}\nedge 1 {30 + number}\nset-label {20 + number} 1\nmove-split {40 + number} none\n"
+        check_solver(world, solver, "logistic", text, theorem="T0" if solver == "exact" else "T1")
+        rows, labels, train = world.inputs()
+        assert run() == (0, ""), (options, run())
+        code, said = with_array("rows", lambda array: array[3].view(np.uint32).__ixor__(1))
+        assert code == 1 and said.count("\n") == 1 and f"the row of node {train[3]}: {rows.shape[1]} of" in said, said
+        if "labels" in options[1]:
+            edges = np.load(file("edges"))
+            beside = next(end for end, other in np.vstack([edges, edges[:, ::-1]]) if end in train and other in train)
+            code, said = with_array("labels", lambda array: array.__setitem__(beside, (array[beside] + 1) % 3))
+            assert code == 1 and "formed again" in said, said
+        model, _ = verify_certificate.read_model(world.store, solver)
+        arrays = [np.load(file(name)) for name in ("edges", "weights", "labels", "train", "rows", "train")]
+        levels = [np.load(file(f"level{level}")) for level in range(3)]
+        assert row_programs.check(model, levels, *arrays) == []
+        if "--lift" in options:
+            drawn = row_programs.signs
+            row_programs.signs = lambda key, count: drawn(key, count) * np.where(np.arange(count) == 1, -1, 1)
+            assert row_programs.check(model, levels, *arrays), "another sign was not told"
+            row_programs.signs = drawn
+        if "rows" in model:  # a certificate of other rows than those of the model
+            other = {**model, "rows": {**model["rows"], "scale": "clip" if model["rows"]["scale"] == "unit" else "unit"}}
+            lines, parts = verify_certificate.read_trail(world.store, solver)
+            _, weights = verify_certificate.read_model(world.store, solver)
+            false = verify_certificate.Verifier(other, weights, lines[-1], parts[-1], rows, labels[train], train).run()
+            assert [one for one in false if one.startswith("row_program is")], false
+    world.run("propagate", world.store, "--hops", "2", "--rho", "0.5")
+    assert run()[0] == 0  # the model says what it stands on, and the files are those from before
+    world.solver = "newton"
+    world.run("train", world.store, "--solver", "newton")
+    assert run()[0] == 2
+
+
 def check_langevin(folder, program):
     check_solvers(World(program, folder), [("langevin", "logistic", {}, "T2"), ("langevin", "softmax", {}, "T2"),
                                            ("langevin", "logistic", {}, "T2", True),
@@ -374,7 +473,7 @@ def check_influence(folder, program):
 
 
 PARTS = {"trail": check_trail, "minimisers": check_minimisers, "lean": check_lean, "langevin": check_langevin, "rewind": check_rewind,
-         "influence": check_influence}
+         "influence": check_influence, "rows": check_rows}
 
 
 def main():

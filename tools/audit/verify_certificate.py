@@ -2,13 +2,13 @@
 """tools/audit/verify_certificate.py - the newest certificate of a model, computed again by code of its own.
 
     unweave export STORE --labels labels.npy --train train.npy
-    unweave export STORE --embeddings rows.npy --nodes train.npy
+    unweave export STORE --rows rows.npy --name SOLVER
     tools/audit/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
 Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl, its private parts and, of `exact`, SOLVER.release
 (storage/FORMAT.md) and knows the theorems T0 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
 (certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
-from the rows a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
+from the rows, whose program rows.py checks, a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
 removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it; and weights of
 T1 must not lean towards what was learnt on those rows. Labels of nodes that are no longer there come from --before-labels. Prints
 what is false, a line each, and exits 1; 0 where all holds; 2 where something cannot be read or nothing is certified. Ids must
@@ -118,6 +118,8 @@ class Verifier:
         found |= {name: model[name] for name in ("clip", "features", "classes", "weights")}
         found |= {name: model["propagation"][name] for name in ("levels", "rho", "scale_bits", "all_rows")}
         found["training_rows"] = model["trained_rows"]
+        if "rows" in model:  # more than weighted sums of levels; tools/audit/rows.py forms them again
+            found["row_program"] = model["rows"]
         self.check("the names of the constants", sorted(said["constants"]), sorted(found))
         for name, value in found.items():
             self.check(name, said["constants"][name]["value"], value)
@@ -127,7 +129,8 @@ class Verifier:
         if "parameters" in said:  # not in older lines
             self.check("parameters", said["parameters"], options["parameters"])
         self.check("where lambda was chosen", said["constants"]["lambda"]["chosen"], options["lambda_chosen"])
-        self.check("where the weights were chosen", said["constants"]["weights"]["chosen"], options.get("weights_chosen", "propagation"))
+        for name in {"weights", "row_program"} & set(found):
+            self.check(f"where {name} was chosen", said["constants"][name]["chosen"], options.get("weights_chosen", "propagation"))
         self.check("certified by noise from a seed", said["for_tests"] and said["certified"], False)
 
     def check_output_noise(self, distance, sure):

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""tools/audit/rows.py - the rows that a model learns on, formed again by code of its own, bit for bit.
+
+    for l in 0 1 2: unweave export STORE --embeddings level$l.npy --weights W --missing nan     (W: 1,0,0 then 0,1,0 then 0,0,1)
+    unweave export STORE --edges edges.npy --edge-weights weights.npy --labels labels.npy --train train.npy --rows rows.npy --name MODEL
+    tools/audit/rows.py STORE MODEL --levels level0.npy level1.npy level2.npy --edges edges.npy --edge-weights weights.npy
+        --labels labels.npy --train train.npy --rows rows.npy [--nodes nodes.npy]
+
+Shares nothing with the program: reads the program of rows out of models/MODEL.model and follows algorithms/rows/README.md. Levels
+are those of a propagation with rho 1 and at most 24 bits, whose float32 hold the integers of the store exactly; of `open` level 0
+must be there for all neighbours (propagate --rows all). Rows are those of the training nodes, or of --nodes where these were given
+to `export`. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be
+read. Python 3.9 and NumPy.
+"""
+import argparse
+import math
+import pathlib
+import sys
+
+import numpy as np
+
+import certificate_trail
+from certificate_numerics import clip_rows
+from verify_certificate import read_model
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+MOST_TOLD = 10
+ROUNDS = 3
+DEGREES = 32
+
+
+def mix(x):
+    """The finaliser of SplitMix64."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def signs(key, count):
+    """1 or -1 by the highest bit of so many numbers of a key."""
+    start = mix(key + GOLDEN & MASK)
+    return np.array([-1 if mix(start + j * GOLDEN & MASK) >> 63 else 1 for j in range(count)], dtype=np.int64)
+
+
+def walsh_hadamard(rows):
+    """Each row times the Hadamard matrix of its length, a power of two, in int64."""
+    count, length = rows.shape
+    half = 1
+    while half < length:
+        pairs = rows.reshape(count, -1, 2, half)
+        rows = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2).reshape(count, length)
+        half *= 2
+    return rows
+
+
+def lifted(rows, lift):
+    """lift(row) of rows of norm 1 at most, float32."""
+    integers = np.rint(rows.astype(float) * 2.0**16).astype(np.int64)
+    if lift["bias"] != 0:
+        integers = np.hstack([integers, np.full((len(rows), 1), np.rint(lift["bias"] * 2.0**16), np.int64)])
+    length = 1 << (integers.shape[1] - 1).bit_length()
+    integers = np.hstack([integers, np.zeros((len(rows), length - integers.shape[1]), np.int64)])
+    blocks = -(-lift["width"] // length)
+    flips = signs(lift["key"], blocks * ROUNDS * length).reshape(blocks, ROUNDS, length)
+    factor = 1 / 2.0**16 / math.sqrt(length**3 * blocks)
+    parts = []
+    for block in range(blocks):
+        values = integers
+        for flip in flips[block]:
+            values = walsh_hadamard(values * flip)
+        parts.append((np.maximum(values, 0).astype(float) * factor).astype(np.float32))
+    return np.hstack(parts)
+
+
+class Data:
+    """What rows are made from: whole[l] [nodes, columns], level l times 2^scale_bits, NaN for a node without one; edges [m, 2], each
+    once, their weights; labels; train, the training nodes that have one; classes."""
+
+    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes):
+        self.unit, self.labels, self.classes = 2.0**-scale_bits, labels, classes
+        self.whole = [level.astype(float) / self.unit for level in levels]
+        for level in self.whole:
+            there = level[~np.isnan(level)]
+            if not np.array_equal(there, np.rint(there)):
+                raise ValueError("a level is none of integers: it needs rho 1, and weights that are 1 for one level and 0 for the others")
+        self.trains = np.zeros(len(labels), bool)
+        self.trains[train] = True
+        both = np.concatenate([edges, edges[:, ::-1]])
+        weights = np.concatenate([weights, weights])
+        order = np.argsort(both[:, 0], kind="stable")
+        self.ends, self.weights = both[order, 1], weights[order]
+        self.starts = np.searchsorted(both[order, 0], np.arange(len(labels) + 1))
+
+    def neighbours(self, node):
+        """Nodes, and the weight of the edge to each."""
+        range_ = slice(self.starts[node], self.starts[node + 1])
+        return self.ends[range_], self.weights[range_]
+
+    def degree(self, node):
+        """Counts the node itself."""
+        return 1 + int(self.neighbours(node)[1].sum())
+
+    def levels(self, nodes, weights):
+        """A block for each L + 1 of the weights."""
+        blocks = np.array(weights).reshape(-1, len(self.whole))
+        out = []
+        for block in blocks:
+            total = np.zeros((len(nodes), self.whole[0].shape[1]))
+            for weight, level in zip(block, self.whole):
+                if weight != 0:
+                    total += weight * level[nodes]
+            out.append((total * self.unit).astype(np.float32))
+        return np.hstack(out)
+
+    def open(self, nodes):
+        out = np.zeros((len(nodes), self.whole[0].shape[1]), np.float32)
+        for i, node in enumerate(nodes):
+            ends, weights = self.neighbours(node)
+            if len(ends) == 0:
+                continue
+            rows = self.whole[0][ends]
+            if np.isnan(rows).any():
+                raise ValueError(f"a neighbour of node {node} has no level 0, which the block open reads; propagate with --rows all")
+            total = weights @ rows.astype(np.int64)
+            out[i] = total.astype(float) / float(self.degree(node) - 1) * self.unit
+        return out
+
+    def label_shares(self, nodes):
+        out = np.zeros((len(nodes), self.classes), np.float32)
+        for i, node in enumerate(nodes):
+            ends, weights = self.neighbours(node)
+            for label in range(self.classes):
+                count = int(weights[self.trains[ends] & (self.labels[ends] == label)].sum())
+                if count:
+                    out[i, label] = float(count) / float(self.degree(node) - 1)
+        return out
+
+    def degrees(self, nodes):
+        out = np.zeros((len(nodes), DEGREES), np.float32)
+        for i, node in enumerate(nodes):
+            out[i, self.degree(node).bit_length() - 1] = 1
+        return out
+
+
+BLOCKS = {"open": Data.open, "labels": Data.label_shares, "degree": Data.degrees}
+
+
+def to_unit(rows):
+    """Each row divided by its norm; one of zeros stays."""
+    out = rows.astype(float)
+    norms = np.sqrt(np.cumsum(out**2, axis=1)[:, -1])
+    there = norms > 0
+    out[there] /= norms[there, None]
+    return out.astype(np.float32)
+
+
+def form(data, weights, program, nodes):
+    """The rows of a program: weights of its levels, and the member `rows` of a model."""
+    if program["unit"] != "node":
+        raise ValueError(f"rows of {program['unit']!r} are not known")
+    rows = np.hstack([data.levels(nodes, weights)] + [BLOCKS[name](data, nodes) for name in program["blocks"]])
+    if np.isnan(rows).any():
+        raise ValueError("a node has no level, and so no row")
+    if program["scale"] == "unit":
+        rows = to_unit(rows)
+    if program["lift"] is None:
+        return rows
+    rows = clip_rows(rows, 1)
+    both = np.hstack([rows, lifted(rows, program["lift"])])
+    return (both.astype(float) / math.sqrt(2.0)).astype(np.float32)
+
+
+PLAIN = {"unit": "node", "blocks": [], "scale": "clip", "lift": None}  # a model without a program
+
+
+def differences(said, found, nodes):
+    """What is not equal in bits."""
+    if said.shape != found.shape or said.dtype != np.float32:
+        return [f"rows are {said.dtype} {said.shape}, formed again they are float32 {found.shape}"]
+    differ = said.view(np.uint32) != found.view(np.uint32)
+    false = []
+    for i in np.flatnonzero(differ.any(axis=1))[:MOST_TOLD]:
+        column = int(np.flatnonzero(differ[i])[0])
+        false.append(f"the row of node {nodes[i]}: {int(differ[i].sum())} of {differ.shape[1]} numbers differ, the first in column {column}: "
+                     f"{float(said[i, column])!r}, formed again {float(found[i, column])!r}")
+    more = int(differ.any(axis=1).sum()) - len(false)
+    return false + ([f"{more} more rows differ"] if more else [])
+
+
+def check(model, levels, edges, weights, labels, train, rows, nodes):
+    """What is false; `model`: the text of its file. Raises ValueError where there is nothing to check."""
+    propagation = model["propagation"]
+    if propagation["rho"] != 1 or propagation["scale_bits"] > 24:
+        raise ValueError("levels are exact in float32 after a propagation with --rho 1 and --scale-bits 24 at most")
+    if len(levels) != propagation["levels"] + 1:
+        raise ValueError(f"{len(levels)} levels are given, the model has {propagation['levels'] + 1}")
+    data = Data(levels, propagation["scale_bits"], edges, weights, labels, train, model["classes"])
+    return differences(rows, form(data, model["weights"], model.get("rows", PLAIN), nodes), nodes)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("store", type=pathlib.Path)
+    parser.add_argument("model")
+    parser.add_argument("--levels", nargs="+", required=True)
+    for name in ("edges", "labels", "train", "rows"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--edge-weights")
+    parser.add_argument("--nodes")
+    given = parser.parse_args()
+
+    def run():
+        model, _ = read_model(given.store, given.model)
+        edges, labels, train, rows = (np.load(getattr(given, name)) for name in ("edges", "labels", "train", "rows"))
+        weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
+        nodes = np.load(given.nodes) if given.nodes else train
+        return check(model, [np.load(name) for name in given.levels], edges, weights, labels, train, rows, nodes)
+
+    return certificate_trail.report("rows", run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
