@@ -61,6 +61,11 @@ void require_no_session(const LiveStore& store, bool in_session);
 /// before a propagation.
 [[nodiscard]] RowProgram row_program(const LiveStore& store, const TrainOptions& how);
 
+/// Whether the validation split is to choose it.
+[[nodiscard]] bool chooses_rows(const RowChoice& rows);
+/// Whether more than weighted levels is asked for.
+[[nodiscard]] bool is_given(const RowChoice& rows);
+
 /// Gives the weights that a training goes on from, once options and weights of the levels are known
 /// and rows are read.
 using StartFrom =

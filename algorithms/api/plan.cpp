@@ -54,20 +54,32 @@ bool counts_fast(const PropagationWork& work, std::uint32_t levels, const std::o
   return passes * work.terms * (work.decode_seconds + cost::kLookedUpArc) / work.threads + reads <= kExactSeconds;
 }
 
-/// Rows, features and classes of a training, as a store says them.
+/// What a training is of, as a store says it.
 struct TrainingSizes {
   std::size_t rows = 0, width = 0, classes = 0;
+  RowProgram program;  ///< without weights before a propagation
 };
 
-TrainingSizes sizes_of(const LiveStore& store) {
+/// Bytes of so many rows in the form in which a training holds them.
+std::uint64_t bytes_of_rows(std::size_t rows, std::size_t features) {
+  return std::uint64_t{rows} * features * sizeof(float);
+}
+
+TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   const Contents& contents = store.contents();
-  const std::uint32_t classes = store.manifest().classes;
-  if (contents.features().columns() == 0 || classes == 0)
+  const std::uint32_t columns = contents.features().columns(), classes = store.manifest().classes;
+  if (columns == 0 || classes == 0)
     throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
-  return {training_nodes(contents).size(),
-          store.propagated() ? store.embedding().row_width(store.embedding().spec().weights)
-                             : contents.features().columns(),
-          classes};
+  if (chooses_rows(rows))
+    throw UsageError(option("rows-of", "auto") + " is for train: plan trains nothing; name what rows are made of, as " +
+                     option("rows-of", "stack,labels"));
+  TrainingSizes sizes{training_nodes(contents).size(), columns, classes, {}};
+  if (!store.propagated() && !is_given(rows)) return sizes;
+  TrainOptions how;
+  how.rows = rows;
+  sizes.program = row_program(store, how);
+  sizes.width = RowMaker(row_source(store), sizes.program).width();
+  return sizes;
 }
 
 void require_ranks(std::size_t ranks) {
@@ -145,16 +157,18 @@ RankCalls forecast_rank_batch(const Reader& reader, std::span<const Request> req
 }
 
 RankTrainingForecast forecast_rank_training(const Reader& reader, std::string_view solver, const SolverOptions& options,
-                                            std::size_t ranks) {
+                                            std::size_t ranks, const RowChoice& rows) {
   require_ranks(ranks);
   require_over_ranks(solver, options);
-  const TrainingSizes sizes = sizes_of(Internals::store(reader));
+  const TrainingSizes sizes = sizes_of(Internals::store(reader), rows);
+  const std::size_t features = RowForm(1, options.intercept).features(sizes.width);
   RankTrainingForecast forecast;
   forecast.rows = sizes.rows;
   PlannedRanks job(ranks, 0);
   forecast.most_rows_of_a_rank = most_rows_of_a_rank({.count = sizes.rows, .ranks = &job});
-  forecast.passes =
-      plan_passes(sizes.rows, RowForm(1, options.intercept).features(sizes.width), sizes.classes, options.head, ranks);
+  forecast.row_width = sizes.width;
+  forecast.row_bytes = bytes_of_rows(forecast.most_rows_of_a_rank, features);
+  forecast.passes = plan_passes(sizes.rows, features, sizes.classes, options.head, ranks);
   return forecast;
 }
 
@@ -179,36 +193,41 @@ PurgeForecast forecast_purge(const Reader& reader, const PurgeOptions& options) 
 
 namespace {
 
-SolverTrial tried(const Reader& reader, std::string_view solver, const SolverOptions& options, std::size_t removed) {
+SolverTrial tried(const Reader& reader, std::string_view solver, const SolverOptions& options,
+                  const RowProgram& program, std::size_t removed) {
   const LiveStore& store = Internals::store(reader);
+  static_cast<void>(store.embedding());  // or it says what to run
   const WatchedBy watched(Internals::resources(reader).meter());
-  return try_solver(store, Internals::resources(reader).memory(), solver, options, store.embedding().spec().weights,
-                    removed);
+  return try_solver(store, Internals::resources(reader).memory(), solver, options, program, removed);
 }
 
 }  // namespace
 
 UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver, SolverOptions options,
-                                       LambdaChoice lambda, std::size_t removed) {
+                                       LambdaChoice lambda, std::size_t removed, const RowChoice& rows) {
   const LiveStore& store = Internals::store(reader);
   if (lambda == LambdaChoice::by_validation)
     throw UsageError(option("lambda", "auto") + " is for train: plan trains nothing; give a number");
-  const TrainingSizes sizes = sizes_of(store);
+  const TrainingSizes sizes = sizes_of(store, rows);
   UnlearningForecast forecast;
   forecast.rows = sizes.rows;
+  forecast.row_width = sizes.width;
   forecast.has_edges = store.contents().graph().num_arcs() > 0;
   if (lambda == LambdaChoice::by_size)
     options.lambda =
         default_lambda({solver, store.contents().num_nodes(), sizes.width, store.manifest().classes, options.head});
   const SolverEntry& entry = solver_entry(solver);
   require_options(solver, options);
-  const std::size_t blocks =
-      store.propagated() ? blocks_of(store.embedding().spec().weights, store.embedding().levels()) : 1;
+  const std::size_t blocks = store.propagated() && sizes.program.only_levels()
+                                 ? blocks_of(sizes.program.weights, store.embedding().levels())
+                                 : 1;
   forecast.options = std::make_shared<const SolverOptions>(std::move(options));
   const SolverOptions& chosen = *forecast.options;
+  const std::size_t features = RowForm(1, chosen.intercept).features(sizes.width);
+  forecast.row_bytes = bytes_of_rows(sizes.rows, features);
   const PlannedTask task{forecast.rows,
-                         NetworkShape{chosen.head, RowForm(1, chosen.intercept).features(sizes.width), sizes.classes,
-                                      chosen.hidden, chosen.activation, chosen.hidden.empty() ? 1 : blocks},
+                         NetworkShape{chosen.head, features, sizes.classes, chosen.hidden, chosen.activation,
+                                      chosen.hidden.empty() ? 1 : blocks},
                          chosen, memory_shares::kSolver.of(Internals::resources(reader).memory())};
   forecast.disk_free_bytes = free_disk(store.path());
   if (entry.needs != nullptr)
@@ -216,7 +235,7 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   else if (entry.plan != nullptr)
     forecast.answer = entry.plan(task);
   else
-    forecast.answer = tried(reader, solver, chosen, removed);
+    forecast.answer = tried(reader, solver, chosen, sizes.program, removed);
   return forecast;
 }
 

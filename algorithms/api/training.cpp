@@ -83,6 +83,14 @@ RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   return program;
 }
 
+bool chooses_rows(const RowChoice& rows) {
+  return std::find(rows.of.begin(), rows.of.end(), kChosenProgram) != rows.of.end();
+}
+
+bool is_given(const RowChoice& rows) {
+  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift;
+}
+
 namespace {
 
 /// What a training is of, once its store is open.
@@ -92,15 +100,6 @@ struct TrainingTask {
   RowProgram rows;
 };
 
-bool chooses_rows(const TrainOptions& how) {
-  return std::find(how.rows.of.begin(), how.rows.of.end(), kChosenProgram) != how.rows.of.end();
-}
-
-/// Whether more than weighted levels is asked for.
-bool is_given(const RowChoice& rows) {
-  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift;
-}
-
 /// Throws UsageError before a store is opened.
 TrainingTask task_of(const TrainOptions& how) {
   TrainingTask task;
@@ -109,7 +108,7 @@ TrainingTask task_of(const TrainOptions& how) {
   if (how.choose_weights && !how.weights.empty())
     throw UsageError(option("weights") + ": numbers, or auto, and not both");
   const RowChoice& rows = how.rows;
-  if (chooses_rows(how)) {
+  if (chooses_rows(rows)) {
     if (rows.of.size() > 1 || rows.scale || rows.lift || how.choose_weights || !how.weights.empty())
       throw UsageError(option("rows-of", kChosenProgram) +
                        " chooses blocks, weights, scale and lift; leave these away");
@@ -149,7 +148,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
     trained.weights_trials = std::move(chosen.trials);
   }
   const bool tunes_lambda = how.lambda == LambdaChoice::by_validation;
-  if (chooses_rows(how)) {
+  if (chooses_rows(how.rows)) {
     const std::vector<RowProgram> candidates =
         candidate_programs(store.embedding().spec(), store.manifest().features, store.manifest().classes);
     meter.start("rows", candidates.size(), "trials");

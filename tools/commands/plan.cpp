@@ -20,6 +20,7 @@
 #include "tools/commands/plan_unlearning.h"
 #include "tools/commands/propagation_options.h"
 #include "tools/commands/solver_options.h"
+#include "tools/commands/training.h"
 #include "unweave/fields/plan.h"
 
 namespace unweave {
@@ -185,7 +186,7 @@ void print_rank_training(const CommandLine& line, const Reader& reader) {
   const std::string& solver = line.get<std::string>("solver");
   const std::uint64_t ranks = line.get<Count>("ranks").value;
   const RankTrainingForecast forecast =
-      forecast_rank_training(reader, solver, read_solver_options(line, solver), ranks);
+      forecast_rank_training(reader, solver, read_solver_options(line, solver), ranks, row_choice(line));
   const RankPasses& passes = forecast.passes;
   if (!line.common().json) {
     print_calls(line, "for each of " + counted(ranks, "rank"),
@@ -193,13 +194,16 @@ void print_rank_training(const CommandLine& line, const Reader& reader) {
                  {"a Hessian product, at most", passes.product},
                  {"a new preconditioner, at most", passes.refresh}});
     line.out() << solver << " has " << counted(forecast.rows, "training row") << ", a rank "
-               << count_text(forecast.most_rows_of_a_rank) << " at most\n";
+               << count_text(forecast.most_rows_of_a_rank) << " at most; of " << counted(forecast.row_width, "number")
+               << ", they take " << bytes_text(forecast.row_bytes) << "\n";
     return;
   }
   write_json_line(line.out(), {{"ranks", ranks},
                                {"solver", solver},
                                {"rows", forecast.rows},
                                {"most_rows_of_a_rank", forecast.most_rows_of_a_rank},
+                               {"row_width", forecast.row_width},
+                               {"row_bytes", forecast.row_bytes},
                                {"gradient", call_fields(passes.gradient)},
                                {"product", call_fields(passes.product)},
                                {"preconditioner", call_fields(passes.refresh)}});
@@ -283,7 +287,8 @@ void print_purge(const CommandLine& line, const Reader& reader) {
 
 void refuse_mixed_options(const CommandLine& line) {
   if (!line.has("solver"))
-    for (const char* const option : {"removed", "head", "epsilon", "delta", "lambda", "tau", "alpha", "bound", "set"})
+    for (const char* const option : {"removed", "rows-of", "scale-rows", "lift", "head", "epsilon", "delta", "lambda",
+                                     "tau", "alpha", "bound", "set"})
       if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
   if (line.has("solver") && !line.has("requests"))
     for (const char* const option :

@@ -13,6 +13,7 @@
 #include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/commands/solver_options.h"
+#include "tools/commands/training.h"
 
 namespace unweave {
 namespace {
@@ -51,13 +52,24 @@ std::vector<std::uint64_t> removed_rows(const CommandLine& line, const Reader& r
   return removed.of_batches();
 }
 
+Json row_fields(const UnlearningForecast& forecast) {
+  return {{"row_width", forecast.row_width}, {"row_bytes", forecast.row_bytes}};
+}
+
+/// What the rows of the training take.
+void print_rows(const CommandLine& line, const UnlearningForecast& forecast) {
+  line.out() << counted(forecast.rows, "training row") << " of " << counted(forecast.row_width, "number") << " take "
+             << bytes_text(forecast.row_bytes) << "\n";
+}
+
 class Printer {
  public:
   Printer(const CommandLine& line, const UnlearningPlan& plan)
       : as_json_(line.common().json), out_(line.out()), plan_(plan), removed_(line.get<Count>("removed").value) {}
 
-  void constants(const std::string& solver) {
+  void constants(const std::string& solver, const UnlearningForecast& forecast) {
     json_ = {{"solver", solver}, {"unit", plan_.unit}, {"learning", plan_.learning}, {"removed", removed_}};
+    json_.update(row_fields(forecast));
     Table table({solver, ""});
     table.add_row({"learning, " + plan_.unit, count_text(plan_.learning)});
     for (const auto& [name, value] : plan_.constants) {
@@ -174,10 +186,12 @@ void add_lines(Table& table, const std::vector<TrainingNeeds::Line>& lines) {
 
 /// What a training takes that makes files. Throws ResourceError where it would refuse for want of
 /// disk.
-void print_files(const CommandLine& line, const std::string& solver, const Reader& reader, const TrainingNeeds& needs,
-                 std::uint64_t free_disk) {
+void print_files(const CommandLine& line, const std::string& solver, const Reader& reader,
+                 const UnlearningForecast& forecast, const TrainingNeeds& needs) {
+  const std::uint64_t free_disk = forecast.disk_free_bytes;
   if (line.common().json) {
     Json json = {{"solver", solver}};
+    json.update(row_fields(forecast));
     for (const auto& [name, value] : needs.fields) json[name] = std::visit(ValueJson(), value);
     json["disk_bytes"] = needs.disk_bytes;
     json["disk_free_bytes"] = free_disk;
@@ -189,6 +203,7 @@ void print_files(const CommandLine& line, const std::string& solver, const Reade
     table.add_row({"disk for them", bytes_text(needs.disk_bytes), bytes_text(free_disk)});
     add_lines(table, needs.after);
     table.print(line.out());
+    print_rows(line, forecast);
     line.out() << command_text(needs.closing) << "\n";
   }
   if (needs.makes_files) require_disk(reader, needs);
@@ -205,6 +220,7 @@ void print_trial(const CommandLine& line, const std::string& solver, const Unlea
     Json json = {{"solver", solver},           {"rows", forecast.rows},
                  {"rows_tried", trial.rows},   {"training", cost(trial.training)},
                  {"batch", cost(trial.batch)}, {"later_batch", cost(trial.later_batch)}};
+    json.update(row_fields(forecast));
     if (batches > 0) json["stream"] = {{"batches", batches}, {"seconds", stream}};
     return write_json_line(line.out(), json);
   }
@@ -219,6 +235,7 @@ void print_trial(const CommandLine& line, const std::string& solver, const Unlea
     table.add_row(
         {"the requests, " + count_text(batches) + (batches == 1 ? " batch" : " batches"), "", number_text(stream, 2)});
   table.print(line.out());
+  print_rows(line, forecast);
   line.out() << "tried on " << count_text(trial.rows) << " of " << counted(forecast.rows, "training row")
              << "; embeddings follow before, which --requests without --solver estimates\n";
 }
@@ -230,16 +247,17 @@ void add_unlearning_options(CommandLine& line) {
   auto add = line.options().add_options();
   add("solver", po::value<std::string>()->value_name("NAME"),
       "what requests to a solver cost, from public numbers or by a trial on up to 8,192 rows; with the options of "
-      "`train --help`: --head .. --set");
+      "`train --help`: --rows-of .. --set");
   add("removed", po::value<Count>()->value_name("M")->default_value({1}), "training rows that a request removes");
+  add_row_options(line, false);
   add_solver_options(line, false);
 }
 
 void print_unlearning(const CommandLine& line, const Reader& reader, StepProgress& progress) {
   const std::string& solver = line.get<std::string>("solver");
   const std::uint64_t removed = line.get<Count>("removed").value;
-  const UnlearningForecast forecast =
-      forecast_unlearning(reader, solver, read_solver_options(line, solver), lambda_choice(line), removed);
+  const UnlearningForecast forecast = forecast_unlearning(reader, solver, read_solver_options(line, solver),
+                                                          lambda_choice(line), removed, row_choice(line));
   progress.finish();
   const std::size_t rows = forecast.rows;
   if (removed == 0 || removed > rows)
@@ -249,19 +267,20 @@ void print_unlearning(const CommandLine& line, const Reader& reader, StepProgres
       if (line.given(option))
         throw UsageError("--" + std::string(option) + " says nothing of " + solver +
                          ": its vectors are made at training");
-    return print_files(line, solver, reader, *needs, forecast.disk_free_bytes);
+    return print_files(line, solver, reader, forecast, *needs);
   }
   if (const auto* const trial = std::get_if<SolverTrial>(&forecast.answer))
     return print_trial(line, solver, forecast, *trial, line.has("requests") ? removed_rows(line, reader).size() : 0);
   const double epsilon = forecast.options->epsilon;
   Printer printer(line, std::get<UnlearningPlan>(forecast.answer));
-  printer.constants(solver);
+  printer.constants(solver, forecast);
   printer.requests(rows, epsilon);
   printer.noise();
   printer.epsilons();
   printer.totals(rows, epsilon);
   if (line.has("requests")) printer.stream(removed_rows(line, reader));
   printer.finish();
+  if (!line.common().json) print_rows(line, forecast);
   if (!line.common().json && !line.common().quiet && forecast.has_edges)
     line.error() << "note: rows that move with a removal are not in these figures\n";
 }

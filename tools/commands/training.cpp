@@ -28,6 +28,20 @@ std::string numbers_text(const std::vector<double>& numbers) {
   return text;
 }
 
+/// Beyond this factor between a given lambda and the default one the user is told.
+constexpr double kFarFromDefault = 100;
+
+}  // namespace
+
+void add_row_options(CommandLine& line, bool listed) {
+  auto add = (listed ? line.options() : line.unlisted_options()).add_options();
+  add("rows-of", po::value<std::string>()->value_name("WORDS"),
+      "levels (the default) or stack, then labels, degree, open, by commas; or auto (guide: choose-rows)");
+  add("scale-rows", po::value<std::string>()->value_name("WORD"), "of rows: clip, or unit (norm 1, default of --lift)");
+  add("lift", po::value<std::string>()->value_name("WIDTH"),
+      "so many random features beside each row; also as 1024,key=7,bias=0.5");
+}
+
 RowChoice row_choice(const CommandLine& line) {
   RowChoice rows;
   if (line.has("rows-of")) rows.of = words_between_commas(line.get<std::string>("rows-of"));
@@ -35,11 +49,6 @@ RowChoice row_choice(const CommandLine& line) {
   if (line.has("lift")) rows.lift = lift_named(line.get<std::string>("lift"));
   return rows;
 }
-
-/// Beyond this factor between a given lambda and the default one the user is told.
-constexpr double kFarFromDefault = 100;
-
-}  // namespace
 
 void add_training_options(CommandLine& line, std::string_view solvers) {
   const std::string names(solvers);
@@ -50,11 +59,7 @@ void add_training_options(CommandLine& line, std::string_view solvers) {
       names.c_str());
   add_name_option(line, "name of the model: letters, digits, - and _; default: its solver's");
   add("weights", po::value<AutoRealList>()->value_name("W"), "of the levels, or auto; default: as propagated");
-  add("rows-of", po::value<std::string>()->value_name("WORDS"),
-      "levels (the default) or stack, then labels, degree, open, by commas; or auto (guide: choose-rows)");
-  add("scale-rows", po::value<std::string>()->value_name("WORD"), "of rows: clip, or unit (norm 1, default of --lift)");
-  add("lift", po::value<std::string>()->value_name("WIDTH"),
-      "so many random features beside each row; also as 1024,key=7,bias=0.5");
+  add_row_options(line);
   add_solver_options(line);
   add_key_option(line);
 }

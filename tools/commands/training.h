@@ -15,8 +15,13 @@
 
 namespace unweave {
 
-/// --solver, of which `solvers` are the names that the help lists, --name, --weights, those of a
-/// learner, and --key.
+/// --rows-of, --scale-rows and --lift, which the help shows where they are `listed`.
+void add_row_options(CommandLine& line, bool listed = true);
+/// What they say. Throws UsageError.
+[[nodiscard]] RowChoice row_choice(const CommandLine& line);
+
+/// --solver, of which `solvers` are the names that the help lists, --name, --weights, those of
+/// rows and of a learner, and --key.
 void add_training_options(CommandLine& line, std::string_view solvers);
 /// What they say; `progress` is ended before a remark. Throws UsageError, also for options that the
 /// solver does not take.

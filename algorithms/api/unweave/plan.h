@@ -88,13 +88,16 @@ enum class RowCount {
 /// A training whose rows so many ranks share. How many passes there are depends on the rows.
 struct RankTrainingForecast {
   std::size_t rows = 0, most_rows_of_a_rank = 0;
+  std::size_t row_width = 0;    ///< numbers of a row, without an intercept
+  std::uint64_t row_bytes = 0;  ///< rows of a rank take at most so much, with it
   RankPasses passes;
 };
 
-/// Throws UsageError for a solver that trains alone, DataError where there are no features or no
-/// labels.
+/// Throws UsageError for a solver that trains alone and for a program of rows that is to be chosen
+/// or that the store does not serve, DataError where there are no features or no labels.
 [[nodiscard]] RankTrainingForecast forecast_rank_training(const Reader& reader, std::string_view solver,
-                                                          const SolverOptions& options, std::size_t ranks);
+                                                          const SolverOptions& options, std::size_t ranks,
+                                                          const RowChoice& rows = {});
 
 struct StreamForecast {
   BatchChanges first;  ///< what the first batch changes, which stands for all
@@ -121,7 +124,9 @@ struct PurgeForecast {
 
 /// What requests to a solver cost: from public numbers alone, but for a trial.
 struct UnlearningForecast {
-  std::size_t rows = 0;  ///< training rows of the store
+  std::size_t rows = 0;         ///< training rows of the store
+  std::size_t row_width = 0;    ///< numbers of a row, without an intercept
+  std::uint64_t row_bytes = 0;  ///< all rows take so much, with it
   /// A solver has an account of its requests, or its training makes files, or what it costs depends
   /// on the data, on some of which it was tried.
   std::variant<UnlearningPlan, TrainingNeeds, SolverTrial> answer;
@@ -131,10 +136,12 @@ struct UnlearningForecast {
 };
 
 /// Keeps no model; solvers without an account are tried on some thousand rows, from which `removed`
-/// at a time leave. Throws UsageError for options out of range, and for
-/// LambdaChoice::by_validation; DataError where there are no features or no labels.
+/// at a time leave. Throws UsageError for options out of range, for LambdaChoice::by_validation,
+/// and for a program of rows that is to be chosen or that the store does not serve; DataError where
+/// there are no features or no labels.
 [[nodiscard]] UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view solver,
-                                                     SolverOptions options, LambdaChoice lambda, std::size_t removed);
+                                                     SolverOptions options, LambdaChoice lambda, std::size_t removed,
+                                                     const RowChoice& rows = {});
 /// Throws ResourceError where a training would refuse for want of disk.
 void require_disk(const Reader& reader, const TrainingNeeds& needs);
 

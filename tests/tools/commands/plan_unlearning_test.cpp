@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "support/folder_bytes.h"
+#include "support/npy_file.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
+#include "unweave/solvers.h"
 
 namespace unweave {
 namespace {
@@ -131,6 +133,58 @@ TEST_SUITE("unit") {
         CHECK(run(words("train", store, solver, {})).json()["passes"] == plan["training"]["passes"]);
       CHECK(run({"plan", store, "--solver", solver}).out.find("tried on 90 of 90 training rows") != std::string::npos);
     }
+  }
+
+  TEST_CASE("plan counts what the rows of a program take, and tries solvers on them") {
+    const testing::TempDir dir;
+    const std::string store = flat_store(dir);
+    const std::vector<std::string> program{"--rows-of", "stack,degree,labels", "--lift", "100"};
+    const std::size_t plain = 3, wide = 2 * 3 + 2 + 32, lifted = 128;
+    for (const std::string solver : {"exact", "langevin", "hessian-free"}) {
+      CAPTURE(solver);
+      const Json levels = run(words("plan", store, solver, {})).json(),
+                 rows = run(words("plan", store, solver, program)).json();
+      CHECK(levels["row_width"] == plain);
+      CHECK(rows["row_width"] == wide + lifted);
+      const std::size_t ends = solver_info(solver).intercept ? 1 : 0;
+      CHECK(levels["row_bytes"] == 90 * (plain + ends) * 4);
+      CHECK(rows["row_bytes"] == 90 * (wide + lifted + ends) * 4);
+      std::vector<std::string> people{"plan", store, "--solver", solver};
+      people.insert(people.end(), program.begin(), program.end());
+      CHECK(run(people).out.find("90 training rows of 168 numbers take ") != std::string::npos);
+    }
+    const Json shared = run(words("plan", store, "exact", {"--ranks", "3", "--rows-of", "levels,degree"})).json();
+    CHECK(shared["row_width"] == 3 + 32);
+    CHECK(shared["row_bytes"] == shared["most_rows_of_a_rank"].get<std::size_t>() * (3 + 32 + 1) * 4);
+    // They are the rows of the training.
+    std::vector<std::string> training{"train", store, "--solver", "exact"};
+    training.insert(training.end(), program.begin(), program.end());
+    REQUIRE(run(training).code == 0);
+    const std::string file = (dir / "rows.npy").string();
+    REQUIRE(run({"export", store, "--rows", file}).code == 0);
+    CHECK(testing::Npy<float>(file).values.size() == 90 * (wide + lifted));
+
+    const auto refused = [&](const std::vector<std::string>& more, const std::vector<std::string>& parts) {
+      std::vector<std::string> all{"plan", store};
+      all.insert(all.end(), more.begin(), more.end());
+      const Result result = run(all);
+      CHECK(result.code == 1);
+      CHECK(result.out.empty());
+      for (const std::string& part : parts) {
+        CAPTURE(result.error);
+        CHECK(result.error.find(part) != std::string::npos);
+      }
+    };
+    refused({"--solver", "exact", "--rows-of", "auto"}, {"--rows-of auto", "--rows-of stack,labels"});
+    refused({"--solver", "exact", "--rows-of", "levels,words"}, {"words"});
+    refused({"--solver", "exact", "--rows-of", "labels"}, {"levels,labels"});
+    refused({"--solver", "exact", "--lift", "wide"}, {"--lift wide"});
+    for (const std::string option : {"--rows-of", "--scale-rows", "--lift"})
+      refused({option, "8"}, {option + " needs --solver"});
+    const std::string other = (dir / "other").string();
+    REQUIRE(run({"generate", other, "--model", "sbm", "--nodes", "50", "--edges", "90", "--features", "4"}).code == 0);
+    CHECK(run({"plan", other, "--solver", "exact", "--lift", "8"}).error.find("unweave propagate") !=
+          std::string::npos);
   }
 
   TEST_CASE("the noise that plan names for a count is enough for it, and little less is not") {
