@@ -30,6 +30,47 @@ def test_it_fits_predicts_and_forgets(sample):
     assert np.array_equal(np.argmax(model.decision_function(nodes), 1), model.predict(nodes))
 
 
+def test_rows_of_a_program(sample):
+    program = {"rho": 1.0, "rows_of": "stack,open,labels", "scale_rows": "unit", "lift": 64}
+    model = ForgettingClassifier(hops=2, **program).fit(sample.x, sample.y, graph=sample.edge_index, train=sample.train)
+    width = 3 * 12 + 12 + 3 + 64
+    assert model.coef_.shape == (3, width) and model.n_features_in_ == 12
+    assert model.report_.rows == "stack,open,labels unit lift 64" and model.report_.certified
+    nodes = np.flatnonzero(sample.test)
+    rows = model.store_.rows(nodes)
+    assert rows.shape == (100, width)
+    rows = rows / np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True))
+    assert np.allclose(rows @ model.coef_.T + model.intercept_, model.decision_function(nodes), atol=1e-6)
+    assert model.score(nodes, sample.y[nodes]) > 0.5
+    model.forget(nodes=[3, 5], features=[9], purge=True)
+    x, y = sample.x.copy(), sample.y.copy()
+    x[[3, 5, 9]], y[[3, 5, 9]] = 0, -1
+    anew = ForgettingClassifier(hops=2, **program).fit(x, y, graph=model.store_.edges(), train=sample.train & (y >= 0))
+    assert np.array_equal(anew.coef_, model.coef_) and np.array_equal(anew.store_.rows(), model.store_.rows())
+    assert pickle.loads(pickle.dumps(model)).get_params()["lift"] == 64
+
+    chosen = ForgettingClassifier(rows_of="auto").fit(sample.x, sample.y, graph=sample.edge_index, train=sample.train,
+                                                      valid=~sample.train & ~sample.test)
+    assert len(chosen.report_.rows_trials) > 1
+    newton = ForgettingClassifier(solver="newton", rows_of=["stack", "degree"]).fit(sample.x, sample.y, graph=sample.edge_index, train=sample.train)
+    newton.forget(nodes=[3], purge=True)  # trains again, on the same kind of rows
+    assert newton.report_.rows == "stack,degree" and newton.coef_.shape == (3, 3 * 12 + 32)
+
+
+def test_rows_of_a_program_are_those_of_nodes(sample):
+    for one, value in (("rows_of", "stack"), ("scale_rows", "unit"), ("lift", 64)):
+        with pytest.raises(unweave.UsageError, match=f"{one}: .*graph") as error:
+            ForgettingClassifier(**{one: value}).fit(sample.x, sample.y)
+        assert error.value.options == [one, "graph"]
+    plain, said = ForgettingClassifier(), ForgettingClassifier(rows_of="levels", scale_rows="clip")
+    assert np.array_equal(plain.fit(sample.x, sample.y).coef_, said.fit(sample.x, sample.y).coef_)
+    for one, value, match in (("rows_of", "stack,words", "words"), ("lift", True, "True"), ("scale_rows", "one", "one")):
+        with pytest.raises(unweave.UsageError, match=match):
+            ForgettingClassifier(**{one: value}).fit(sample.x, sample.y, graph=sample.edge_index)
+    with pytest.raises(unweave.UsageError, match="rho"):
+        ForgettingClassifier(rows_of="levels,open").fit(sample.x, sample.y, graph=sample.edge_index)
+
+
 def test_nothing_is_said_of_forgotten_nodes(sample):
     model = ForgettingClassifier().fit(sample.x, sample.y, graph=sample.edge_index, train=sample.train)
     assert np.array_equal(model.predict(sample.x), model.predict(np.arange(400)))

@@ -38,11 +38,13 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     - ``ForgettingClassifier(graph=..., features=...)``: X is a column of nodes, (n, 1) or (n,): numbers or names. So a search may part
       the nodes: each part is learnt, and the others are predicted where they stand in the graph.
 
-    ``hops``, ``weights``, ``scheme``: as :meth:`unweave.Store.propagate` has them, ``weights`` also "auto" as :meth:`unweave.Store.train`
-    has it; without a graph of no use. ``solver``, ``head``, ``lambda_``,
+    ``hops``, ``weights``, ``scheme``, ``rho``: as :meth:`unweave.Store.propagate` has them, ``weights`` also "auto" as :meth:`unweave.Store.train`
+    has it; without a graph of no use. ``rows_of``, ``scale_rows``, ``lift``: what rows of nodes are made of, as :meth:`unweave.Store.train` has
+    them; without a graph they are an error, but for "levels" and "clip", the defaults. ``solver``, ``head``, ``lambda_``,
     ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them; the default of ``lambda_`` is 0.1 / N of the fit, and stays when something is
     forgotten. ``scale``: as :func:`unweave.import_store` has it: rows above norm 1 are divided by their norm, with a warning, or all by a public
-    number that you give. ``coef_`` is that of the rows as they were scaled. ``graph``, ``max_weight``, ``ignore_weights``: as
+    number that you give. ``coef_`` is that of the rows as they were scaled; with ``rows_of``, ``scale_rows`` or ``lift`` it is that of the
+    program's rows, which :meth:`unweave.Store.rows` gives, and has a column for each of their numbers. ``graph``, ``max_weight``, ``ignore_weights``: as
     :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
     the nodes, as it has them; a search parts what its own ``fit`` gets by samples, so that they are given here for it. ``store``: a new folder
     for the store, which stays; by default a temporary one, which goes with it and ``store_``. ``memory``, ``threads``: as
@@ -59,8 +61,13 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                  head: str | None = None, lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None,
                  graph: Any = None, features: Any = None, store: Any = None, memory: int | str | None = None, threads: int = 0,
                  max_weight: int | None = None, ignore_weights: bool = False, ids: Any = None, ids_are: str | None = None,
-                 scale: float | str = "rows") -> None:
+                 scale: float | str = "rows", rho: float = 0.5, rows_of: str | Sequence[str] | None = None, scale_rows: str | None = None,
+                 lift: int | str | None = None) -> None:
         self.scale = scale
+        self.rho = rho
+        self.rows_of = rows_of
+        self.scale_rows = scale_rows
+        self.lift = lift
         self.hops = hops
         self.weights = weights
         self.scheme = scheme
@@ -128,6 +135,10 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             slips += self._remarks_on_minus_ones(labels)
             self._places = "graph"
         else:
+            for name, value, default in (("rows_of", self.rows_of, "levels"), ("scale_rows", self.scale_rows, "clip"), ("lift", self.lift, None)):
+                if value is not None and value != default:
+                    raise UsageError(f"{name}: it says what rows of the nodes of a graph are made of, and there is no graph; leave it out, or give graph=",
+                                     [name, "graph"])
             tables = {name: value for name, value in (("X", X), ("y", y)) if hasattr(value, "iloc")}
             row_order.require_one_order(X=X, y=y)
             self._index_of = next((name for name, value in tables.items() if value.index.tolist() != list(range(len(value)))), None)
@@ -163,7 +174,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                           "rows that may be forgotten", RemarkWarning, stacklevel=2)
         hops, weights, scheme = (self.hops, self.weights, self.scheme) if graph is not None else (0, None, None)
         chosen = weights if isinstance(weights, str) else None  # "auto": from the levels, once they are there
-        store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rows="all")
+        store.propagate(hops, weights=None if chosen else weights, scheme=scheme, rho=self.rho, rows="all")
         self.report_: Record = self._train(store, chosen)
         self.store_: Store = store
         self._folder = store._folder = folder  # which goes when nobody has either
@@ -176,7 +187,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, store: Store, weights: str | None = None) -> Record:
         """The model by the estimator's options. ``weights``: "auto", where those of the levels are to be chosen."""
-        return store.train(self.solver, head=self.head, lambda_=self.lambda_, epsilon=self.epsilon, delta=self.delta, weights=weights)
+        return store.train(self.solver, head=self.head, lambda_=self.lambda_, epsilon=self.epsilon, delta=self.delta, weights=weights,
+                           rows_of=self.rows_of, scale_rows=self.scale_rows, lift=self.lift)
 
     def _with_missing(self, y: Any) -> np.ndarray:
         """Numbers of classes, -1 for a row without one; sets classes_."""
