@@ -1,4 +1,5 @@
-// tests/algorithms/api/model_rows_test.cpp - rows of a model's program, and what a plan says of them.
+// tests/algorithms/api/model_rows_test.cpp - rows of a model's program, and what a plan says of
+// them.
 #include <doctest/doctest.h>
 
 #include <sstream>
