@@ -25,6 +25,7 @@
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/message.h"
+#include "storage/io/number_text.h"
 #include "storage/npy/named_arrays.h"
 #include "storage/npy/npy_writer.h"
 
@@ -227,6 +228,26 @@ struct RowFile::Impl {
   std::unique_ptr<FeatureReader> reader;
 };
 
+namespace {
+
+/// Rows of another norm are those of the embedding, which a model of unit rows has not learnt on.
+void require_unit_rows(const std::string& file, std::span<const float> rows, std::size_t width,
+                       std::uint64_t first_row) {
+  constexpr double kRounding = 1e-4;
+  for (std::size_t i = 0; i < rows.size() / width; ++i) {
+    double squares = 0;
+    for (const float value : rows.subspan(i * width, width))
+      squares += static_cast<double>(value) * static_cast<double>(value);
+    if (squares != 0 && std::abs(squares - 1) > kRounding)
+      throw InputError(file, "row " + std::to_string(first_row + i),
+                       "its norm is " + shortest_text(std::sqrt(squares)) +
+                           ", and this model has learnt on rows divided by their norm",
+                       "give the rows that " + operation("export " + option("rows")) + " writes");
+  }
+}
+
+}  // namespace
+
 RowFile::RowFile(const std::string& file, const StoredModel& model, Resources& resources)
     : impl_(new Impl{file, model, resources.memory(), open_features({file, {}})}) {
   const std::size_t width = row_width(Internals::record(model));
@@ -267,6 +288,8 @@ void RowFile::score(const ScoreSink& sink) {
                            "a number that float32 cannot hold", "scale the rows");
         rows[i * width + column] = value;
       }
+    if (record.rows.scale == RowScale::unit && !record.rows.lift)
+      require_unit_rows(impl_->file, rows, width, batch.first_row);
     ids.resize(batch.rows);
     for (std::size_t i = 0; i < batch.rows; ++i) ids[i] = static_cast<std::int64_t>(batch.first_row + i);
     margins.resize(batch.rows * classes);

@@ -79,6 +79,7 @@ std::vector<ModelInfo> models_of(const std::vector<ModelSummary>& summaries, con
       info.id = model.id;
       info.digest = to_hex(model.digest);
       info.sequence = model.sequence;
+      info.rows = model.rows;
       info.outdated = model.sequence != store.sequence();
       info.other_propagation = !stands_on_present(model.name, store);
     }

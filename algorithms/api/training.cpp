@@ -125,7 +125,9 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
               TrainedModel& trained) {
   task.rows = row_program(store, how);
   SolverOptions& options = task.options;
-  if (!how.weights.empty() || is_given(how.rows)) options.weights_chosen = "given";
+  if (!how.weights.empty()) options.weights_chosen = "given";
+  if (std::find(how.rows.of.begin(), how.rows.of.end(), "stack") != how.rows.of.end())
+    options.weights_chosen = kStackedWeights;
   const DeclaredSizes sizes{
       task.solver, store.contents().num_nodes(),
       width_of(task.rows, store.embedding().levels(), store.manifest().features, store.manifest().classes),
@@ -176,6 +178,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   TrainedModel trained;
   require_log_of(store.path(), task.name, task.solver);  // before anything is chosen, or told of
   complete(task, store, writer.resources, how, ranks, trained);
+  static_cast<void>(RowMaker(row_source(store), task.rows));  // what is refused replaces nothing
   if (how.before_replacement) {
     if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
       how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.rows});

@@ -77,7 +77,7 @@ SweepResult sum_rows(const LiveStore& store, const PropagationSpec& spec, Memory
 /// `joined` names those of all.
 TileReport sum_columns(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
                        const PropagateMeter& progress, Ranks& job, LevelEntries& joined) {
-  const TileReport report = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job, &joined);
+  TileReport report = propagate_tiles(store, spec, {job.rank(), job.size()}, budget, progress, &job, &joined);
   if (spec.kept.has_sums())
     gather_files(share_of(num_spans(store.contents().num_nodes()), job.rank(), job.size()), joined, job);
   job.barrier();  // from here on rank 0 removes tiles

@@ -34,14 +34,17 @@ Json constants_of(const ModelRecord& record) {
                {"clip", given(record.clip, ModelRecord().clip)},
                {"intercept", given(options.intercept, intercept)},
                {"training_rows", chosen(record.model.trained_rows, "data")},
-               {"features", chosen(shape.features, "import")},
+               {"features", chosen(shape.features, record.rows.only_levels() ? "import" : "row_program")},
                {"classes", chosen(shape.classes, "import")},
                {"levels", chosen(record.levels, "propagation")},
                {"weights", chosen(record.rows.weights, options.weights_chosen)},
                {"rho", chosen(record.rho, "propagation")},
                {"scale_bits", chosen(record.scale_bits, "propagation")},
                {"all_rows", chosen(record.all_rows, "propagation")}};
-  if (!record.rows.only_levels()) json["row_program"] = chosen(program_json(record.rows), options.weights_chosen);
+  if (!record.rows.only_levels())
+    json["row_program"] =
+        chosen(program_json(record.rows),
+               options.weights_chosen.starts_with(kRowsByValidation) ? options.weights_chosen : std::string("given"));
   if (record.model.network) {
     json["hidden"] = chosen(options.hidden, "given");
     json["activation"] = given(name_of(options.activation), name_of(standard.activation));

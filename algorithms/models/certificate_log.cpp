@@ -192,10 +192,10 @@ std::string options_given(const TrainingTerms& terms) {
   if (given.weights_chosen.starts_with(kRowsByValidation)) {
     add("rows-of", "auto");
   } else {
-    const bool stacked = is_stack(terms.rows.weights);
+    const bool stacked = given.weights_chosen == kStackedWeights;
     if (given.weights_chosen.starts_with("validation")) add("weights", "auto");
-    if (given.weights_chosen == "given" && !stacked) add("weights", list(terms.rows.weights));
-    if (stacked || !terms.rows.blocks.empty()) add("rows-of", words_of(terms.rows));
+    if (given.weights_chosen == "given") add("weights", list(terms.rows.weights));
+    if (stacked || !terms.rows.blocks.empty()) add("rows-of", words_of(terms.rows, stacked ? "stack" : "levels"));
     if (terms.rows.scale != (terms.rows.lift ? RowScale::unit : RowScale::clip))
       add("scale-rows", scale_name(terms.rows.scale));
     if (terms.rows.lift) add("lift", text_of(*terms.rows.lift));

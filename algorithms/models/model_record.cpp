@@ -247,6 +247,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   const Json& propagation = json.at("propagation");
   record.levels = whole_number<std::uint32_t>(propagation.at("levels"));
   record.options.blocks = blocks_of(record);
+  record.options.has_program = !record.rows.only_levels();
   if (!record.options.hidden.empty())
     model.network = NetworkShape{
         model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
@@ -328,6 +329,7 @@ std::size_t blocks_of(const ModelRecord& record) {
 void stand_on(ModelRecord& record, const PropagationSpec& spec) {
   record.levels = spec.levels;
   record.options.blocks = blocks_of(record);
+  record.options.has_program = !record.rows.only_levels();
   record.rho = spec.rho;
   record.scale_bits = spec.scale_bits;
   record.all_rows = spec.all_rows;
@@ -344,6 +346,13 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
             form_of(record).features(width_of(record.rows, spec.levels, manifest.features, manifest.classes)))
       return;
   }
+  const bool other_levels = manifest.propagation && manifest.propagation->levels != record.levels;
+  if (other_levels && record.options.weights_chosen == "given")
+    throw DataError(store.string() + ": the model of " + name_of(record) +
+                    " stands on another propagation than the store's, with weights of " +
+                    std::to_string(record.levels + 1) + " levels, of which there are " +
+                    std::to_string(manifest.propagation->levels + 1) +
+                    " now; train it with weights of these, or propagate the store as it was when it was trained");
   throw DataError(store.string() + ": the model of " + name_of(record) +
                   " stands on another propagation than the store's; run " + train_command(store, name_of(record)) +
                   " again, or propagate the store as it was when the model was trained");
@@ -428,6 +437,7 @@ std::vector<ModelSummary> list_models(const std::filesystem::path& store) {
                         weights_digest(record),
                         model.sequence,
                         model.releases,
+                        text_of(record.rows),
                         {}});
     } catch (const UsageError&) {  // there is none
     } catch (const FormatError& error) {

@@ -108,6 +108,7 @@ struct ModelSummary {
   Hash digest{};               ///< weights_digest()
   std::uint64_t sequence = 0;  ///< request that it has absorbed; outdated when the store has acknowledged more
   std::uint64_t releases = 0;
+  std::string rows{};    ///< what its rows are made of, in words
   std::string damage{};  ///< why the file cannot be read; then only `name` is known
 };
 

@@ -41,6 +41,7 @@ TrainingTerms terms_of(const Json& line) {
   if (line.contains("parameters")) options.parameters = line.at("parameters").get<GivenParameters>();
   terms.rows.weights = value("weights").get<std::vector<double>>();
   if (constants.contains("row_program")) read_program(terms.rows, value("row_program"));
+  options.has_program = !terms.rows.only_levels();
   return terms;
 }
 

@@ -40,7 +40,7 @@ void require_blocks(std::span<const std::string> names) {
     const RowBlockEntry* const entry = &row_block(name);
     if (last != nullptr && entry <= last)
       throw UsageError(option("rows-of") + ": '" + name + "' stands behind '" + std::string(last->name) +
-                       "'; name each block once, in the order open, labels, degree");
+                       "'; name each block once");
     last = entry;
   }
 }

@@ -29,6 +29,7 @@ std::vector<std::string> words_between_commas(const std::string& text) {
   for (std::size_t first = 0, end = 0; first <= text.size(); first = end + 1) {
     end = std::min(text.find(',', first), text.size());
     words.push_back(text.substr(first, end - first));
+    if (text.empty()) throw UsageError(option("rows-of") + ": there is no word; say levels or stack");
     if (words.back().empty()) throw UsageError("'" + text + "': there is a comma without a word beside it");
   }
   return words;
@@ -48,9 +49,11 @@ Lift lift_named(const std::string& text) {
   read(words.front(), lift.width);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
-    if (word.starts_with("key=") && i == 1)
+    const bool is_again = std::any_of(words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(i),
+                                      [&](const std::string& before) { return before.starts_with(word.substr(0, 4)); });
+    if (!is_again && word.starts_with("key="))
       read(word.substr(4), lift.key);
-    else if (word.starts_with("bias=") && i + 1 == words.size())
+    else if (!is_again && word.starts_with("bias="))
       read(word.substr(5), lift.bias);
     else
       refuse();
@@ -70,14 +73,14 @@ bool is_stack(const std::vector<double>& weights) {
   return count > 1 && weights == scheme_weights("stack", static_cast<std::uint32_t>(count - 1), {});
 }
 
-std::string words_of(const RowProgram& program) {
-  std::string text = is_stack(program.weights) ? "stack" : "levels";
+std::string words_of(const RowProgram& program, const std::string& levels) {
+  std::string text = levels;
   for (const std::string& block : program.blocks) text += "," + block;
   return text;
 }
 
 std::string text_of(const RowProgram& program) {
-  std::string text = words_of(program);
+  std::string text = words_of(program, is_stack(program.weights) ? "stack" : "levels");
   if (program.scale == RowScale::unit) text += " unit";
   if (program.lift) text += " lift " + text_of(*program.lift);
   return text;

@@ -61,8 +61,9 @@ struct RowProgram {
 
 /// Whether these are the weights of the scheme stack of some number of levels.
 [[nodiscard]] bool is_stack(const std::vector<double>& weights);
-/// Its blocks in the words of the option that chooses them: `stack,labels`.
-[[nodiscard]] std::string words_of(const RowProgram& program);
+/// Its blocks behind what its levels are called, in the words of the option that chooses them:
+/// `stack,labels`.
+[[nodiscard]] std::string words_of(const RowProgram& program, const std::string& levels);
 /// A line for people: `stack,labels unit lift 1024`.
 [[nodiscard]] std::string text_of(const RowProgram& program);
 

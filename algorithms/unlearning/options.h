@@ -36,6 +36,8 @@ struct Parameter {
 /// SolverOptions::weights_chosen of a model on rows as they were propagated.
 inline constexpr const char* kPropagatedWeights = "propagation";
 
+/// And of one on rows that have every level side by side.
+inline constexpr const char* kStackedWeights = "stack";
 inline constexpr const char* kRowsByValidation = "validation of rows at version ";
 
 /// Every solver runs with the defaults alone.
@@ -49,15 +51,16 @@ struct SolverOptions {
   /// "given", "default" (of declared sizes), or "validation at version K", the request until which
   /// data chose it.
   std::string lambda_chosen = "given";
-  /// Where the weights of the levels come from, and whatever else rows are made of: "propagation",
-  /// "given", "validation at version K" likewise, or kRowsByValidation and the version where all of
-  /// it was chosen.
+  /// Where the weights of the levels come from: "propagation", "given", "stack", "validation at
+  /// version K" likewise, or kRowsByValidation and the version where all that rows are made of was
+  /// chosen.
   std::string weights_chosen = kPropagatedWeights;
   double tau = 1e-6;   ///< gradient norm to which a minimisation is finished
   double alpha = 0.1;  ///< noise level in the objective, for the solvers that have one
   BoundRule bound = BoundRule::kCorrected;
   GivenParameters parameters;         ///< those given of the solver's own
   std::size_t blocks = 1;             ///< parts of a row, which the embedding's weights decide
+  bool has_program = false;           ///< rows are more than weighted sums of levels (RowProgram)
   bool intercept = false;             ///< rows end in a value 1 (RowForm); false with hidden layers, which have biases
   bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
   bool data_order = false;            ///< positions of nodes follow a graph that held what was removed since

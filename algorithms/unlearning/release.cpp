@@ -70,9 +70,9 @@ void publish_output_noise(Terms& terms, double mu, const OutputNoise& noise) {
 }
 
 std::string present_rows(const SolverOptions& options) {
-  return std::string("on the present data alone: rows z_i = ") +
-         (options.intercept ? "(float32(clip(row i of the fixed-point embedding)), 1)"
-                            : "float32(clip(row i of the fixed-point embedding))") +
+  const std::string row = std::string("float32(clip(row i of the ") +
+                          (options.has_program ? "constant row_program" : "fixed-point embedding") + "))";
+  return "on the present data alone: rows z_i = " + (options.intercept ? "(" + row + ", 1)" : row) +
          " of the training nodes";
 }
 

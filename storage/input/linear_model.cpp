@@ -183,7 +183,8 @@ LinearModel read_npy_model(const fs::path& file, const LinearShape& shape,
     refuse_shape(reader.name(), reader.header().shape_text(),
                  shapes_text(shape) + ", a last column of intercepts more, or either transposed",
                  "train the model on rows that " + operation("export " + option("embeddings")) +
-                     " wrote of this store, with its classes");
+                     " wrote of this store, with its classes; where rows have other blocks, say so by " +
+                     option("rows-of"));
   }
   if (readings.size() > 1)
     refuse_shape(reader.name(), reader.header().shape_text(),

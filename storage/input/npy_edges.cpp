@@ -125,7 +125,7 @@ class SpooledRowEdges final : public EdgeReader {
 class WeightedEdges final : public EdgeReader {
  public:
   WeightedEdges(std::unique_ptr<EdgeReader> edges, const InputFile& weights, WeightRule rule)
-      : edges_(std::move(edges)), weights_(weights), rule_(rule) {
+      : edges_(std::move(edges)), weights_(weights), rule_(std::move(rule)) {
     require_one_weight_an_edge(weights_, *edges_->count());
   }
 

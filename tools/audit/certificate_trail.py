@@ -188,7 +188,8 @@ def wanted_words(said):
     """What the theorem of a line has it say in words, by member: those of version 0.1 of the program, the first."""
     theorem, later = said["theorem"], said["releases"] == "all-later"
     constant = {name: held["value"] for name, held in said["constants"].items()}
-    row = "float32(clip(row i of the fixed-point embedding))"
+    of = "constant row_program" if "row_program" in constant else "fixed-point embedding"
+    row = f"float32(clip(row i of the {of}))"
     rows = f"on the present data alone: rows z_i = {f'({row}, 1)' if constant.get('intercept') else row} of the training nodes"
     objective = f"{rows}; F(W) = {LOSSES[constant['head']]} + (lambda max(1, n) / 2) |W|_F^2; W* its minimiser; published: "
     slots = f"{rows} in their slots, none in the others; from W = 0, learning_epochs times "

@@ -129,8 +129,11 @@ class Verifier:
         if "parameters" in said:  # not in older lines
             self.check("parameters", said["parameters"], options["parameters"])
         self.check("where lambda was chosen", said["constants"]["lambda"]["chosen"], options["lambda_chosen"])
-        for name in {"weights", "row_program"} & set(found):
-            self.check(f"where {name} was chosen", said["constants"][name]["chosen"], options.get("weights_chosen", "propagation"))
+        chosen = options.get("weights_chosen", "propagation")
+        self.check("where the weights were chosen", said["constants"]["weights"]["chosen"], chosen)
+        if "rows" in model:
+            self.check("where the program was chosen", said["constants"]["row_program"]["chosen"],
+                       chosen if chosen.startswith("validation of rows") else "given")
         self.check("certified by noise from a seed", said["for_tests"] and said["certified"], False)
 
     def check_output_noise(self, distance, sure):

@@ -176,7 +176,7 @@ void run_export(CommandLine& line) {
   add("model", po::value<std::string>()->value_name("F"),
       "float64, the published weights: F.npz with coef_, intercept_ and classes_ for scikit-learn; F.safetensors with "
       "weight and bias for PyTorch; F.npy features x classes, where the model has an intercept with one row more, the "
-      "last. A row above norm 1 is divided by its norm before it meets them, as `predict` does. "
+      "last. They are for rows of --rows; one above norm 1 is divided by its norm before it meets them. "
       "Beside it, as F.jsonl, the public line of its newest certificate. F.npy of --head mlp: all parameters in one row: layer "
       "after layer, each inputs x outputs with the biases as last row, then the weights of the filter where it has one");
   add_model_choice(line, "with --model or --rows: the model of this solver; may be left out where there is only one");
@@ -243,7 +243,13 @@ void run_export(CommandLine& line) {
   }
   // The weights, and beside them the line that says what is claimed of them: both may be given
   // away.
-  if (line.has("model")) export_model(opened->model, npy_target(line, "model"));
+  if (line.has("model")) {
+    export_model(opened->model, npy_target(line, "model"));
+    const RowProgram rows = opened->model.facts().rows;
+    if (!rows.only_levels())
+      line.note("these weights are for rows of their own, " + text_of(rows) +
+                ": `unweave export STORE --rows F.npy --name " + opened->model.name() + "` writes them");
+  }
   if (opened) note_state(line, opened->model, reader);
   if (line.has("rows"))
     export_rows(reader, opened->model, nodes ? *nodes : training_ids(reader), npy_target(line, "rows"));

@@ -272,7 +272,7 @@ void run_import(CommandLine& line) {
       "is an error; a number B, public and not computed from the rows: all are divided by B, so that Z is that of X / B "
       "(algorithms/propagation/PROPAGATION.md)");
   add("nodes", count("N"),
-      "number of nodes; default: rows of the features, else of the labels, else largest id + 1, where an id above 2^24 "
+      "number of nodes; default: rows of the features, else of the labels, else largest id of an edge + 1, where an id above 2^24 "
       "+ 64 x edges is an error");
   add("ids", file(),
       "names of the nodes, that of node 0 first: text, one a line, in quotes where it has commas (an empty line is a node "

@@ -55,6 +55,8 @@ void print_tables(const Json& info, std::ostream& out) {
                        : model.at("other_propagation") == true ? "stands on another propagation"
                        : model.at("outdated") == true          ? "outdated"
                                                                : "up to date"});
+        if (model.contains("rows") && model.at("rows") != "levels")
+          facts.add_row({"rows of " + model.at("name").get<std::string>(), model.at("rows").get<std::string>()});
         if (!info.at("digest").is_null() && model.contains("digest"))
           facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
       }

@@ -102,7 +102,7 @@ void print(const VerifyReport& report, Subject subject, bool keyed, std::ostream
   table_of(report, subject).print(out);
   out << (report.ok() ? "all checks hold" : "some checks do not hold");
   if (report.ok() && report.outdated > 0)
-    out << "; outdated models were not checked, and have not forgotten every request";
+    out << "; outdated models were not checked: they may not have forgotten every request, or stand on another propagation";
   if (report.ok() && report.uncompared > 0)
     out << "; certified models that cannot be computed again were not compared with their rows";
   if (report.ok()) out << not_checked(subject);

@@ -57,6 +57,7 @@ struct ModelInfo {
   std::string id;                  ///< id of its newest release; empty: a purge kept it, and it is not certified yet
   std::string digest;              ///< BLAKE2b-256 of its weights as `export --model` writes them, in hexadecimal
   std::uint64_t sequence = 0;      ///< the last request that it has absorbed
+  std::string rows;                ///< what its rows are made of, as `stack,labels unit lift 1024`
   bool outdated = false;           ///< the store has acknowledged later ones
   bool other_propagation = false;  ///< it was trained on another propagation than the store's
   std::string damage;              ///< why nobody can read it; then only the name is known

@@ -28,6 +28,7 @@ void describe(const ModelInfo& model, Visit&& field) {
   if (!model.damage.empty()) return field("damage", MessageText{model.damage});
   field("id", model.id);
   field("digest", model.digest);
+  field("rows", model.rows);
   field("sequence", model.sequence);
   field("outdated", model.outdated);
   field("other_propagation", model.other_propagation);
