@@ -7,6 +7,7 @@ import pytest
 
 import unweave
 from meaning import advised
+from unweave.errors import text_of
 
 EDGES = np.array([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
 
@@ -59,6 +60,46 @@ def test_names_of_models_are_texts(store, tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             store.predict([5], name=name)
+
+
+@pytest.mark.parametrize("solver, options, printed", [
+    ("exact", {"weights": [1, 1, 1]}, "weights=[1, 1, 1]"),
+    ("exact", {"weights": [-1, 0.5, 1e-7]}, "weights=[-1, 0.5, 1e-07]"),
+    ("exact", {"lift": 64}, "weights=[0, 0, 1], lift=64"),
+    ("exact", {"lift": "64,key=3,bias=0.5", "scale_rows": "clip"}, "scale_rows='clip', lift='64,key=3,bias=0.5'"),
+    ("exact", {"rows_of": "stack,labels", "scale_rows": "unit"}, "rows_of='stack,labels', scale_rows='unit'"),
+    ("exact", {"lambda_": 0.001, "intercept": False}, "intercept=False, lambda_=0.001"),
+    ("newton", {"epsilon": 2.0, "tau": 1e-7}, "tau=1e-07, epsilon=2"),
+    ("finetune", {"head": "mlp", "hidden": [8]}, "head='mlp', hidden=[8], activation='tanh'"),
+    ("finetune", {"head": "mlp", "hidden": [8, 4], "activation": "smelu"}, "hidden=[8, 4], activation='smelu'"),
+    ("langevin", {"parameters": {"epochs": 3, "order-key": 2}}, "parameters={'epochs': 3, 'order-key': 2}")])
+def test_the_training_of_an_outdated_model_runs_as_printed(store, solver, options, printed):
+    store.train(solver, name="m", **options)
+    lines = []
+    for node in 3, 7:
+        with pytest.warns(unweave.RemarkWarning, match="do not follow"), store.stream() as stream:
+            stream.send([f"node {node}"])
+        with pytest.warns(unweave.RemarkWarning, match="the model m is outdated") as caught:
+            store.predict([5], name="m")
+        lines.append(re.search("so does `(.*?)`$", str(caught[0].message))[1])
+        assert printed in lines[-1]
+        exec(lines[-1], {"store": store})  # noqa: S102
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            store.predict([5], name="m")
+    assert lines[0] == lines[1]  # the model that it made is of the same options
+
+
+def test_names_of_files_are_texts_in_what_is_printed():
+    def of(key, value):
+        return f"\x01{key}\x02{value}\x03"
+
+    for marked, printed in ((of("changes", "7"), "changes='7'"), (of("key", "7"), "key='7'"), (of("weights", "1"), "weights=[1]"),
+                            (of("weights", "auto"), "weights='auto'"), (of("hidden", "8"), "hidden=[8]"), (of("hops", "0"), "hops=0"),
+                            (of("set", "epochs=..."), "parameters={'epochs': ...}"), (of("set", "sigma"), "parameters={'sigma': ...}"),
+                            (f"\x04train s {of('set', 'a-b=1')} {of('tau', '1e-06')} {of('set', 'c=0.5')}\x05",
+                             "`store.train(tau=1e-06, parameters={'a-b': 1, 'c': 0.5})`")):
+        assert text_of(marked) == printed
 
 
 def test_a_model_that_is_outdated_is_not_given_away_without_a_word(store, tmp_path):

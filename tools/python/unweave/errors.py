@@ -59,6 +59,8 @@ _OPTION = re.compile("\x01([\\w-]+)(?:\x02([^\x01-\x05]*))?\x03")
 _OPERATION = re.compile("\x04([^\x04\x05]*)\x05")
 _ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "intercept=False", "non-adaptive": "adaptive=False", "restart": "restart=True",
               "ignore-weights": "ignore_weights=True"}
+_LISTS = ("weights", "hidden")  # of numbers
+_TEXTS = ("name", "solver", "key", "receipts", "changes")  # also where they look like numbers
 _METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
 _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
 
@@ -77,12 +79,20 @@ def _option(match: re.Match[str]) -> str:
     if key == "classes" and not re.fullmatch("[0-9]+", value):
         return f"classes={_listed(value)!r}"
     if key == "set":
-        name, _, number = value.partition("=")
-        return f"parameters={{{name!r}: {number if re.fullmatch('[0-9.e+-]+', number) else repr(number) if number else '...'}}}"
+        return _parameters([value])
+    if key in _LISTS and value != "auto":
+        return f"{key}=[{', '.join(value.split(','))}]"
     if len(value) > 1 and value[0] == value[-1] == "'":  # as a shell quotes it
         value = value[1:-1].replace("'\\''", "'")
-    is_number = key not in ("name", "solver") and re.fullmatch("[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[A-Z]", value)  # W stands for a number
+    is_number = key not in _TEXTS and re.fullmatch("[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|[A-Z]", value)  # W stands for a number
     return f"{argument_of(key)}={value if is_number else repr(value)}"
+
+
+def _parameters(values: list[str]) -> str:
+    """The argument of all options ``--set NAME=VALUE`` of a command."""
+    pairs = [value.partition("=") for value in values]
+    items = (f"{name!r}: {number if re.fullmatch('[0-9.e+-]+', number) else repr(number) if number else '...'}" for name, _, number in pairs)
+    return f"parameters={{{', '.join(items)}}}"
 
 
 def _listed(value: str) -> list[str]:
@@ -103,7 +113,9 @@ def _operation(match: re.Match[str]) -> str:
         return "`stream.remove_expired()`"
     if verb not in _METHODS:  # the command line alone does it
         return "`unweave " + _OPTION.sub(lambda one: f"--{one[1]}" + (f" {one[2]}" if one[2] else ""), match[1]) + "`"
-    words = [_option(one) for one in options]
+    words = [_option(one) for one in options if one[1] != "set"]
+    if own := [one[2] for one in options if one[1] == "set"]:
+        words.append(_parameters(own))
     arguments = ", ".join(word if "=" in word else f"{word}=True" for word in words)
     return f"`with store.stream({arguments}): pass`" if verb == "stream" else f"`store.{verb}({arguments})`"
 
