@@ -168,3 +168,34 @@ def test_a_model_of_two_classes_is_told_how_many_the_store_has(store, rows, tmp_
     save = re.search(r"are: (numpy\.savez\(.*\))$", str(caught.value))[1]
     exec(save.replace("'W.npz'", repr(str(tmp_path / "W.npz"))), {"numpy": np, "W": coef[[0, 2]], "b": intercept[[0, 2]], "clf": two})  # noqa: S102
     assert store.certify(tmp_path / "W.npz", name="two").given.missing_classes == [1]
+
+
+PROGRAM = {"rows_of": "stack,labels", "scale_rows": "unit", "lift": 64}
+
+
+def test_a_model_of_other_rows_is_finished_on_them(store, sample, program, tmp_path):
+    store.train("exact", name="trained", **PROGRAM)
+    z = store.rows(name="trained")
+    coef, intercept = least_squares(z / np.maximum(1, np.linalg.norm(z, axis=1, keepdims=True)), sample.y[:250])
+    assert coef.shape == (3, 3 * 12 + 3 + 64)
+    np.savez(tmp_path / "W.npz", coef=coef, intercept=intercept)
+    other = tmp_path / "other.store"
+    shutil.copytree(store.path, other)
+    report = store.certify(coef, intercept, name="finished", **PROGRAM)
+    assert report.certified and report.rows == "stack,labels unit lift 64" and report.given.accuracy_train > 0.6
+    assert np.array_equal(published(store, "finished", tmp_path), published(store, "trained", tmp_path))
+    said = json.loads(subprocess.run([program, "certify", other, "--model", tmp_path / "W.npz", "--name", "finished", "--rows-of", "stack,labels",
+                                      "--scale-rows", "unit", "--lift", "64", "--json"], check=True, capture_output=True).stdout)
+    for key in ("rows", "weights", "weights_changed", "largest_change", "distance"):
+        assert report[key] == said[key], key
+    with pytest.raises(unweave.DataError, match="3 x 12"):
+        store.certify(coef, intercept)
+
+
+def test_weights_of_levels_have_their_own_name_in_errors(store):
+    for options, message in (({"level_weights": [1, 2]}, "^level_weights: 2 given"),
+                             ({"level_weights": [1, 1, 1], "rows_of": "stack"}, "and level_weights weighs them"),
+                             ({"level_weights": "auto"}, "^level_weights: 'auto'")):
+        with pytest.raises(unweave.UsageError, match=message) as caught:
+            store.certify(np.ones((3, 36)), **options)
+        assert "level_weights" in caught.value.options and "weights" not in caught.value.options

@@ -86,3 +86,40 @@ def test_the_flags_of_numpy_are_flags(store):
 def test_all_flags_are_tried():
     found = {one for one, _ in _arguments({"bool"})}
     assert len(list(_arguments({"bool"}))) >= 22 and {"Store.purge", "Store.repair", "ForgettingClassifier.forget", "import_store"} <= found
+
+
+@pytest.mark.parametrize("value", [{"stack": 1}, True, 3, [1], b"stack", np.array("stack"), "", [], ()], ids=repr)
+def test_what_rows_are_made_of_is_text_or_a_list_of_words(store, sample, value):
+    has_none = not isinstance(value, np.ndarray) and value in ("", [], ())
+    calls = (lambda: store.train(rows_of=value), lambda: store.certify(np.zeros((3, 12)), rows_of=value),
+             lambda: unweave.ForgettingClassifier(rows_of=value).fit(sample.x, sample.y, graph=sample.edge_index),
+             lambda: unweave.ForgettingClassifier(rows_of=value).fit(sample.x, sample.y))
+    for call in calls:
+        with pytest.raises(unweave.UsageError, match="^rows_of: .* has no words" if has_none else "^rows_of: .* is not a text or a list of words") as caught:
+            call()
+        assert caught.value.options == ["rows_of"]
+    assert store.info().models == []
+
+
+def test_words_of_rows_in_any_list(store):
+    for words in (["stack", "labels"], ("stack", "labels"), np.array(["stack", "labels"]), "stack,labels"):
+        assert store.train(name="m", rows_of=words).rows == "stack,labels"
+
+
+@pytest.mark.parametrize("argument, value", [("scale_rows", True), ("scale_rows", b"unit"), ("scale_rows", ["unit"]), ("scale_rows", 1),
+                                             ("lift", True), ("lift", 2.5), ("lift", 64.0), ("lift", ""), ("lift", [64]), ("lift", b"64")], ids=repr)
+def test_scales_are_words_and_lifts_whole_numbers_or_text(store, sample, argument, value):
+    message = {"scale_rows": "is neither \"clip\" nor \"unit\"",
+               "lift": "is neither a whole number nor a text such as \"1024,key=7,bias=0.5\""}[argument]
+    calls = (lambda: store.train(**{argument: value}), lambda: store.certify(np.zeros((3, 12)), **{argument: value}),
+             lambda: unweave.ForgettingClassifier(**{argument: value}).fit(sample.x, sample.y, graph=sample.edge_index))
+    for call in calls:
+        with pytest.raises(unweave.UsageError, match=f"^{argument}: .* {message}$") as caught:
+            call()
+        assert caught.value.options == [argument]
+    assert store.train(name="m", lift=np.int64(64)).rows == store.train(name="m", lift="64").rows == "levels unit lift 64"
+
+
+def test_widths_of_hidden_layers_are_a_list(store):
+    with pytest.raises(unweave.UsageError, match="^hidden: 8 is not a list of whole numbers"):
+        store.train("finetune", head="mlp", hidden=8)

@@ -273,6 +273,30 @@ def require_flags(**flags: Any) -> None:
             raise UsageError(f"{name}: {value!r} is not True or False", [name])
 
 
+def row_words(rows_of: Any, scale_rows: Any, lift: Any) -> dict[str, Any]:
+    """What rows of a model are made of, as the library takes it, by the names of the arguments; a UsageError for what is neither text nor
+    words, and for no words at all."""
+    words = rows_of if rows_of is None or isinstance(rows_of, str) else _words_of(rows_of)
+    if words is not None and not len(words):
+        raise UsageError(f"rows_of: {rows_of!r} has no words; leave it out for \"levels\", or name them, as in \"stack,labels\"", ["rows_of"])
+    if not isinstance(scale_rows, (str, type(None))):
+        raise UsageError(f"scale_rows: {scale_rows!r} is neither \"clip\" nor \"unit\"", ["scale_rows"])
+    is_width = isinstance(lift, (int, np.integer)) and not isinstance(lift, bool)
+    if not (lift is None or is_width or isinstance(lift, str) and lift):
+        raise UsageError(f"lift: {lift!r} is neither a whole number nor a text such as \"1024,key=7,bias=0.5\"", ["lift"])
+    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift)}
+
+
+def _words_of(rows_of: Any) -> list[str]:
+    try:
+        words = list(rows_of)
+    except TypeError:
+        words = [None]
+    if isinstance(rows_of, dict) or not all(isinstance(word, str) for word in words):
+        raise UsageError(f"rows_of: {rows_of!r} is not a text or a list of words, as in \"stack,labels\" or [\"stack\", \"labels\"]", ["rows_of"])
+    return words
+
+
 def _names_in_memory(names: Any) -> np.ndarray | list[str | None]:
     """Names of nodes: integers, or a text for each, None or "" for a node without a name; a UsageError for what is neither."""
     require_unmasked(names, "ids")

@@ -135,8 +135,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
             slips += self._remarks_on_minus_ones(labels)
             self._places = "graph"
         else:
-            for name, value, default in (("rows_of", self.rows_of, "levels"), ("scale_rows", self.scale_rows, "clip"), ("lift", self.lift, None)):
-                if value is not None and value != default:
+            for name, value in arrays.row_words(self.rows_of, self.scale_rows, self.lift).items():
+                if value not in (None, "levels", ["levels"], "clip"):
                     raise UsageError(f"{name}: it says what rows of the nodes of a graph are made of, and there is no graph; leave it out, or give graph=",
                                      [name, "graph"])
             tables = {name: value for name, value in (("X", X), ("y", y)) if hasattr(value, "iloc")}

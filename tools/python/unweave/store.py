@@ -327,44 +327,51 @@ class Store:
         are not those of the propagation; "auto" is the best of a few on the validation split. ``rows_of``: what rows are made of, "levels"
         or "stack" (each level a block), then "labels" (of training neighbours), "degree", "open" (neighbours without the node), by commas
         or as a list; "auto" chooses on the validation split. ``scale_rows``: "clip" (the default) or "unit" (the default with a lift).
-        ``lift``: so many fixed random features beside each row, or text as "1024,key=7,bias=0.5" with a public key and a constant. ``seed``: noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key
-        that signs certificates, 64 hexadecimal digits; the store's own by default. ``parameters``: the solver's own, numbers by name.
+        ``lift``: so many fixed random features beside each row, or text as "1024,key=7,bias=0.5" with a public key and a constant. ``seed``:
+        noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key that signs certificates, 64 hexadecimal
+        digits; the store's own by default. ``parameters``: the solver's own, numbers by name.
 
         Returns the fields of ``unweave train --json``: ``accuracy_train``, ``accuracy_valid`` and ``accuracy_test`` (0 to 1, None for a
         split without nodes), ``majority_..`` (what naming the most frequent class would reach), ``lambda``, ``claim`` and more. A UsageError
         tells where there are no labels or no propagation, or a number lies outside its range.
         """
         options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
-                   "tau": tau, "alpha": alpha, "bound": bound, "hidden": None if hidden is None else list(hidden),
+                   "tau": tau, "alpha": alpha, "bound": bound, "hidden": list(hidden) if isinstance(hidden, Iterable) else hidden,
                    "activation": activation, "weights": weights if isinstance(weights, str) else _reals(weights, "weights"),
-                   "rows_of": rows_of if rows_of is None or isinstance(rows_of, str) else list(rows_of), "scale_rows": scale_rows,
-                   "lift": None if lift is None else str(lift), "seed": seed,
+                   **arrays.row_words(rows_of, scale_rows, lift), "seed": seed,
                    "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
 
     def certify(self, weights: Any, intercepts: Any = None, solver: str = "exact", *, name: str | None = None, head: str | None = None,
                 lambda_: float | str | None = None, epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None,
                 tau: float | None = None, alpha: float | None = None, bound: str | None = None, level_weights: Sequence[float] | None = None,
+                rows_of: str | Sequence[str] | None = None, scale_rows: str | None = None, lift: int | str | None = None,
                 seed: int | None = None, key: Path | None = None, parameters: dict[str, float] | None = None) -> Record:
         """Takes a linear model that another program made, proves how far its weights are from the minimiser of the objective on the
         training rows, and saves a model that a theorem certifies: "exact" finishes them to the minimiser, "newton" adds noise.
 
         ``weights``: a fitted linear classifier of scikit-learn, a torch.nn.Linear, an array [classes, features] beside ``intercepts``
         [classes], one array as :meth:`export_model` writes ``.npy``, or a path of a file that ``unweave certify --model`` takes. Learn
-        it on rows of :meth:`embeddings`; those above norm 1 divided by it. ``level_weights`` are the ``weights`` of :meth:`train`,
-        and ``solver``, ``name``, ``head``, ``lambda_``, ``epsilon``, ``delta``, ``intercept``, ``tau``, ``alpha``, ``bound``, ``seed``, ``key`` and
-        ``parameters`` what it has by these names. The report is that of :meth:`train`, and what the given weights were: ``given`` and
-        all that compares with them depends on how they were made, and is for the operator alone. Weights of another shape are a DataError.
+        it on rows of :meth:`embeddings`; those above norm 1 divided by it. With ``rows_of``, ``scale_rows`` or ``lift`` learn it on those that
+        :meth:`rows` gives of a model that :meth:`train` made with the same three. ``level_weights`` are the ``weights`` of :meth:`train`,
+        and ``solver``, ``name``, ``head``, ``lambda_``, ``epsilon``, ``delta``, ``intercept``, ``tau``, ``alpha``, ``bound``, ``rows_of``,
+        ``scale_rows``, ``lift``, ``seed``, ``key`` and ``parameters`` what it has by these names. The report is that of :meth:`train`, and what
+        the given weights were: ``given`` and all that compares with them depends on how they were made, and is for the operator alone.
+        Weights of another shape are a DataError.
         """
         options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
                    "tau": tau, "alpha": alpha, "bound": bound, "weights": _reals(level_weights, "level_weights"),
-                   "seed": seed, "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
+                   **arrays.row_words(rows_of, scale_rows, lift), "seed": seed,
+                   "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         with tempfile.TemporaryDirectory(prefix="unweave-") as folder:
             files = linear_model_files(weights, intercepts, pathlib.Path(folder), self.class_names)
             try:
                 report = _native.certify(self._machine, self._watcher(), self.path, *files, options)
             except Error as error:  # a file that was made here is named as the argument that it holds
-                raise type(error)(str(error).replace(folder + os.sep, ""), error.options) from None
+                said = str(error).replace(folder + os.sep, "")
+                if "weights" in error.options:  # those of the levels, which have another name here
+                    said = re.sub(r"(?<![\w./\[])weights(?=: | weighs)", "level_weights", said)
+                raise type(error)(said, ["level_weights" if one == "weights" else one for one in error.options]) from None
         report["given"]["file"] = str(weights) if arrays.is_path(weights) else None
         return Record.of(report)
 
