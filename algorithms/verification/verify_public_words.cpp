@@ -115,6 +115,7 @@ void check_public_words(const Json& line) {
   SolverOptions options;
   options.head = parse_head(constants.at("head").at("value").get<std::string>());
   if (constants.contains("intercept")) options.intercept = constants.at("intercept").at("value").get<bool>();
+  options.has_program = constants.contains("row_program");
   const TheoremWords words = words_of(theorem, line, options);
   const auto require = [&](const char* member, bool holds) {
     if (!holds) throw CheckError(std::string(member) + " is not in the words that " + theorem + " has in this program");

@@ -127,7 +127,7 @@ TEST_SUITE("unit") {
     ok({"train", store, "--name", "unit", "--scale-rows", "unit"});
     ok({"export", store, "--embeddings", file});
     const Result other = run({"predict", store, "--name", "unit", "--embeddings", file});
-    CHECK(other.code == 1);
+    CHECK(other.code == 2);
     CHECK(other.error.find("divided by their norm") != std::string::npos);
     ok({"export", store, "--rows", file, "--name", "unit"});
     ok({"export", store, "--train", (dir / "t.npy").string()});
