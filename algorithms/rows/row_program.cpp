@@ -24,13 +24,14 @@ RowScale scale_named(const std::string& name) {
   throw UsageError(option("scale-rows") + ": '" + name + "' is neither clip nor unit");
 }
 
-std::vector<std::string> words_between_commas(const std::string& text) {
+std::vector<std::string> words_between_commas(const std::string& key, const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t first = 0, end = 0; first <= text.size(); first = end + 1) {
     end = std::min(text.find(',', first), text.size());
     words.push_back(text.substr(first, end - first));
-    if (text.empty()) throw UsageError(option("rows-of") + ": there is no word; say levels or stack");
-    if (words.back().empty()) throw UsageError("'" + text + "': there is a comma without a word beside it");
+    if (words.back().empty())
+      throw UsageError(option(key) + ": '" + text + "' " +
+                       (text.empty() ? "is empty" : "has a comma without a word beside it"));
   }
   return words;
 }
@@ -45,7 +46,7 @@ Lift lift_named(const std::string& text) {
     if (error != std::errc() || end != digits.data() + digits.size()) refuse();
   };
   Lift lift;
-  const std::vector<std::string> words = words_between_commas(text);
+  const std::vector<std::string> words = words_between_commas("lift", text);
   read(words.front(), lift.width);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];

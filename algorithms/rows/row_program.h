@@ -50,8 +50,9 @@ struct RowProgram {
 /// Throws UsageError for another word.
 [[nodiscard]] RowScale scale_named(const std::string& name);
 
-/// The words of a program between the commas of a text; throws UsageError where one is empty.
-[[nodiscard]] std::vector<std::string> words_between_commas(const std::string& text);
+/// The words between the commas of what an option of this key was given; throws UsageError where
+/// one is empty.
+[[nodiscard]] std::vector<std::string> words_between_commas(const std::string& key, const std::string& text);
 
 /// A lift in the words of users: its width, then perhaps `key=K` and `bias=B`, by commas. Throws
 /// UsageError.

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "storage/input/line_reader.h"
 #include "storage/input/tables/end_names.h"
 #include "storage/io/error.h"
 #include "storage/io/number_text.h"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # tests/bench/row_programs.py - what rows of several programs reach, on several splits.
 #
-#   UNWEAVE_DATA=FOLDER python3 tests/bench/row_programs.py --unweave build/release/unweave [--only NAME ...] [--splits 10]
+#   UNWEAVE_DATA=FOLDER python3 tests/bench/row_programs.py --unweave build/release/unweave [--only NAME ...] [--splits 10] [--programs NAME ...]
 #
 # Prints a table: mean and standard deviation of the test accuracy (tolokers: area under the curve) over the splits, and the seconds of
-# the training.
+# the training. The last column is a network of 256 hidden units on the rows of the stack (scikit-learn's MLPClassifier, the best of three
+# values of alpha on the validation nodes).
 import argparse
 import gzip
 import json
@@ -61,14 +62,37 @@ def run(unweave, *words):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def network(unweave, work, labels, metric):
+    """What a network reaches on rows of norm 1 of the stack; its score on the test nodes."""
+    from sklearn.metrics import roc_auc_score
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    run(unweave, "train", work / "s", "--name", "rows", "--rows-of", "stack", "--scale-rows", "unit")
+    rows = {}
+    for split in ("train", "valid", "test"):
+        subprocess.run([unweave, "export", work / "s", "--rows", work / "rows.npy", "--name", "rows", "--nodes", work / f"{split}.npy"], check=True)
+        nodes = np.load(work / f"{split}.npy")
+        rows[split] = np.load(work / "rows.npy"), labels[nodes]
+
+    def score(model, split):
+        x, y = rows[split]
+        return roc_auc_score(y, model.predict_proba(x)[:, 1]) if metric == "auc" else model.score(x, y)
+    models = [make_pipeline(StandardScaler(), MLPClassifier((256,), alpha=alpha, early_stopping=True, n_iter_no_change=20, random_state=0)).fit(*rows["train"])
+              for alpha in (1e-5, 1e-4, 1e-3)]
+    return score(max(models, key=lambda model: score(model, "valid")), "test")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unweave", default="unweave")
     parser.add_argument("--only", nargs="*", default=list(DATA))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--programs", nargs="*", default=[program for program, _ in PROGRAMS])
     given = parser.parse_args()
     data = pathlib.Path(os.environ["UNWEAVE_DATA"])
-    print("| data | " + " | ".join(name for name, _ in PROGRAMS) + " |\n|" + "---|" * (len(PROGRAMS) + 1))
+    print("| data | " + " | ".join(name for name, _ in PROGRAMS) + " | network |\n|" + "---|" * (len(PROGRAMS) + 2))
     for name in given.only:
         folder, reached, seconds = data / name, {}, {}
         for seed in range(given.splits):
@@ -80,7 +104,7 @@ def main():
                 run(given.unweave, "import", work / "s", *words_of_import, "--classes", int(labels.max()) + 1, "--split", ",".join(f"{split}={work / split}.npy" for split in ("train", "valid", "test")))
                 run(given.unweave, "propagate", work / "s", "--hops", 0 if name == "fashion-mnist" else 2, "--rho", 1)
                 for program, words in PROGRAMS:
-                    if "--lift" in words and name in WIDE:
+                    if program not in given.programs or ("--lift" in words and name in WIDE):
                         continue
                     start = time.time()
                     run(given.unweave, "train", work / "s", "--lambda", "auto", *words)
@@ -88,8 +112,11 @@ def main():
                     found = run(given.unweave, "evaluate", work / "s")
                     reached.setdefault(program, []).append(
                         found["metrics"]["test"]["macro_auc"] if DATA[name] == "auc" else found["accuracy_test"])
+                start = time.time()
+                reached.setdefault("network", []).append(network(given.unweave, work, labels, DATA[name]))
+                seconds.setdefault("network", []).append(time.time() - start)
         cells = ["" if program not in reached else f"{100 * statistics.mean(reached[program]):.1f} ± {100 * statistics.pstdev(reached[program]):.1f} "
-                 f"({statistics.median(seconds[program]):.1f} s)" for program, _ in PROGRAMS]
+                 f"({statistics.median(seconds[program]):.1f} s)" for program, _ in [*PROGRAMS, ("network", None)]]
         print(f"| {name} ({DATA[name]}) | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -44,7 +44,7 @@ void add_row_options(CommandLine& line, bool listed) {
 
 RowChoice row_choice(const CommandLine& line) {
   RowChoice rows;
-  if (line.has("rows-of")) rows.of = words_between_commas(line.get<std::string>("rows-of"));
+  if (line.has("rows-of")) rows.of = words_between_commas("rows-of", line.get<std::string>("rows-of"));
   if (line.has("scale-rows")) rows.scale = scale_named(line.get<std::string>("scale-rows"));
   if (line.has("lift")) rows.lift = lift_named(line.get<std::string>("lift"));
   return rows;

@@ -178,7 +178,7 @@ namespace {
 RowChoice row_choice(const py::dict& options) {
   RowChoice rows;
   if (options.contains("rows_of") && py::isinstance<py::str>(options["rows_of"]))
-    rows.of = words_between_commas(options["rows_of"].cast<std::string>());
+    rows.of = words_between_commas("rows-of", options["rows_of"].cast<std::string>());
   else
     rows.of = taken_or(options, "rows_of", std::vector<std::string>());
   if (const auto scale = taken<std::string>(options, "scale_rows")) rows.scale = scale_named(*scale);

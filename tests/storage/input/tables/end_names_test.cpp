@@ -36,7 +36,9 @@ TEST_SUITE("unit") {
                                                              {{"index", "node1", "node2"}, "node1,node2"},
                                                              {{"x", "to_page", "from_page"}, "to_page,from_page"},
                                                              {{"x", "u_id", "v_id"}, "u_id,v_id"}};
-    for (const auto& [names, pair] : headers) {
+    for (const auto& header : headers) {
+      const Names& names = header.first;
+      const std::string& pair = header.second;
       CAPTURE(pair);
       CHECK(named(names) == pair);
       CHECK_FALSE(ends_among(names).are_first);
