@@ -65,7 +65,7 @@ def test_names_of_models_are_texts(store, tmp_path):
 @pytest.mark.parametrize("solver, options, printed", [
     ("exact", {"weights": [1, 1, 1]}, "weights=[1, 1, 1]"),
     ("exact", {"weights": [-1, 0.5, 1e-7]}, "weights=[-1, 0.5, 1e-07]"),
-    ("exact", {"lift": 64}, "weights=[0, 0, 1], lift=64"),
+    ("exact", {"lift": 64}, "name='m', lift=64"),
     ("exact", {"lift": "64,key=3,bias=0.5", "scale_rows": "clip"}, "scale_rows='clip', lift='64,key=3,bias=0.5'"),
     ("exact", {"rows_of": "stack,labels", "scale_rows": "unit"}, "rows_of='stack,labels', scale_rows='unit'"),
     ("exact", {"lambda_": 0.001, "intercept": False}, "intercept=False, lambda_=0.001"),
