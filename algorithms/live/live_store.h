@@ -92,9 +92,9 @@ class LiveStore {
 
   /// What a batch would change, deciding each of its requests, which speak of users' ids. A request
   /// whose id stands for another one is a conflict, with which apply() takes nothing of the batch.
-  /// So is one whose id had a request of which nothing is kept, unless it would change nothing at
-  /// present: what it asks for is so already, and it counts as known. Throws ResourceError where
-  /// the edges of nodes that are removed do not fit the memory.
+  /// A request whose id had another one, of which nothing is kept, is a conflict as well, unless it
+  /// would change nothing at present: what it asks for is so already, and it counts as known.
+  /// Throws ResourceError where the edges of nodes that are removed do not fit the memory.
   [[nodiscard]] BatchChanges resolve(std::span<const Request> requests);
   /// What `batches` batches like these changes are going to take. Changes no file, but this object,
   /// whose sums stay behind. A reader has pushed what the journal holds; a writer that computes it

@@ -25,11 +25,8 @@ class LiftTransform {
 
   /// Rows are lifted in batches of at most so many.
   static constexpr std::size_t kBatch = 8;
-  [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
   /// nb P, at least the width that was asked for.
   [[nodiscard]] std::size_t width() const noexcept { return blocks_ * length_; }
-  /// The factor c.
-  [[nodiscard]] double factor() const noexcept { return factor_; }
 
   /// Where a thread works.
   struct Room {

@@ -11,19 +11,12 @@ namespace unweave {
 namespace {
 
 const std::array<RowBlockEntry, 3> kBlocks{{
-    {"open", "the mean of the neighbours' features, without the node itself; needs rho 1 and sums", make_open_block,
-     [](std::size_t columns, std::size_t) { return columns; }},
-    {"labels", "the share of training neighbours of each class among all neighbours", make_label_block,
-     [](std::size_t, std::size_t classes) { return classes; }},
-    {"degree", "32 numbers, a 1 at the binary logarithm of the degree", make_degree_block,
-     [](std::size_t, std::size_t) { return kDegreeWidth; }},
+    {"open", make_open_block, [](std::size_t columns, std::size_t) { return columns; }},
+    {"labels", make_label_block, [](std::size_t, std::size_t classes) { return classes; }},
+    {"degree", make_degree_block, [](std::size_t, std::size_t) { return kDegreeWidth; }},
 }};
 
 }  // namespace
-
-std::span<const RowBlockEntry> row_blocks() noexcept {
-  return kBlocks;
-}
 
 const RowBlockEntry& row_block(std::string_view name) {
   const auto found =

@@ -39,15 +39,13 @@ class RowBlock {
 /// A line of the table.
 struct RowBlockEntry {
   std::string_view name;
-  std::string_view summary;  ///< for help, without a full stop
   /// Throws UsageError where the store has not what the block needs.
   std::unique_ptr<RowBlock> (*make)(const RowSource& source);
   std::size_t (*width)(std::size_t columns, std::size_t classes);  ///< numbers of the block, before there is a store
 };
 
-/// All blocks, in the order in which they stand in a row.
-[[nodiscard]] std::span<const RowBlockEntry> row_blocks() noexcept;
-/// Throws UsageError unless these are blocks, each once, in the order of the table.
+/// Throws UsageError unless these are blocks, each once, in the order of the table, which is that
+/// in which they stand in a row.
 void require_blocks(std::span<const std::string> names);
 /// Throws UsageError for a name that is none.
 [[nodiscard]] const RowBlockEntry& row_block(std::string_view name);

@@ -112,8 +112,8 @@ class TextFeatures final : public FeatureReader {
         double value = 0;
         Fields copy = fields;
         const std::errc error = fields.number(value);
-        // Also for numbers that only float64 holds, but not for an infinity that the text spells
-        // out.
+        // Numbers that only float64 holds are refused, too; an infinity that the text spells out is
+        // told of below.
         if (error != std::errc() || (std::abs(value) > kLargest && std::isfinite(value))) {
           throw InputError(lines.name(), lines.place() + ", column " + std::to_string(row.size()),
                            quote_for_message(copy.take()) + " is not a number that fits float32",

@@ -46,7 +46,7 @@ struct RequestRecord {
     return kind != "insert-edge" && kind != "insert-node" && kind != "expires";
   }
   /// Nothing is left to do: every model covers it, and the store was purged of what it has removed.
-  /// So is a rejected request for which no earlier one is known.
+  /// A rejected request for which no earlier one is known is settled, too.
   [[nodiscard]] bool settled() const noexcept { return !done() || (waiting.empty() && (purged || !removes())); }
 };
 

@@ -146,9 +146,9 @@ enum class LambdaChoice {
 
 /// What a model's rows are made of (algorithms/rows/row_program.h), in the words of users.
 struct RowChoice {
-  /// `levels` or `stack`, then blocks (row_blocks()), in any order; or `auto` alone: the validation
-  /// split chooses among candidate_programs(), each with the lambda that it would choose where that
-  /// is asked for. Empty: levels.
+  /// `levels` or `stack`, then blocks (algorithms/rows/row_block.cpp), in any order; or `auto`
+  /// alone: the validation split chooses among candidate_programs(), each with the lambda that it
+  /// would choose where that is asked for. Empty: levels.
   std::vector<std::string> of{};
   std::optional<RowScale> scale{};  ///< default: unit with a lift, else clip
   std::optional<Lift> lift{};
