@@ -12,7 +12,6 @@
 #include "algorithms/evaluation/one_run_audit.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/model_record.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "engine/resources/temporary_folder.h"
 #include "storage/io/entry.h"
@@ -50,7 +49,7 @@ std::vector<Attack> plan_attacks(const std::filesystem::path& named, const Model
                                  const AttackOptions& options, Resources& resources) {
   require_attack(options);
   const std::filesystem::path path = resolved(named);
-  const StoreReader store(path, resources.memory(), release_ledger());
+  const StoreReader store(path, resources.memory());
   std::vector<Attack> attacks;
   for (const StoredModel& model : read_models(path, selection)) {
     ModelRecord record = Internals::record(model);
@@ -68,7 +67,7 @@ AuditResult run_attack(const std::filesystem::path& path, const Attack& attack, 
   require_attack(options);
   const ModelRecord& record = Internals::record(attack.model);
   MemoryBudget& budget = resources.memory();
-  StoreReader store(resolved(path), budget, release_ledger());
+  StoreReader store(resolved(path), budget);
   const Canary canary = release_canary(attack.canary, store, record, options.rows, budget);
   const Reservation memory = solver_entry(record.model.solver).reserve(record.options, Model{}, canary.before, budget);
   const TemporaryFolder folder(temporary_path(), "unweave-audit-");

@@ -12,7 +12,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate_log.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
 #include "engine/generations/store_watch.h"
 #include "storage/io/entry.h"
@@ -265,7 +264,7 @@ void visit_requests(const fs::path& named, const std::optional<std::string>& id,
   read_unwritten(
       path,
       [&] {
-        const StoreReader store(path, resources.memory(), release_ledger());
+        const StoreReader store(path, resources.memory());
         static_cast<void>(visit(
             path, {id}, [&](const auto& each) { store.visit_requests(each); }, tell));
       },
@@ -295,7 +294,7 @@ NewestRequests newest_logged_requests(const fs::path& named, std::size_t most) {
 }
 
 std::uint64_t forget_requests(const fs::path& path, Millis before, Resources& resources) {
-  StoreWriter store(resolved(path), resources.memory(), release_ledger());
+  StoreWriter store(resolved(path), resources.memory());
   return store.forget_requests(before);
 }
 

@@ -14,7 +14,6 @@
 #include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/lazy_error.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
@@ -135,7 +134,7 @@ namespace {
 
 StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool with_digest) {
   std::vector<ModelSummary> models = list_models(path);  // first: a writer at work acknowledges requests first
-  const StoreReader store(path, resources.memory(), release_ledger());
+  const StoreReader store(path, resources.memory());
   const auto is_later = [&](const ModelSummary& model) { return model.sequence > store.sequence(); };
   if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(path);  // purged meanwhile
   const Manifest& manifest = store.manifest();
@@ -192,8 +191,7 @@ StoreInfo describe_store(const std::filesystem::path& named, Resources& resource
 }
 
 Reader::Reader(const std::filesystem::path& store, Resources& resources)
-    : resources_(&resources),
-      store_(std::make_unique<StoreReader>(resolved(store), resources.memory(), release_ledger())) {}
+    : resources_(&resources), store_(std::make_unique<StoreReader>(resolved(store), resources.memory())) {}
 Reader::Reader(Reader&&) noexcept = default;
 Reader::~Reader() = default;
 
@@ -252,15 +250,12 @@ std::string remark_on(const LiveStore& store) {
 }  // namespace
 
 Writer::State::State(const std::filesystem::path& named, Resources& of)
-    : resources(of),
-      path(resolved(named)),
-      held(std::in_place, path, of.memory(), release_ledger()),
-      remark_on_ids(remark_on(*held)) {}
+    : resources(of), path(resolved(named)), held(std::in_place, path, of.memory()), remark_on_ids(remark_on(*held)) {}
 
 Writer::State::State(const std::filesystem::path& named, Resources& of, Ranks& ranks)
     : resources(of),
       path(resolved(named)),
-      held(std::in_place, path, ranks, of.memory(), release_ledger()),
+      held(std::in_place, path, ranks, of.memory()),
       remark_on_ids(remark_on(*held)) {}
 
 StoreWriter& Writer::State::store() {
@@ -285,7 +280,7 @@ PurgeReport Writer::State::purge(const PurgeOptions& options) {
   } catch (...) {
     error = std::current_exception();
   }
-  held.emplace(path, mine.share(), resources.memory(), release_ledger());
+  held.emplace(path, mine.share(), resources.memory());
   if (error) std::rethrow_exception(error);
   return report;
 }

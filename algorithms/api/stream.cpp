@@ -156,7 +156,7 @@ Request request_of_line(std::string_view line, const RequestWords& words) {
 }
 
 void follow_stream(const std::filesystem::path& store, Resources& resources, Ranks& ranks) {
-  RankedStore(resolved(store), ranks, resources.memory(), release_ledger()).follow();
+  RankedStore(resolved(store), ranks, resources.memory()).follow();
 }
 
 struct StreamSession::Impl {

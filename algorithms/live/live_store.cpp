@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/updates/repair.h"
@@ -31,11 +32,10 @@ constexpr const char* kChangedLists = "changed lists of the graph, rows and labe
 }  // namespace
 
 LiveStore::LiveStore(std::filesystem::path store, Access access, std::optional<WriterLock> lock, Ranks* ranks,
-                     MemoryBudget& budget, const ReleaseLedger& ledger)
+                     MemoryBudget& budget)
     : path_(std::move(store)),
       access_(access),
       budget_(budget),
-      ledger_(ledger),
       ranks_(ranks),
       lock_(std::move(lock)),
       changed_rows_(budget, temporary_folder(), [this](StateLevel& level) { write_anew(level); }) {
@@ -180,7 +180,7 @@ void LiveStore::replay() {
   if (ranks_ != nullptr) require_same(path_, "contents", manifest_text(manifest_), *ranks_);
   register_.reset();
   forget_statuses();
-  const AbsorbedRequest absorbed = ledger_.furthest_absorbed(path_);  // before the journal, which a writer may add to
+  const AbsorbedRequest absorbed = furthest_absorbed(path_);  // before the journal, which a writer may add to
   JournalEnd end;
   if (manifest_.journal) {
     std::vector<Request> record;  // as far as it was read
@@ -269,7 +269,7 @@ void LiveStore::require_absorbed(const AbsorbedRequest& absorbed, std::uint64_t 
   if (absorbed.sequence <= sequence_) return;
   // A purge that was decided between two looks takes the models away.
   if (access_ == Access::read &&
-      (purge_state(path_) == PurgeState::decided || ledger_.furthest_absorbed(path_).sequence < absorbed.sequence))
+      (purge_state(path_) == PurgeState::decided || furthest_absorbed(path_).sequence < absorbed.sequence))
     return;
   const std::string text = "it ends with request " + std::to_string(sequence_) + ", and the model of " +
                            absorbed.model + " has absorbed " + std::to_string(absorbed.sequence) +

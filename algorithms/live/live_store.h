@@ -14,16 +14,16 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "algorithms/live/batch_report.h"
-#include "algorithms/live/release_ledger.h"
+#include "algorithms/live/released_files.h"
 #include "algorithms/live/request_register.h"
 #include "algorithms/live/request_room.h"
 #include "algorithms/propagation/embedding.h"
@@ -49,6 +49,7 @@ enum class Access { read, write };
 /// When a batch brings the last level up to date: with the others, or when somebody reads it.
 enum class LastLevel { at_once, deferred };
 
+struct AbsorbedRequest;
 struct RankOrder;
 
 class LiveStore {
@@ -141,7 +142,7 @@ class LiveStore {
   /// `lock`: the right to write, where somebody gave it already; else a writer takes it. `ranks`:
   /// null alone. Opens the store.
   LiveStore(std::filesystem::path store, Access access, std::optional<WriterLock> lock, Ranks* ranks,
-            MemoryBudget& budget, const ReleaseLedger& ledger);
+            MemoryBudget& budget);
 
   /// Lives as long as a change of the store and notices whether it fails. Throws DataError after an
   /// earlier one has.
@@ -220,7 +221,6 @@ class LiveStore {
   std::filesystem::path path_;
   Access access_;
   MemoryBudget& budget_;
-  const ReleaseLedger& ledger_;
   Ranks* ranks_ = nullptr;
   RankTraffic traffic_;
   std::optional<TemporaryFolder> own_folder_;  ///< for partitions of the columns of a rank
@@ -266,12 +266,12 @@ class LiveStore {
   bool receipts_ = false;
   Plan plan_ = Plan::automatic;
   std::optional<ColdFiles> cold_;
-  std::vector<std::string> unsaved_;             ///< partitions of recomputations that no manifest names yet
-  bool rows_full_ = false, lists_full_ = false;  ///< changed rows, or lists, fill the memory of some rank
-  bool flushed_ = false;                         ///< stale rows were published since the last checkpoint
-  bool half_way_ = false;                        ///< a change failed
-  bool propagating_ = false;                     ///< a propagation has begun, and is not committed
-  std::set<std::string, std::less<>> released_;  ///< solvers whose models are not those of the manifest
+  std::vector<std::string> unsaved_;               ///< partitions of recomputations that no manifest names yet
+  bool rows_full_ = false, lists_full_ = false;    ///< changed rows, or lists, fill the memory of some rank
+  bool flushed_ = false;                           ///< stale rows were published since the last checkpoint
+  bool half_way_ = false;                          ///< a change failed
+  bool propagating_ = false;                       ///< a propagation has begun, and is not committed
+  std::map<std::string, ReleasedFiles> released_;  ///< by the path of the model, which is not that of the manifest
 };
 
 }  // namespace unweave

@@ -1,6 +1,5 @@
 // algorithms/live/live_store_generation.cpp - makes durable what a live store holds: journal,
 // checkpoint, clean close.
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,16 +67,10 @@ void LiveStore::swap_manifest(Manifest next) {
 
 void LiveStore::record_in(Manifest& next) const {
   if (next.journal && journal_ && journal_->bytes() > next.journal->bytes) next.journal = journal_->entry();
-  for (const std::string& solver : released_) ledger_.record(path_, solver, next);
+  for (const auto& [model, files] : released_) record_release(path_, files, next);
   if (!register_ || register_->log_bytes() == 0 || (next.sequence == 0 && !next.journal)) return;
   register_->sync();
-  FileEntry log = record_file(path_, kRequestLog, register_->log_bytes());
-  const auto at = std::lower_bound(next.releases.begin(), next.releases.end(), log,
-                                   [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; });
-  if (at != next.releases.end() && at->path == log.path)
-    *at = std::move(log);
-  else
-    next.releases.insert(at, std::move(log));
+  put_record(record_file(path_, kRequestLog, register_->log_bytes()), next.releases);
 }
 
 void LiveStore::save(Fold fold) {

@@ -12,9 +12,9 @@ namespace unweave {
 class RankedStore final : public LiveStore {
  public:
   /// Opens the columns of a rank but for rank 0, which opens the store as its StoreWriter
-  /// meanwhile. `ledger` must outlive this object. Throws as that.
-  RankedStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
-      : LiveStore(std::move(store), Access::read, std::nullopt, &ranks, budget, ledger) {}
+  /// meanwhile. Throws as that.
+  RankedStore(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget)
+      : LiveStore(std::move(store), Access::read, std::nullopt, &ranks, budget) {}
 
   /// Does what rank 0 does, until that calls StoreWriter::dismiss_ranks().
   void follow();

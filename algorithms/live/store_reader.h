@@ -12,9 +12,9 @@ namespace unweave {
 
 class StoreReader final : public LiveStore {
  public:
-  /// `ledger` must outlive this object. Throws DataError, FormatError.
-  StoreReader(std::filesystem::path store, MemoryBudget& budget, const ReleaseLedger& ledger)
-      : LiveStore(std::move(store), Access::read, std::nullopt, nullptr, budget, ledger) {}
+  /// Throws DataError, FormatError.
+  StoreReader(std::filesystem::path store, MemoryBudget& budget)
+      : LiveStore(std::move(store), Access::read, std::nullopt, nullptr, budget) {}
 
   /// Applies requests in exact mode, stale rows published first, as a replay of the journal would:
   /// this object alone knows of it, no file does.

@@ -118,11 +118,12 @@ void StoreWriter::checkpoint() {
   if (pending_requests() > 0 || flushed_) save(Fold::nothing);
 }
 
-void StoreWriter::forget_release(std::string_view solver) {
+void StoreWriter::forget_release(const ReleasedFiles& files) {
   const Change change(*this);
+  released_.erase(files.model);
   const std::scoped_lock lock(journal_mutex_);  // ids of requests are read by what the manifest says
   Manifest next = manifest_;
-  if (!ledger_.forget(path_, solver, next)) return;
+  if (!unweave::forget_release(files, next)) return;
   write_manifest(path_, next);
   manifest_ = std::move(next);
 }

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "algorithms/live/live_store.h"
@@ -17,21 +16,20 @@ namespace unweave {
 /// present moment, record() how far journal and models go.
 class StoreWriter final : public LiveStore {
  public:
-  /// `ledger` must outlive this object. Finishes a purge that a crash interrupted after it was
-  /// decided (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when
-  /// another process writes the store.
-  StoreWriter(std::filesystem::path store, MemoryBudget& budget, const ReleaseLedger& ledger)
-      : StoreWriter(std::move(store), std::nullopt, budget, ledger) {}
+  /// Finishes a purge that a crash interrupted after it was decided
+  /// (engine/generations/store_purge.h). Throws DataError, FormatError; ResourceError when another
+  /// process writes the store.
+  StoreWriter(std::filesystem::path store, MemoryBudget& budget)
+      : StoreWriter(std::move(store), std::nullopt, budget) {}
   /// Goes on with the right of another writer, which gave it; with none it takes the right.
-  StoreWriter(std::filesystem::path store, std::optional<WriterLock> lock, MemoryBudget& budget,
-              const ReleaseLedger& ledger)
-      : LiveStore(std::move(store), Access::write, std::move(lock), nullptr, budget, ledger) {}
+  StoreWriter(std::filesystem::path store, std::optional<WriterLock> lock, MemoryBudget& budget)
+      : LiveStore(std::move(store), Access::write, std::move(lock), nullptr, budget) {}
   /// Rank 0 of a job whose ranks hold some columns of the embedding each: what it is called for
   /// from then on the others do in RankedStore::follow(). Batches are exact, nobody reads rows. A
   /// job of one rank is a writer as above. Throws UsageError for more ranks than columns and for
   /// stale rows.
-  StoreWriter(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget, const ReleaseLedger& ledger)
-      : LiveStore(std::move(store), Access::write, std::nullopt, ranks.alone() ? nullptr : &ranks, budget, ledger) {}
+  StoreWriter(std::filesystem::path store, Ranks& ranks, MemoryBudget& budget)
+      : LiveStore(std::move(store), Access::write, std::nullopt, ranks.alone() ? nullptr : &ranks, budget) {}
 
   /// Forgets the ids of requests that became durable before this moment, after a checkpoint: a
   /// request that has one of them is a new one then. Durable on return; tells how many there were.
@@ -86,12 +84,11 @@ class StoreWriter final : public LiveStore {
   /// Makes a generation of the present moment and empties the journal; nothing when there is
   /// nothing new.
   void checkpoint();
-  /// A learner has released this solver's model: what the manifest says next of model and
-  /// certificates is what is there then.
-  void note_release(std::string_view solver) { released_.emplace(solver); }
-  /// The next release of this solver begins another log: the manifest says nothing of the one that
-  /// was recorded any more.
-  void forget_release(std::string_view solver);
+  /// Hands over what a release has left: the manifest says it next of model and certificates.
+  void note_release(const ReleasedFiles& files) { released_.insert_or_assign(files.model, files); }
+  /// The next release of this model begins other logs: the manifest says nothing of those that were
+  /// recorded any more.
+  void forget_release(const ReleasedFiles& files);
   /// A clean close, the last act of a writer: the manifest records how far journal, models and
   /// certificates go. Writes nothing where it says so already.
   void record();

@@ -14,6 +14,7 @@
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/released_files.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/certificate_log.h"
@@ -83,7 +84,7 @@ class Purge {
         std::optional<WriterLock> lock)
       : store_(store), options_(options), budget_(budget), meter_(meter) {
     const PurgeState state = purge_state(store);  // before it is opened, which ends a purge that was decided
-    live_.emplace(store, std::move(lock), budget, release_ledger());
+    live_.emplace(store, std::move(lock), budget);
     before_ = live_->manifest();
     report_.requests = live_->sequence();
     report_.nodes_added = added_nodes();
@@ -129,7 +130,7 @@ class Purge {
       throw;
     }
     if (!report_.kept_models.empty()) {
-      StoreWriter purged(store_, std::move(lock_), budget_, release_ledger());
+      StoreWriter purged(store_, std::move(lock_), budget_);
       certify_models(purged, report_.kept_models);
       lock_.emplace(std::move(purged).give_lock());
     }
@@ -280,7 +281,7 @@ class Purge {
       rows = reserve_embedding(store_, after_, budget_);
       embedding.emplace(store_, after_, contents);
     }
-    for (const std::string& name : report_.kept_models) record_release(store_, name, after_);
+    for (const std::string& name : report_.kept_models) record_release(store_, released_files(store_, name), after_);
     meter_.start("digest", 0, "nodes");
     if (content_digest(after_, contents, embedding ? &*embedding : nullptr, budget_) != report_.digest)
       throw DataError(

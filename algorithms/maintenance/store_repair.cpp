@@ -8,7 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/live/propagate.h"
+#include "algorithms/live/released_files.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/certificate_log.h"
@@ -33,8 +35,6 @@ namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kReleaseExtension = ".release";
 
 /// By file, each with the first thing that is wrong with it.
 using Damage = std::map<std::string, std::string>;
@@ -159,7 +159,7 @@ class StoreRepair {
                     end.last += batch.requests.size();
                   }).bytes;
     }
-    for (const ModelRecord& record : models_.records) end.later = std::max(end.later, record.model.sequence);
+    end.later = furthest_absorbed(store_).sequence;
     if (end.later <= end.last) return std::nullopt;
     end.text = "it ends with request " + std::to_string(end.last) + ", and a model has absorbed request " +
                std::to_string(end.later);
@@ -197,24 +197,22 @@ class StoreRepair {
   /// seem to know the others. Models go last: where a crash leaves one, it keeps the store shut and
   /// tells of these requests again.
   void drop_models_after(std::uint64_t last, Manifest after) {
-    std::vector<ModelRecord>& models = models_.records;
-    const auto dropped = std::stable_partition(
-        models.begin(), models.end(), [&](const ModelRecord& record) { return record.model.sequence <= last; });
-    const auto file_of = [&](const ModelRecord& record) { return model_file(store_, name_of(record)); };
-    for (auto record = dropped; record != models.end(); ++record)
-      std::erase_if(after.releases, [&](const FileEntry& entry) { return path_of(entry) == file_of(*record); });
+    std::vector<std::string> dropped;
+    for (const AbsorbedRequest& one : absorbed_requests(store_))
+      if (one.sequence > last) dropped.push_back(one.model);
+    for (const std::string& name : dropped)
+      std::erase_if(after.releases, [&](const FileEntry& entry) { return path_of(entry) == model_file(store_, name); });
     write_manifest(store_, after);
-    for (auto record = dropped; record != models.end(); ++record) {
-      const fs::path file = file_of(*record);
-      for (const fs::path& path : {folder_of(store_, name_of(*record)), release_file(store_, name_of(*record)), file})
-        remove_tree(path);
+    for (const std::string& name : dropped) {
+      const fs::path file = model_file(store_, name);
+      for (const fs::path& path : {folder_of(store_, name), release_file(store_, name), file}) remove_tree(path);
       sync_directory(file.parent_path());
-      record_release(store_, name_of(*record), after);
+      record_release(store_, released_files(store_, name), after);
       damage_.try_emplace(file.string(), "it has absorbed requests that are given up");
       remedies_[file.string()] = "removed; train it again";
     }
-    if (dropped != models.end()) write_manifest(store_, after);
-    models.erase(dropped, models.end());
+    if (!dropped.empty()) write_manifest(store_, after);
+    std::erase_if(models_.records, [&](const ModelRecord& record) { return record.model.sequence > last; });
     manifest_ = std::move(after);
   }
 
@@ -302,7 +300,7 @@ class StoreRepair {
       if (remove_entry(release)) sync_directory(release.parent_path());
       std::string& remedy = remedies_[release.string()];
       try {
-        StoreWriter live(store_, budget_, release_ledger());
+        StoreWriter live(store_, budget_);
         Learner learner = Learner::open(live, budget_, name, {true, program, {}, {}, {}}, {});
         static_cast<void>(learner.catch_up());
         learner.settle();

@@ -8,6 +8,7 @@
 // are durable.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,8 @@ class LoggedCertificate {
  public:
   LoggedCertificate(const std::filesystem::path& store, const ModelRecord& record);
   void sync() const;
+  /// Bytes that lines fill in either file, the private one first.
+  [[nodiscard]] std::array<std::uint64_t, 2> bytes() const { return {private_.end(), public_.end()}; }
 
  private:
   AppendedLine private_, public_;

@@ -190,7 +190,7 @@ Learner Learner::open(StoreWriter& store, MemoryBudget& budget, std::string_view
   };
   Learner learner = opened();
   learner.follow_log();
-  store.note_release(name);
+  store.note_release(released_files(store.path(), name));
   // Those that a killed writer did not come to. In another file they would tell one requester of
   // another one's requests.
   if (learner.receipts_ && printable(learner.record_.receipts_file) == learner.receipts_path())
@@ -228,7 +228,7 @@ Learner Learner::train(StoreWriter& store, MemoryBudget& budget, std::string_vie
                     option("split", "train=F") + " and " + option("labels", "F") + " that fit together");
   Fit fit = learner.fit(start);
   learner.record_.model = std::move(fit.model);
-  if (!goes_on) store.forget_release(name);  // before there is another log
+  if (!goes_on) store.forget_release(released_paths(store.path(), name));  // before there is another log
   learner.release(std::move(fit.report), {});
   learner.settle();
   return learner;
@@ -453,9 +453,12 @@ StepReport Learner::release(StepReport report, std::vector<std::string> requests
   seal_certificate(record_, std::move(certificate), key_);
   settle();
   save_model(store_.path(), record_);
-  store_.note_release(name_of(record_));
   place_ = place_after(record_.certificate, public_log(store_.path(), name_of(record_)));
   logged_.emplace(store_.path(), record_);
+  ReleasedFiles files = released_paths(store_.path(), name_of(record_));
+  for (std::size_t i = 0; i < files.logs.size(); ++i) files.logs[i].bytes = logged_->bytes()[i];
+  files.canonical = solver_entry(record_.model.solver).canonical;
+  store_.note_release(files);
   if (receipts_) receipts_->add(record_);
   record_.requests = {};  // the model file has them
   solver_->tidy(record_.model);

@@ -5,6 +5,7 @@
 #include <set>
 #include <system_error>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/registry/registry.h"
 #include "storage/formats/manifest.h"
 #include "storage/input/line_reader.h"
@@ -18,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostCharacters = 64;
-
 bool is_solver(std::string_view name) {
   const std::vector<std::string_view> known = solver_names();
   return std::find(known.begin(), known.end(), name) != known.end();
@@ -27,7 +26,7 @@ bool is_solver(std::string_view name) {
 
 [[noreturn]] void refuse_name(std::string_view name) {
   throw UsageError(quote_for_message(name) + " cannot be the name of a model; take up to " +
-                   std::to_string(kMostCharacters) + " letters, digits, - and _, the first of them no -");
+                   std::to_string(kMostNameCharacters) + " letters, digits, - and _, the first of them no -");
 }
 
 /// The model whose file this is: NAME.model, NAME.jsonl or NAME.private.jsonl; empty for other
@@ -35,19 +34,11 @@ bool is_solver(std::string_view name) {
 std::string named_by(const fs::path& file) {
   fs::path stem = file.stem();
   if (file.extension() == ".jsonl" && stem.extension() == ".private") stem = stem.stem();
-  const bool fits = file.extension() == ".model" || file.extension() == ".jsonl";
+  const bool fits = file.extension() == kModelExtension || file.extension() == ".jsonl";
   return fits && is_model_name(stem.string()) ? stem.string() : std::string();
 }
 
 }  // namespace
-
-bool is_model_name(std::string_view name) noexcept {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  };
-  return !name.empty() && name.size() <= kMostCharacters && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), fits);
-}
 
 fs::path file_of_model(const fs::path& store, const char* folder, std::string_view name, const char* extension) {
   if (!is_model_name(name)) refuse_name(name);

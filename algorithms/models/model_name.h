@@ -12,9 +12,6 @@ namespace unweave {
 
 struct Manifest;
 
-/// Whether a model can have this name: 1 to 64 letters, digits, - and _, the first of them no -.
-[[nodiscard]] bool is_model_name(std::string_view name) noexcept;
-
 /// A file, or with an empty extension the folder, of the model of this name in a folder of its
 /// store. Every path that a model's name is a part of is made here, so that no name leads out of
 /// the folder: throws UsageError for what is no name.

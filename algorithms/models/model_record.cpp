@@ -1,12 +1,10 @@
 // algorithms/models/model_record.cpp - a model as text and arrays, and back.
 #include "algorithms/models/model_record.h"
 
-#include <algorithm>
 #include <cmath>
-#include <new>
-#include <optional>
 #include <utility>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/models/certificate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
@@ -24,24 +22,12 @@
 #include "storage/io/file.h"
 #include "storage/io/hex.h"
 #include "storage/io/json_text.h"
-#include "storage/io/shell_word.h"
 #include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Forms of the text; the first one did not say which it is.
-constexpr int kModelText = 2;
-constexpr int kCanonicalText = 3;  // without history
-constexpr int kReleaseText = 1;    // form of the release file
-
-/// Members of the text that depend on more than data and constants.
-constexpr const char* kHistory[] = {"sequence",    "releases",       "certificate", "private_part",
-                                    "release_key", "receipt_secret", "requests",    "receipts_file"};
-/// And those of its options: how they were chosen.
-constexpr const char* kChoices[] = {"lambda_chosen", "weights_chosen"};
 
 template <class Dense>
 std::vector<double> values_of(const Dense& dense) {
@@ -116,114 +102,8 @@ Matrix matrix_of(const std::vector<double>& values, std::size_t rows, std::size_
   return Eigen::Map<const Matrix>(values.data(), index_of(rows), index_of(columns));
 }
 
-int form_of_text(const Json& json) {
-  const int text = json.value("text", 0);
-  if (text != kModelText && text != kCanonicalText)
-    throw std::runtime_error("its text is of a form that this program does not know");
-  return text;
-}
-
 std::string_view bytes_of(const Matrix& weights) {
   return {reinterpret_cast<const char*>(weights.data()), size_of(weights.size()) * sizeof(double)};
-}
-
-/// Tells one file of a canonical model from another.
-std::string hash_of(const ModelFile& file) {
-  Hash hash = unweave::hash_of(file.text);
-  for (const std::vector<double>& array : file.arrays)
-    hash = unweave::hash_of({reinterpret_cast<const char*>(array.data()), array.size() * sizeof(double)}, hash);
-  return to_hex(hash);
-}
-
-/// Takes the history of a model out of its text.
-Json take_history(Json& text) {
-  Json history = Json::object();
-  for (const char* name : kHistory)
-    if (text.contains(name)) {
-      history[name] = std::move(text[name]);
-      text.erase(name);
-    }
-  Json& options = text["options"];
-  for (const char* choice : kChoices) {
-    if (!options.contains(choice)) continue;
-    history[choice] = std::move(options[choice]);
-    options.erase(choice);
-  }
-  return history;
-}
-
-/// Calls body(), which takes the text of a file apart; what is wrong with the text is the file's
-/// fault.
-template <class Body>
-auto take_apart(const std::filesystem::path& file, const Body& body) {
-  try {
-    return body();
-  } catch (const DataError&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw FormatError(file, "text", fault_of(error));
-  }
-}
-
-/// What the release file says of this file of a model; nothing where it speaks of others, or is not
-/// there.
-std::optional<Json> history_of(const ModelFile& file, const std::filesystem::path& release) {
-  if (!has_entry(release)) return std::nullopt;
-  return take_apart(release, [&]() -> std::optional<Json> {
-    Json said = parse_json(read_model_file(release).text);
-    if (said.at("release").get<int>() != kReleaseText)
-      throw std::runtime_error("its text is of a form that this program does not know");
-    const std::string hash = hash_of(file);
-    Json before = said.value("before", Json());
-    said.erase("before");
-    if (said.at("model") == hash) return said;
-    if (!before.is_null() && before.at("model") == hash) return before;
-    return std::nullopt;
-  });
-}
-
-/// The text of a canonical model with its history. Without one it has absorbed nothing, and a
-/// writer certifies it anew.
-Json with_history(Json text, const std::optional<Json>& history) {
-  const Json nothing = {{"sequence", 0U},    {"releases", 0U},       {"certificate", ""},        {"private_part", ""},
-                        {"release_key", ""}, {"receipt_secret", ""}, {"requests", Json::array()}};
-  const Json& from = history ? *history : nothing;
-  for (const char* name : kHistory)
-    if (from.contains(name)) text[name] = from[name];
-  for (const char* choice : kChoices)
-    if (from.contains(choice)) text["options"][choice] = from[choice];
-  return text;
-}
-
-/// Writes the file of a canonical model without its history, and before it the release file with
-/// the history of both this file and the one that is there yet: whichever of the two a crash
-/// leaves, its history is known.
-void save_canonical(const std::filesystem::path& store, std::string_view name, Json json, ModelFile file) {
-  json["text"] = kCanonicalText;
-  Json history = {{"release", kReleaseText}};
-  history.update(take_history(json));
-  file.text = text_of_json(json);
-  const std::string hash = hash_of(file);
-  history["model"] = hash;
-  const std::filesystem::path path = model_file(store, name), release = release_file(store, name);
-  bool is_there = false;
-  try {
-    if (has_entry(path)) {
-      const ModelFile present = read_model_file(path);
-      is_there = hash_of(present) == hash;
-      if (std::optional<Json> before = is_there ? std::nullopt : history_of(present, release)) {
-        // Its receipts are durable by now.
-        for (const char* done : {"receipt_secret", "receipts_file", "requests"}) before->erase(done);
-        before->update({{"receipt_secret", ""}, {"requests", Json::array()}});
-        history["before"] = std::move(*before);
-      }
-    }
-  } catch (const DataError&) {  // nobody can read it any more
-  }
-  write_model_file(release, {text_of_json(history), {}});
-  if (!is_there) write_model_file(path, file);
 }
 
 ModelRecord from_json(const Json& json, const ModelFile& file) {
@@ -253,7 +133,6 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
         model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
   model.published = model.network ? matrix_of(file.arrays[0], Network(*model.network).size(), 1)
                                   : matrix_of(file.arrays[0], features, classes);
-  static_cast<void>(form_of_text(json));
   model.state = state_from_json(json.at("state"), std::span(file.arrays).subspan(1));
 
   record.options.epsilon = real_number(options.at("epsilon"));
@@ -302,11 +181,11 @@ std::filesystem::path folder_of(const std::filesystem::path& store, std::string_
 }
 
 std::filesystem::path model_file(const std::filesystem::path& store, std::string_view name) {
-  return file_of_model(store, kModelsFolder, name, ".model");
+  return file_of_model(store, kModelsFolder, name, kModelExtension);
 }
 
 std::filesystem::path release_file(const std::filesystem::path& store, std::string_view name) {
-  return file_of_model(store, kCertificatesFolder, name, ".release");
+  return file_of_model(store, kCertificatesFolder, name, kReleaseExtension);
 }
 
 Hash weights_digest(const ModelRecord& record) {
@@ -371,7 +250,8 @@ void save_model(const std::filesystem::path& store, const ModelRecord& record) {
   ModelFile file{text_of_json(json), {values_of(model.published)}};
   for (const auto& [name, values] : model.state.arrays) file.arrays.push_back(values);
   if (solver_entry(model.solver).canonical)
-    save_canonical(store, name_of(record), std::move(json), std::move(file));
+    write_canonical_text(model_file(store, name_of(record)), release_file(store, name_of(record)),
+                         {std::move(json), std::move(file)});
   else
     write_model_file(model_file(store, name_of(record)), file);
 }
@@ -388,20 +268,9 @@ ModelRecord load_model(const std::filesystem::path& store, const Manifest& manif
                      train_command(store, name) + " first");
   }
   const bool recorded = is_recorded_model(store, manifest, name);
-  ModelFile file = read_model_file(path);
+  const ModelText model = read_model_text(path, release_file(store, name));
   return take_apart(path, [&] {
-    Json json = parse_json(file.text);
-    while (form_of_text(json) == kCanonicalText) {
-      const std::optional<Json> history = history_of(file, release_file(store, name));
-      ModelFile now = history ? file : read_model_file(path);
-      if (hash_of(now) == hash_of(file)) {
-        json = with_history(std::move(json), history);
-        break;
-      }
-      file = std::move(now);  // a writer has released twice in between
-      json = parse_json(file.text);
-    }
-    ModelRecord record = from_json(json, file);
+    ModelRecord record = from_json(model.text, model.file);
     require_certificate(record);
     if (name_of(record) != name || find_solver(record.model.solver) == nullptr)
       throw std::runtime_error("it is a model of " + name_of(record));

@@ -2,9 +2,7 @@
 // is there against the record.
 #include "algorithms/models/recorded_release.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "algorithms/models/certificate_log.h"
@@ -27,68 +25,23 @@ std::string entry_path(const fs::path& store, const fs::path& file) {
   return file.lexically_relative(store).string();
 }
 
-/// `bytes`: how many of them a log has filled with whole lines; none for a model, which is whole. A
-/// sync of what is durable already costs nothing.
-void record_one(const fs::path& store, const fs::path& file, std::optional<std::uint64_t> bytes, Manifest& manifest) {
-  const std::string path = entry_path(store, file);
-  const auto at = std::lower_bound(manifest.releases.begin(), manifest.releases.end(), path,
-                                   [](const FileEntry& entry, const std::string& name) { return entry.path < name; });
-  const bool known = at != manifest.releases.end() && at->path == path;
-  if (!has_entry(file)) {
-    if (known) manifest.releases.erase(at);
-    return;
-  }
-  const File open = File::open_stored(file);
-  open.sync();
-  if (!known) sync_directory(file.parent_path());
-  FileEntry entry = record_file(store, path, bytes.value_or(open.size()));
-  if (known)
-    *at = std::move(entry);
-  else
-    manifest.releases.insert(at, std::move(entry));
-}
-
 std::string training(const fs::path& store, std::string_view name) {
   return "run " + train_command(store, name);
 }
 
-class FolderLedger final : public ReleaseLedger {
- public:
-  [[nodiscard]] AbsorbedRequest furthest_absorbed(const fs::path& store) const override {
-    AbsorbedRequest furthest;
-    for (const ModelSummary& model : list_models(store))
-      if (model.damage.empty() && model.sequence > furthest.sequence) furthest = {model.name, model.sequence};
-    return furthest;
-  }
-  void record(const fs::path& store, std::string_view name, Manifest& manifest) const override {
-    record_release(store, name, manifest);
-  }
-  bool forget(const fs::path& store, std::string_view name, Manifest& manifest) const override {
-    return forget_release(store, name, manifest);
-  }
-};
-
 }  // namespace
 
-void record_release(const fs::path& store, std::string_view name, Manifest& manifest) {
-  // The manifest of a store without requests is that of any history, and says nothing of logs; the
-  // release file does.
-  if (manifest.sequence == 0 && !manifest.journal && has_entry(release_file(store, name))) {
-    forget_release(store, name, manifest);
-    record_one(store, model_file(store, name), {}, manifest);
-    return;
-  }
-  for (const fs::path& log : {private_log(store, name), public_log(store, name)})
-    record_one(store, log, read_lines(log, [](std::string_view, std::uint64_t) {}).bytes, manifest);
-  record_one(store, model_file(store, name), {}, manifest);
+ReleasedFiles released_paths(const fs::path& store, std::string_view name) {
+  const auto path = [&](const fs::path& file) { return entry_path(store, file); };
+  return {path(model_file(store, name)), {{{path(private_log(store, name))}, {path(public_log(store, name))}}}};
 }
 
-bool forget_release(const fs::path& store, std::string_view name, Manifest& manifest) {
-  return std::erase_if(manifest.releases, [&](const FileEntry& entry) {
-           const fs::path file = store / entry.path;
-           return file == public_log(store, name) || file == private_log(store, name) ||
-                  file == model_file(store, name);
-         }) > 0;
+ReleasedFiles released_files(const fs::path& store, std::string_view name) {
+  ReleasedFiles files = released_paths(store, name);
+  for (ReleasedLog& log : files.logs)
+    log.bytes = read_lines(store / log.path, [](std::string_view, std::uint64_t) {}).bytes;
+  files.canonical = has_entry(release_file(store, name));
+  return files;
 }
 
 void require_recorded_log(const fs::path& store, const Manifest& manifest, std::string_view name, const fs::path& log) {
@@ -133,11 +86,6 @@ void require_later(const fs::path& store, const Manifest& manifest, const ModelR
   if (certificate_number(record.certificate) > recorded) return;
   throw RecordError(file, "it is another model than when the store was closed, and not a later one",
                     training(store, name_of(record)));
-}
-
-const ReleaseLedger& release_ledger() noexcept {
-  static const FolderLedger ledger;
-  return ledger;
 }
 
 }  // namespace unweave

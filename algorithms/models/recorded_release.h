@@ -6,19 +6,17 @@
 #include <filesystem>
 #include <string_view>
 
-#include "algorithms/live/release_ledger.h"
+#include "algorithms/live/released_files.h"
 #include "algorithms/models/model_record.h"
 
 namespace unweave {
 
 struct Manifest;
 
-/// Puts a solver's model and logs into `manifest` as they are, durable; of a canonical model
-/// (SolverEntry::canonical) in a store that has acknowledged no request the model alone.
-void record_release(const std::filesystem::path& store, std::string_view name, Manifest& manifest);
-
-/// Takes what is recorded of a solver out of `manifest`; false where nothing is.
-bool forget_release(const std::filesystem::path& store, std::string_view name, Manifest& manifest);
+/// The files of a model's release as they are there, for whoever has not written them.
+[[nodiscard]] ReleasedFiles released_files(const std::filesystem::path& store, std::string_view name);
+/// Their paths alone.
+[[nodiscard]] ReleasedFiles released_paths(const std::filesystem::path& store, std::string_view name);
 
 /// Throws RecordError unless a solver's log begins with what was recorded of it.
 void require_recorded_log(const std::filesystem::path& store, const Manifest& manifest, std::string_view name,
@@ -37,8 +35,5 @@ void require_no_recorded_model(const std::filesystem::path& store, const Manifes
                                      std::string_view name);
 /// Throws RecordError unless a model that is not the recorded one is later.
 void require_later(const std::filesystem::path& store, const Manifest& manifest, const ModelRecord& record);
-
-/// The models and logs of certificates that lie in a store's folder.
-[[nodiscard]] const ReleaseLedger& release_ledger() noexcept;
 
 }  // namespace unweave

@@ -10,7 +10,6 @@
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/tile_jobs.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_checks.h"
 #include "engine/generations/store_watch.h"
 #include "engine/sweep/sum_check.h"
@@ -67,7 +66,7 @@ void check_contents(const std::filesystem::path& store, const Manifest& manifest
     for (const std::string& lag : lagging_feeds(store, sequence)) report.remarks.push_back(lag);
   };
   if (!manifest.journal && models.empty()) return ask_feeds(manifest.sequence);
-  const StoreReader live(store, budget, release_ledger());
+  const StoreReader live(store, budget);
   if (live.pending_requests() > 0) {
     const Embedding* embedding = live.propagated() ? &live.embedding() : nullptr;
     if (options.rebuild) require_rebuildable(store, embedding);

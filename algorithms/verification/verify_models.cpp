@@ -196,7 +196,7 @@ class RowsOfModels {
 /// Copy of a store from before removals: its models, and the rows that they stood on.
 class EarlierStore {
  public:
-  EarlierStore(const fs::path& path, MemoryBudget& budget) : store_(path, budget, release_ledger()) {}
+  EarlierStore(const fs::path& path, MemoryBudget& budget) : store_(path, budget) {}
 
   /// Null where there is nothing to compare with, which is remarked.
   const EarlierRelease* of(const ModelRecord& now, MemoryBudget& budget, VerifyReport& report) {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "storage/io/checksum.h"
 #include "storage/io/entry.h"
@@ -31,6 +31,15 @@ std::string root_of(const File& file, std::uint64_t bytes) {
 
 FileEntry record_file(const std::filesystem::path& store, const std::string& path, std::uint64_t bytes) {
   return {path, bytes, root_of(File::open_stored(store / path), bytes)};
+}
+
+void put_record(FileEntry record, std::vector<FileEntry>& records) {
+  const auto at = std::lower_bound(records.begin(), records.end(), record,
+                                   [](const FileEntry& a, const FileEntry& b) { return a.path < b.path; });
+  if (at != records.end() && at->path == record.path)
+    *at = std::move(record);
+  else
+    records.insert(at, std::move(record));
 }
 
 bool begins_as_recorded(const File& file, const FileEntry& record) {

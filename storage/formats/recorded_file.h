@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/formats/sealed_file.h"
 #include "storage/io/file.h"
@@ -18,6 +19,9 @@ namespace unweave {
 /// The first `bytes` bytes of the file `store`/`path`, which must be durable. Throws DataError when
 /// they are not there.
 [[nodiscard]] FileEntry record_file(const std::filesystem::path& store, const std::string& path, std::uint64_t bytes);
+
+/// Puts an entry among others, which are sorted by path, in the place of an earlier one of its path.
+void put_record(FileEntry record, std::vector<FileEntry>& records);
 
 /// Whether the file begins with the bytes that were recorded. Throws DataError when it is
 /// unreadable.

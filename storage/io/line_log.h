@@ -47,6 +47,8 @@ class AppendedLine {
   /// left incomplete.
   AppendedLine(const std::filesystem::path& path, std::string_view line, Readers readers);
   void sync() const;
+  /// Bytes of the file with this line, the last one.
+  [[nodiscard]] std::uint64_t end() const { return file_.size(); }
 
  private:
   File file_;

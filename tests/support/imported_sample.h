@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/ingest/store_import.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
@@ -116,7 +115,7 @@ inline void import_sample(const std::filesystem::path& store, const Sample& samp
 /// One batch of a stream, as one process would apply it.
 inline void apply_batch(const std::filesystem::path& store, std::span<const Request> requests, double r_max,
                         bool checkpoint) {
-  StoreWriter live(store, ample_budget(), release_ledger());
+  StoreWriter live(store, ample_budget());
   live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute});
   if (checkpoint) live.checkpoint();
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "storage/formats/rows_image.h"
 #include "storage/formats/store_layout.h"
@@ -29,7 +28,7 @@ inline PropagationSpec kept_spec(std::uint32_t levels, const std::string& scheme
 
 /// Rows of all targets under these weights.
 inline std::vector<float> rows_of(const std::filesystem::path& store, const std::vector<double>& weights) {
-  const StoreReader live(store, ample_budget(), release_ledger());
+  const StoreReader live(store, ample_budget());
   std::vector<NodeId> nodes;
   for (NodeId node = 0; node < live.contents().num_nodes(); ++node)
     if (live.embedding().is_target(node)) nodes.push_back(node);

@@ -6,14 +6,13 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 
 namespace unweave::testing {
 
 /// Throws as the constructors of the two do.
 inline std::unique_ptr<LiveStore> opened_store(const std::filesystem::path& path, Access access, MemoryBudget& budget) {
-  if (access == Access::read) return std::make_unique<StoreReader>(path, budget, release_ledger());
-  return std::make_unique<StoreWriter>(path, budget, release_ledger());
+  if (access == Access::read) return std::make_unique<StoreReader>(path, budget);
+  return std::make_unique<StoreWriter>(path, budget);
 }
 
 }  // namespace unweave::testing

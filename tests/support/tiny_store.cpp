@@ -10,7 +10,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/graph/store.h"
 #include "storage/formats/node_file.h"
@@ -83,7 +82,7 @@ PropagationSpec tiny_spec(std::uint32_t levels, bool all_rows, double rho) {
 }
 
 void propagate_store(const std::filesystem::path& path, const PropagationSpec& spec) {
-  StoreWriter store(path, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget());
   propagate(store, spec, ample_budget(), {});
 }
 
@@ -93,7 +92,7 @@ MemoryBudget& ample_budget() {
 }
 
 std::string digest_now(const std::filesystem::path& path) {
-  return digest_text(content_digest(StoreReader(path, ample_budget(), release_ledger())));
+  return digest_text(content_digest(StoreReader(path, ample_budget())));
 }
 
 PurgeReport purge(const std::filesystem::path& path, const PurgeOptions& options, MemoryBudget& budget) {

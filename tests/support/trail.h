@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
 #include "support/trained_store.h"
 
@@ -40,7 +39,7 @@ struct Trail {
   }
   [[nodiscard]] ReleaseContext context() const { return {false, "test", {}, {}, receipts}; }
   void stream(const std::vector<Request>& requests) const {
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     Learner learner = Learner::open(live, ample_budget(), "newton", context(), 9);
     learner.absorb(live.apply(requests, live.resolve(requests), {}), requests);
   }

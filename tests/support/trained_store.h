@@ -13,7 +13,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/hex.h"
 #include "support/input_files.h"
@@ -57,13 +56,13 @@ struct TrainedStore {
   [[nodiscard]] std::filesystem::path log(const std::string& solver) const { return public_log(store, solver); }
 
   void train(const std::string& solver, const SolverOptions& options = unseeded()) const {
-    StoreWriter live(store, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget());
     static_cast<void>(Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, kContext));
   }
   /// Applies requests; the named models follow.
   void stream(const std::vector<Request>& requests, const std::vector<std::string>& solvers = {}, double r_max = 0,
               std::optional<std::uint64_t> seed = {}) const {
-    StoreWriter live(store, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget());
     std::vector<Learner> learners;
     learners.reserve(solvers.size());
     for (const std::string& solver : solvers)
@@ -72,18 +71,18 @@ struct TrainedStore {
     for (Learner& learner : learners) learner.absorb(batch);
   }
   void catch_up(const std::string& solver) const {
-    StoreWriter live(store, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget());
     Learner learner = Learner::open(live, ample_budget(), solver, kContext, {});
     static_cast<void>(learner.catch_up());
     learner.settle();
     live.record();
   }
   [[nodiscard]] TrainingSet rows() const {
-    const StoreReader live(store, ample_budget(), release_ledger());
+    const StoreReader live(store, ample_budget());
     return TrainingRows(live, live.embedding().spec().weights, 1, ample_budget()).set();
   }
   [[nodiscard]] Request edge_of_training_node() const {
-    const StoreReader live(store, ample_budget(), release_ledger());
+    const StoreReader live(store, ample_budget());
     const TrainingSet set = rows();
     std::vector<NodeId> neighbours;
     for (const NodeId node : set.nodes()) {

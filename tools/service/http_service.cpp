@@ -11,8 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/models/certificate_log.h"
-#include "algorithms/models/model_name.h"
 #include "engine/resources/memory_shares.h"
 #include "storage/input/line_reader.h"
 #include "storage/input/quoted_word.h"

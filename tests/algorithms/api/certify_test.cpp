@@ -12,7 +12,6 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/certificate_log.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
@@ -48,7 +47,7 @@ struct Descended {
       testing::write_store(path, testing::random_store(200, 600, columns, 3));
       testing::propagate_store(path, testing::tiny_spec(2, false));
     }
-    const StoreReader live(store, testing::ample_budget(), release_ledger());
+    const StoreReader live(store, testing::ample_budget());
     const TrainingRows held(live, live.embedding().spec().weights, RowForm(1, true), testing::ample_budget());
     const TrainingSet& set = held.set();
     rows = set.size();
@@ -227,7 +226,7 @@ TEST_SUITE("unit") {
   TEST_CASE("accuracy of the given weights is that of margins by loops") {
     Descended at;
     const CertifiedModel model = at.certify(at.how);
-    const StoreReader live(at.store, testing::ample_budget(), release_ledger());
+    const StoreReader live(at.store, testing::ample_budget());
     const TrainingRows held(live, live.embedding().spec().weights, RowForm(1, true), testing::ample_budget());
     double right = 0;
     for (std::size_t i = 0; i < at.rows; ++i) {

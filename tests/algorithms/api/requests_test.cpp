@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/request_log.h"
 #include "storage/input/request_reader.h"
@@ -57,7 +56,7 @@ struct RequestWorld : testing::ModelStore {
     return all;
   }
   /// How many requests are durable.
-  std::uint64_t acknowledged() { return StoreReader(store, resources.memory(), release_ledger()).sequence(); }
+  std::uint64_t acknowledged() { return StoreReader(store, resources.memory()).sequence(); }
   RequestRecord record(const std::string& id) {
     const auto found = records(id);
     REQUIRE(found.size() == 1);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
@@ -141,7 +140,7 @@ TEST_SUITE("slow") {
     const StoreOfRanks made;
     const std::filesystem::path store = made.copy("s");
     const auto bytes_of_rank = [&](Ranks* ranks) {
-      const StoreReader live(store, ample_budget(), release_ledger());
+      const StoreReader live(store, ample_budget());
       const TrainingRows rows(live, live.embedding().spec().weights, 1, ample_budget(), ranks);
       return std::pair(rows.memory_bytes(), rows.set().size());
     };

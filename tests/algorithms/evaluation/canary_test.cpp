@@ -8,7 +8,6 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
@@ -29,12 +28,12 @@ using testing::TrainedStore;
 constexpr std::uint64_t kAllRows = 1000;
 
 Canary released(const TrainedStore& world, const CanaryRequests& requests, std::uint64_t most = kAllRows) {
-  StoreReader store(world.store, ample_budget(), release_ledger());
+  StoreReader store(world.store, ample_budget());
   return release_canary(requests, store, load_model(world.store, "newton"), most, ample_budget());
 }
 
 std::vector<CanaryRequests> found(const TrainedStore& world) {
-  const StoreReader store(world.store, ample_budget(), release_ledger());
+  const StoreReader store(world.store, ample_budget());
   return find_canaries(store, load_model(world.store, "newton"), ample_budget());
 }
 
@@ -51,7 +50,7 @@ TEST_SUITE("unit") {
     world.train("newton");
     const std::vector<CanaryRequests> canaries = found(world);
     REQUIRE(canaries.size() == 3);
-    const StoreReader store(world.store, ample_budget(), release_ledger());
+    const StoreReader store(world.store, ample_budget());
     const Graph& graph = store.contents().graph();
     const TrainingSet rows = world.rows();
     const Matrix weights = load_model(world.store, "newton").model.published;
@@ -112,11 +111,11 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton");
     world.stream({world.edge_of_training_node(), {RequestKind::remove_edge, 0, 5}}, {}, 0.5);
-    REQUIRE(StoreReader(world.store, ample_budget(), release_ledger()).embedding().stale_rows() > 0);
+    REQUIRE(StoreReader(world.store, ample_budget()).embedding().stale_rows() > 0);
     const Canary canary = released(world, {"own", {{RequestKind::remove_node, 0, 0}}});
-    StoreWriter(world.store, ample_budget(), release_ledger()).publish_stale();
+    StoreWriter(world.store, ample_budget()).publish_stale();
     CHECK_FALSE(same_rows(canary.before, canary.after));
-    StoreWriter store(world.store, ample_budget(), release_ledger());
+    StoreWriter store(world.store, ample_budget());
     static_cast<void>(store.publish_stale());
     store.checkpoint();
     CHECK(same_rows(canary.before, world.rows()));

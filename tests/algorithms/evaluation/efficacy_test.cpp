@@ -8,7 +8,6 @@
 #include <set>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "support/trained_store.h"
 
@@ -32,9 +31,7 @@ struct Forgetful {
     for (const NodeId node : nodes) requests.push_back({RequestKind::remove_node, node, 0});
     world.stream(requests, solvers);
   }
-  [[nodiscard]] StoreReader open(bool before) const {
-    return {before ? copy : world.store, ample_budget(), release_ledger()};
-  }
+  [[nodiscard]] StoreReader open(bool before) const { return {before ? copy : world.store, ample_budget()}; }
 };
 
 struct PlainPrediction {
@@ -166,7 +163,7 @@ TEST_SUITE("unit") {
     CHECK_FALSE(found.svm_member_rate.has_value());
     CHECK_FALSE(found.presence_ratio.has_value());
     const TrainedStore other(31);
-    const StoreReader foreign(other.store, ample_budget(), release_ledger());
+    const StoreReader foreign(other.store, ample_budget());
     CHECK_THROWS_AS(EfficacyTests(foreign, present, 100, 1), DataError);
   }
 }

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -51,7 +50,7 @@ TEST_SUITE("unit") {
       SolverOptions options = seeded();
       options.head = head;
       world.train("newton", options);
-      const StoreReader store(world.store, ample_budget(), release_ledger());
+      const StoreReader store(world.store, ample_budget());
       ModelRecord record = load_model(world.store, "newton");
       record.model.published *= 100;  // so that it is sure of something
       ModelRecord other = record;
@@ -91,7 +90,7 @@ TEST_SUITE("unit") {
     SolverOptions options = seeded();
     options.head = Head::kSoftmax;
     world.train("newton", options);
-    const StoreReader store(world.store, ample_budget(), release_ledger());
+    const StoreReader store(world.store, ample_budget());
     const std::vector<NodeId> nodes = labelled_nodes(store);
     ModelRecord sure = load_model(world.store, "newton");
     ModelRecord opposite = sure;
@@ -110,7 +109,7 @@ TEST_SUITE("unit") {
   TEST_CASE("losses are those of the head") {
     const TrainedStore world;
     world.train("newton");
-    const StoreReader store(world.store, ample_budget(), release_ledger());
+    const StoreReader store(world.store, ample_budget());
     const ModelRecord record = load_model(world.store, "newton");
     const std::vector<NodeId> nodes = labelled_nodes(store);
     const std::vector<double> losses = losses_of(store, record, nodes);

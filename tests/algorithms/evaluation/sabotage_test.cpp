@@ -10,7 +10,6 @@
 #include "algorithms/evaluation/canary.h"
 #include "algorithms/evaluation/one_run_audit.h"
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "support/learner_data.h"
 #include "support/shortcuts.h"
 #include "support/temp_dir.h"
@@ -133,7 +132,7 @@ Canary cora_canary(const std::filesystem::path& data, const std::filesystem::pat
     static_cast<void>(writer.propagate({.levels = 2, .weights = weights}));
     static_cast<void>(writer.train({.solver = "newton"}));
   }
-  StoreReader store(path, ample_budget(), release_ledger());
+  StoreReader store(path, ample_budget());
   const ModelRecord record = load_model(path, "newton");
   return release_canary(steepest_rows(store, record, leaving, ample_budget()), store, record, rows, ample_budget());
 }

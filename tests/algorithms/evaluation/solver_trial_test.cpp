@@ -23,7 +23,7 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     for (const char* solver : {"exact", "newton", "retrain"}) {
       CAPTURE(solver);
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       const std::vector<double>& weights = live.embedding().spec().weights;
       const SolverTrial trial = try_solver(live, ample_budget(), solver, testing::unseeded(), weights, 1);
       CHECK_FALSE(std::filesystem::exists(world.model(solver)));
@@ -40,7 +40,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a trial takes as many rows as it may, at least four, and every solver without an account") {
     const TrainedStore world;
-    const StoreReader live(world.store, ample_budget(), release_ledger());
+    const StoreReader live(world.store, ample_budget());
     const std::vector<double>& weights = live.embedding().spec().weights;
     for (const SolverEntry* const entry : all_solvers()) {
       if (entry->plan != nullptr || entry->needs != nullptr || !entry->linear.trained) continue;

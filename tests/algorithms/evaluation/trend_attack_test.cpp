@@ -10,7 +10,6 @@
 
 #include "algorithms/learning/head.h"
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "support/trained_store.h"
 
 namespace unweave {
@@ -48,9 +47,7 @@ struct LosesEdges {
     std::erase_if(removed, [](const NodePair& pair) { return pair.first == 1 || pair.second == 1; });
     world.stream(requests, {"newton"});
   }
-  [[nodiscard]] StoreReader open(bool before) const {
-    return {before ? copy : world.store, ample_budget(), release_ledger()};
-  }
+  [[nodiscard]] StoreReader open(bool before) const { return {before ? copy : world.store, ample_budget()}; }
 };
 
 /// Probabilities of a node by plain loops.

@@ -12,7 +12,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
@@ -53,7 +52,7 @@ void stream_lines(const fs::path& path, ChangedWorld& world, const std::vector<s
         lines.begin() + static_cast<std::ptrdiff_t>(at),
         lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), at + way.batch)));
     const std::vector<Request> requests = testing::requests_of(some);
-    StoreWriter store(path, ample_budget(), release_ledger());
+    StoreWriter store(path, ample_budget());
     store.set_plan(way.plan);
     std::optional<Learner> learner;
     if (!way.solver.empty()) learner.emplace(Learner::open(store, ample_budget(), way.solver, testing::kContext, {}));
@@ -76,7 +75,7 @@ void stream_lines(const fs::path& path, ChangedWorld& world, const std::vector<s
 }
 
 void train_model(const fs::path& path, const std::string& solver, const SolverOptions& options = testing::unseeded()) {
-  StoreWriter live(path, ample_budget(), release_ledger());
+  StoreWriter live(path, ample_budget());
   static_cast<void>(
       Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, testing::kContext));
   live.record();
@@ -102,7 +101,7 @@ void check_changed_life(ChangedWorld world, std::uint64_t seed, bool long_rows, 
   exact.solver = "exact";
   stream_lines(dir / "s", world, changing_lines(world, 60, seed, long_rows), exact);
   {
-    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    StoreWriter store(dir / "s", ample_budget());
     static_cast<void>(store.publish_stale());
     store.checkpoint();
   }
@@ -253,7 +252,7 @@ TEST_SUITE("unit") {
         for (const double value : world.features) sample.features.push_back(static_cast<float>(value));
         sample.labels = world.labels;
         sample.classes = world.classes;
-        const StoreReader store(dir / "s", ample_budget(), release_ledger());
+        const StoreReader store(dir / "s", ample_budget());
         CHECK(testing::sums_of(store.embedding(), world.nodes) == testing::naive_sums(sample, 2, all_rows));
         for (NodeId node = 0; node < world.nodes; ++node)
           CHECK(world.splits[node] == kSplitNames[static_cast<std::size_t>(store.contents().split(node))]);
@@ -267,7 +266,7 @@ TEST_SUITE("unit") {
     testing::propagate_store(dir / "s", testing::tiny_spec(3, true));
     const std::vector<std::string> lines{"set-feature 0 0.1 0.2 0.3 0.4", "set-feature 7 2:0.5", "edge 0 5"};
     stream_lines(dir / "s", world, lines, {.r_max = 1e6, .checkpoint_every = 0});
-    const StoreReader store(dir / "s", ample_budget(), release_ledger());
+    const StoreReader store(dir / "s", ample_budget());
     CHECK(store.embedding().stale_rows() > 0);
     for (std::uint32_t level = 0; level < 3; ++level)
       for (const NodeId node : {0U, 7U}) CHECK_FALSE(store.embedding().stale(level).contains(node));
@@ -287,10 +286,10 @@ TEST_SUITE("unit") {
     const auto check = [&](const std::vector<std::string>& lines, bool wanted) {
       stream_lines(dir / "s", world, lines, {.batch = 2, .checkpoint_every = 0});
       {
-        const StoreReader replayed(dir / "s", ample_budget(), release_ledger());
+        const StoreReader replayed(dir / "s", ample_budget());
         CHECK((replayed.embedding().indexes().target_lists() != nullptr) == wanted);
       }
-      StoreWriter(dir / "s", ample_budget(), release_ledger()).checkpoint();
+      StoreWriter(dir / "s", ample_budget()).checkpoint();
       CHECK(has_index() == wanted);
       const TempDir other;
       world.import(other / "fresh");
@@ -315,7 +314,7 @@ TEST_SUITE("unit") {
     world.splits[1] = "none";
     const TempDir dir;
     world.import(dir / "s");
-    StoreReader store(dir / "s", ample_budget(), release_ledger());
+    StoreReader store(dir / "s", ample_budget());
     const auto statuses = [&](const std::vector<std::string>& lines) {
       std::string text;
       for (const RequestStatus status : store.resolve(testing::requests_of(lines)).statuses)
@@ -350,7 +349,7 @@ TEST_SUITE("unit") {
     tiny.test.clear();
     testing::write_store(dir / "bare", tiny);
     const auto status = [&](const char* name, const std::string& line) {
-      StoreReader store(dir / name, ample_budget(), release_ledger());
+      StoreReader store(dir / name, ample_budget());
       return std::string(name_of(store.resolve(testing::requests_of({line})).statuses.at(0)));
     };
     CHECK(status("bare", "set-label 0 0") == "no-labels");
@@ -376,7 +375,7 @@ TEST_SUITE("unit") {
       const TrainingSet rows = world.rows();
       NodeId outside = 0, unlabelled = 0;
       {
-        const StoreReader live(world.store, ample_budget(), release_ledger());
+        const StoreReader live(world.store, ample_budget());
         const Contents& contents = live.contents();
         while (contents.label(outside) == kNoLabel || contents.split(outside) == SplitName::train) ++outside;
         while (contents.label(unlabelled) != kNoLabel) ++unlabelled;
@@ -440,7 +439,7 @@ TEST_SUITE("unit") {
         if (node % 200 == 5) lines.push_back("set-label " + std::to_string(node) + " 2");
       }
       MemoryBudget budget(std::uint64_t{34} << 20);
-      StoreWriter store(dir / "s", budget, release_ledger());
+      StoreWriter store(dir / "s", budget);
       const std::vector<Request> requests = testing::requests_of(lines);
       const Reservation room = store.reserve_batch(requests.size(), text_bytes(requests));
       store.apply(requests, store.resolve(requests), {});

@@ -11,7 +11,6 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/resources/parallel.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -26,7 +25,7 @@ using testing::tiny_spec;
 using testing::TinyStore;
 
 std::string digest_of(const std::filesystem::path& path) {
-  return digest_text(content_digest(StoreReader(path, ample_budget(), release_ledger())));
+  return digest_text(content_digest(StoreReader(path, ample_budget())));
 }
 
 std::string digest_of(const TinyStore& contents) {
@@ -44,7 +43,7 @@ std::string digest_of(const TinyStore& contents, const PropagationSpec& spec) {
 
 void stream(const std::filesystem::path& path, const std::vector<Request>& requests, std::size_t batch, double r_max,
             bool checkpoint) {
-  StoreWriter store(path, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget());
   for (std::size_t first = 0; first < requests.size(); first += batch) {
     const std::span<const Request> some(&requests[first], std::min(batch, requests.size() - first));
     store.apply(some, store.resolve(some), {r_max, ThresholdScale::absolute});
@@ -209,7 +208,7 @@ TEST_SUITE("unit") {
     stream(folder / "s", removal.requests, 10, 0.5, true);
     const std::string stale = digest_of(folder / "s");
     CHECK(stale != wanted);
-    StoreWriter store(folder / "s", ample_budget(), release_ledger());
+    StoreWriter store(folder / "s", ample_budget());
     CHECK(store.embedding().stale_rows() > 0);
     CHECK(digest_text(content_digest(store)) == stale);
     store.publish_stale();

@@ -19,7 +19,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/live/tile_jobs.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
@@ -72,22 +71,22 @@ void propagate_by_ranks(const fs::path& path, const PropagationSpec& spec, std::
     MemoryBudget budget(std::uint64_t{1} << 28);
     if (!ranks.first()) ranks.barrier();  // until rank 0 has opened the store
     if (!ranks.first()) {
-      const StoreReader store(path, budget, release_ledger());
+      const StoreReader store(path, budget);
       return propagate_part(store, spec, budget, RankCut::columns, ranks);
     }
-    StoreWriter store(path, budget, release_ledger());
+    StoreWriter store(path, budget);
     ranks.barrier();
     propagate_over_ranks(store, spec, budget, {}, false, RankCut::columns, ranks);
   });
 }
 
 std::uint64_t planned_bytes(const fs::path& path, const PropagationSpec& spec, std::size_t size) {
-  const StoreReader store(path, ample_budget(), release_ledger());
+  const StoreReader store(path, ample_budget());
   return plan_ranks(store, spec, size, RankCut::columns, ample_budget()).disk_bytes;
 }
 
 void begin_job(const fs::path& path, const PropagationSpec& spec, std::uint64_t index, std::uint64_t jobs) {
-  const StoreReader store(path, ample_budget(), release_ledger());
+  const StoreReader store(path, ample_budget());
   propagate_tiles(store, spec, {index, jobs}, ample_budget(), {});
 }
 
@@ -115,7 +114,7 @@ TEST_SUITE("unit") {
       };
       const fs::path one = copy(), refused = copy(), enough = copy(), begun = copy();
       {
-        StoreWriter store(one, ample_budget(), release_ledger());
+        StoreWriter store(one, ample_budget());
         propagate(store, spec, ample_budget(), {});
       }
       const auto before = stored_bytes(refused);
@@ -153,7 +152,7 @@ TEST_SUITE("unit") {
     testing::write_store(folder / "s", testing::random_store(5000, 9000, 32, 4));
     const PropagationSpec spec = tiny_spec(2, true);
     const auto propagate_kept = [&] {
-      StoreWriter store(folder / "s", ample_budget(), release_ledger());
+      StoreWriter store(folder / "s", ample_budget());
       propagate(store, spec, ample_budget(), {});
     };
     const auto before = stored_bytes(folder / "s");

@@ -16,7 +16,6 @@
 #include "algorithms/live/export_all.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
 #include "support/changed_world.h"
@@ -146,7 +145,7 @@ TEST_SUITE("unit") {
         const std::vector<std::string> lines = expiring_lines(notes.world, 140, batch);
         std::size_t batches = 0, with_notes = 0;
         for (std::size_t at = 0; at < lines.size(); at += batch) {
-          StoreWriter store(dir / "s", ample_budget(), release_ledger());
+          StoreWriter store(dir / "s", ample_budget());
           CHECK(store.contents().expiries().sorted() == listed(notes));  // what the last one left, read or replayed
           const std::vector<std::string> some(
               lines.begin() + static_cast<std::ptrdiff_t>(at),
@@ -169,7 +168,7 @@ TEST_SUITE("unit") {
         static_cast<void>(testing::purge(dir / "s"));
         CHECK(read_manifest(dir / "s").expiries.has_value());
         {
-          const StoreReader store(dir / "s", ample_budget(), release_ledger());
+          const StoreReader store(dir / "s", ample_budget());
           CHECK(store.contents().expiries().sorted() == listed(notes));
         }
         // But for the notes, the files are those of an import of what is left.
@@ -182,15 +181,14 @@ TEST_SUITE("unit") {
         CHECK(mine == other);
         CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
         // What is exported says the notes to an import.
-        CHECK(export_all(StoreReader(dir / "s", ample_budget(), release_ledger()), dir / "out").has_expiries);
-        CHECK_FALSE(
-            export_all(StoreReader(dir / "fresh", ample_budget(), release_ledger()), dir / "other").has_expiries);
+        CHECK(export_all(StoreReader(dir / "s", ample_budget()), dir / "out").has_expiries);
+        CHECK_FALSE(export_all(StoreReader(dir / "fresh", ample_budget()), dir / "other").has_expiries);
         std::istringstream text(testing::read_all(dir / "out" / "expiries.txt"));
         std::vector<std::string> told;
         for (std::string line; std::getline(text, line);) told.push_back(line);
         CHECK(std::any_of(told.begin(), told.end(),
                           [](const std::string& line) { return line.find(" id=E") < line.size(); }));
-        StoreWriter fresh(dir / "fresh", ample_budget(), release_ledger());
+        StoreWriter fresh(dir / "fresh", ample_budget());
         const std::vector<Request> requests = testing::requests_of(told);
         CHECK(fresh.apply(requests, fresh.resolve(requests), {}).changes.rejected == 0);
         CHECK(fresh.contents().expiries().sorted() == listed(notes));
@@ -231,7 +229,7 @@ TEST_SUITE("unit") {
     notes.expire(4 * kDay);
     REQUIRE_FALSE(notes.times.empty());
     {
-      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const StoreReader store(dir / "s", ample_budget());
       CHECK(store.contents().expiries().sorted() == listed(notes));
     }
     {
@@ -300,7 +298,7 @@ TEST_SUITE("unit") {
         Manifest manifest = read_manifest(dir / "s");
         manifest.expiries = write_expiries(dir / "s", notes);
         write_manifest(dir / "s", manifest);
-        const StoreReader store(dir / "s", ample_budget(), release_ledger());
+        const StoreReader store(dir / "s", ample_budget());
         return store.contents().expiries().size();
       };
       CHECK(opens({1, 2}) == 1);
@@ -314,7 +312,7 @@ TEST_SUITE("unit") {
     world.edges.insert({1, 2});
     world.edges.erase({3, 4});
     world.import(dir / "s");
-    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    StoreWriter store(dir / "s", ample_budget());
     const auto statuses = [&](const std::vector<std::string>& lines) {
       const std::vector<Request> requests = testing::requests_of(lines);
       std::string all;

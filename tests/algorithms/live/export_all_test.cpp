@@ -11,7 +11,6 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
@@ -26,7 +25,7 @@ using testing::ChangedWorld;
 using testing::TempDir;
 
 std::string exported_digest(const fs::path& store) {
-  return digest_text(content_digest(StoreReader(store, ample_budget(), release_ledger())));
+  return digest_text(content_digest(StoreReader(store, ample_budget())));
 }
 
 /// The import that the constants ask for.
@@ -54,7 +53,7 @@ void import_again(const fs::path& folder, const ExportedStore& exported, const f
 }
 
 void check_round_trip(const fs::path& store, const fs::path& dir, MemoryBudget& budget) {
-  const ExportedStore exported = export_all(StoreReader(store, budget, release_ledger()), dir / "all");
+  const ExportedStore exported = export_all(StoreReader(store, budget), dir / "all");
   import_again(dir / "all", exported, dir / "again");
   CHECK(exported_digest(dir / "again") == exported_digest(store));
   testing::purge(store, {.always = true});
@@ -81,7 +80,7 @@ TEST_SUITE("unit") {
       const std::vector<Request> requests =
           testing::requests_of(testing::changing_lines(world, 60, seed, seed % 2 == 0));
       {
-        StoreWriter store(dir / "s", ample_budget(), release_ledger());
+        StoreWriter store(dir / "s", ample_budget());
         const std::span<const Request> all = requests;
         store.apply(all.first(30), store.resolve(all.first(30)), {});
         store.checkpoint();
@@ -112,7 +111,7 @@ TEST_SUITE("unit") {
     fs::create_directory(dir / "full");
     testing::write_file(dir / "full" / "x", "mine");
     const auto refused = [&](const fs::path& folder, const char* words) {
-      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const StoreReader store(dir / "s", ample_budget());
       CHECK_THROWS_WITH_AS(static_cast<void>(export_all(store, folder)), doctest::Contains(words), UsageError);
     };
     refused(dir / "full", "exists and is not an empty folder");

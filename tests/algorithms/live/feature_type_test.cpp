@@ -11,7 +11,6 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
@@ -45,7 +44,7 @@ TinyStore contents_of(bool sparse) {
 }
 
 void stream(const fs::path& path, double r_max) {
-  StoreWriter store(path, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget());
   const std::vector<std::vector<Request>> batches{
       {{RequestKind::remove_edge, 0, 1}, {RequestKind::remove_feature, 9, 0}, {RequestKind::remove_node, 4, 0}},
       {{RequestKind::insert_edge, 100, 11}, {RequestKind::remove_feature, 100, 0}, {RequestKind::insert_edge, 4, 7}}};
@@ -59,7 +58,7 @@ struct State {
   testing::AllSums sums;
 
   explicit State(const fs::path& path) {
-    const StoreReader store(path, ample_budget(), release_ledger());
+    const StoreReader store(path, ample_budget());
     digest = digest_text(content_digest(store));
     if (store.propagated()) sums = testing::sums_of(store.embedding(), store.contents().num_nodes());
   }

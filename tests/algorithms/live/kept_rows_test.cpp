@@ -16,7 +16,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/plan.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
@@ -166,7 +165,7 @@ TEST_SUITE("unit") {
         for (std::uint64_t memory = std::uint64_t{24} << 20; memory > 200'000; memory = memory / 10 * 8) {
           MemoryBudget budget(memory);
           try {
-            StoreWriter live(store, budget, release_ledger());
+            StoreWriter live(store, budget);
             const PropagateReport report = propagate(live, spec, budget, {});
             widths.insert(report.tile_width);
           } catch (const ResourceError&) {
@@ -254,7 +253,7 @@ TEST_SUITE("unit") {
       std::vector<NodeId> targets;
       float most_degree = 0;
       {
-        const StoreReader live(store, ample_budget(), release_ledger());
+        const StoreReader live(store, ample_budget());
         for (NodeId node = 0; node < live.contents().num_nodes(); ++node) {
           if (live.embedding().is_target(node)) targets.push_back(node);
           most_degree = std::max(most_degree, static_cast<float>(live.contents().graph().degree(node)));
@@ -309,7 +308,7 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests{{RequestKind::remove_node, 3, 0}};
     const auto refused = [&](const auto& body) {
       try {
-        StoreWriter live(store, ample_budget(), release_ledger());
+        StoreWriter live(store, ample_budget());
         body(live);
         FAIL("it was done");
       } catch (const UsageError& error) {
@@ -333,7 +332,7 @@ TEST_SUITE("unit") {
         const PropagationSpec spec = kept_spec(2, "ppr:0.1", {keep, FeatureType::f16, 2}, all_rows);
         propagate_store(store, kept_spec(2, "sgc", {}, all_rows));
         {
-          StoreWriter live(store, ample_budget(), release_ledger());
+          StoreWriter live(store, ample_budget());
           const std::vector<Request> requests{{RequestKind::remove_node, 5, 0}, {RequestKind::remove_feature, 9, 0}};
           live.apply(requests, live.resolve(requests), {});
           live.checkpoint();
@@ -341,7 +340,7 @@ TEST_SUITE("unit") {
         propagate_store(store, spec);
         const std::string digest = testing::digest_now(store);
         {
-          const StoreReader live(store, ample_budget(), release_ledger());
+          const StoreReader live(store, ample_budget());
           CHECK(plan_purge(live, {}, ample_budget()).disk_bytes() > 0);
         }
         testing::purge(store);
@@ -370,7 +369,7 @@ TEST_SUITE("unit") {
           const PropagationSpec spec = kept_spec(levels, "sgc", kept, all_rows);
           std::uint64_t planned = 0;
           {
-            const StoreReader live(store, ample_budget(), release_ledger());
+            const StoreReader live(store, ample_budget());
             planned = plan_propagation(live.contents(), spec, ample_budget()).state.state_bytes;
           }
           propagate_store(store, spec);

@@ -13,7 +13,6 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -37,16 +36,16 @@ TEST_SUITE("unit") {
       return store.apply(requests, store.resolve(requests), {}).last_request;
     };
     {
-      StoreWriter first(folder / "s", budget, release_ledger());
+      StoreWriter first(folder / "s", budget);
       CHECK(remove_edge(first, 3) == 1);
-      CHECK_THROWS_AS(StoreWriter(folder / "s", budget, release_ledger()), ResourceError);
+      CHECK_THROWS_AS(StoreWriter(folder / "s", budget), ResourceError);
       std::filesystem::remove(folder / "s/lock");
-      StoreWriter second(folder / "s", budget, release_ledger());
+      StoreWriter second(folder / "s", budget);
       CHECK_THROWS_WITH_AS(remove_edge(first, 5), doctest::Contains("the lock was removed"), ResourceError);
       CHECK_THROWS(first.checkpoint());
       CHECK(remove_edge(second, 7) == 2);
     }
-    CHECK(StoreReader(folder / "s", budget, release_ledger()).sequence() == 2);
+    CHECK(StoreReader(folder / "s", budget).sequence() == 2);
   }
 
   TEST_CASE(
@@ -61,17 +60,17 @@ TEST_SUITE("unit") {
     MemoryBudget little(std::uint64_t{200} << 10), some(std::uint64_t{2} << 20), ample(std::uint64_t{1} << 30);
     const ThreadLimit two(2);  // more threads need more memory
     {
-      StoreWriter store(folder / "s", little, release_ledger());
+      StoreWriter store(folder / "s", little);
       CHECK_THROWS_WITH_AS(static_cast<void>(store.reserve_batch(100'000)),
                            doctest::Contains("a smaller batch has fewer"), ResourceError);
       CHECK_THROWS_WITH_AS(static_cast<void>(store.resolve(hub)), doctest::Contains("edges of removed nodes"),
                            ResourceError);
     }
     {
-      StoreWriter store(folder / "s", some, release_ledger());
+      StoreWriter store(folder / "s", some);
       CHECK_THROWS_WITH_AS(store.apply(hub, store.resolve(hub), {}), doctest::Contains("changed lists"), ResourceError);
     }
-    StoreWriter store(folder / "s", ample, release_ledger());
+    StoreWriter store(folder / "s", ample);
     CHECK(store.sequence() == 0);
     CHECK(store.apply(hub, store.resolve(hub), {}).last_request == 1);
     CHECK(ample.used() > std::uint64_t{200} << 10);
@@ -88,11 +87,11 @@ TEST_SUITE("unit") {
     std::vector<Request> requests;
     for (NodeId node = 0; node < path.nodes; ++node) requests.push_back({RequestKind::remove_feature, node, 0});
     {
-      StoreWriter store(folder / "s", ample, release_ledger());
+      StoreWriter store(folder / "s", ample);
       store.apply(requests, store.resolve(requests), {});
       store.checkpoint();
     }
-    CHECK(StoreReader(folder / "s", little, release_ledger()).contents().cleared().size() > 10'000);
+    CHECK(StoreReader(folder / "s", little).contents().cleared().size() > 10'000);
   }
 
   TEST_CASE("shards are written anew where a long stream has changed more lists than the budget holds") {
@@ -115,7 +114,7 @@ TEST_SUITE("unit") {
         MemoryBudget budget(memory);
         const std::vector<FileEntry> before = read_manifest(copy).shards;
         {
-          StoreWriter store(copy, budget, release_ledger());
+          StoreWriter store(copy, budget);
           store.set_plan(Plan::push);
           // Chords come, one node loses its features, every second edge of the ring and some chords
           // go.
@@ -139,10 +138,10 @@ TEST_SUITE("unit") {
           if (memory < std::uint64_t{1} << 30) CHECK(store.manifest().sequence > 0);
         }
         MemoryBudget ample(std::uint64_t{1} << 30);
-        CHECK(digest_text(content_digest(StoreReader(copy, ample, release_ledger()))) == digests.back());
-        StoreWriter(copy, ample, release_ledger()).checkpoint();
+        CHECK(digest_text(content_digest(StoreReader(copy, ample))) == digests.back());
+        StoreWriter(copy, ample).checkpoint();
         CHECK(verify_store(copy, {{}, propagated, 1, {}}, ample).findings.empty());
-        CHECK(digest_text(content_digest(StoreReader(copy, ample, release_ledger()))) == digests.back());
+        CHECK(digest_text(content_digest(StoreReader(copy, ample))) == digests.back());
       }
       CHECK(digests[0] == digests[1]);
     }
@@ -168,7 +167,7 @@ TEST_SUITE("unit") {
         testing::build_store(folder / "s", ring);
         testing::propagate_store(folder / "s", testing::tiny_spec(2));
         {
-          StoreWriter store(folder / "s", budget, release_ledger());
+          StoreWriter store(folder / "s", budget);
           for (std::size_t i = 0; i < requests.size(); i += 2)
             CHECK(store.acknowledge(std::span(requests).subspan(i, 2)) == i + 2);
           CHECK(store.waiting() == 12);
@@ -186,7 +185,7 @@ TEST_SUITE("unit") {
           }
           CHECK(store.waiting() == 12 - 2 * applied);
         }
-        StoreWriter store(folder / "s", budget, release_ledger());
+        StoreWriter store(folder / "s", budget);
         CHECK(store.sequence() == 12);
         CHECK(store.waiting() == 0);
         const Digest digest = content_digest(store);

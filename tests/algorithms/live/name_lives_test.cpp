@@ -17,7 +17,6 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/io/time_text.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
@@ -164,7 +163,7 @@ class HeardStore {
   /// runs.
   void open(bool anew = true) {
     if (anew) early_ = std::make_unique<NodeNames>(path_, read_manifest(path_));
-    live_ = std::make_unique<StoreWriter>(path_, ample_budget(), release_ledger());
+    live_ = std::make_unique<StoreWriter>(path_, ample_budget());
   }
   fs::path path_;
   std::mt19937_64 random_;

@@ -10,7 +10,6 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "storage/formats/run_file.h"
 #include "storage/input/request_reader.h"
@@ -223,7 +222,7 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests{
         {RequestKind::remove_feature, 4, 0}, {RequestKind::remove_node, 4, 0}, {RequestKind::remove_node, 4, 0}};
     {
-      StoreWriter live(dir / "s", ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget());
       CHECK(live.resolve(requests).statuses ==
             std::vector<RequestStatus>{RequestStatus::no_features, RequestStatus::applied, RequestStatus::repeated});
       live.apply(requests, live.resolve(requests), {});
@@ -252,13 +251,13 @@ TEST_SUITE("unit") {
         for (const char* const store : {"a", "b"}) {
           write_four(dir / store, all_rows);
           {
-            StoreWriter live(dir / store, ample_budget(), release_ledger());
+            StoreWriter live(dir / store, ample_budget());
             CHECK(send(live, {"node ann"}) == "applied");
             CHECK(names_of(live) == "#0 bob cid dan");
             CHECK(live.contents().order().names().named() == 3);
           }
           if (*store == 'b') testing::purge(dir / store);
-          StoreWriter live(dir / store, ample_budget(), release_ledger());
+          StoreWriter live(dir / store, ample_budget());
           if (!lines.empty()) CHECK(send(live, lines) == (lines.size() == 2 ? "applied applied" : "applied"));
           CHECK(names_of(live) == "#0 bob cid dan");
           CHECK(send(live, {"node ann", "insert-edge ann bob", "insert-edge bob ann", "edge ann cid expires never",
@@ -266,7 +265,7 @@ TEST_SUITE("unit") {
                 "id-outside id-outside id-outside id-outside id-outside id-outside");
         }
         CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
-        StoreWriter(dir / "a", ample_budget(), release_ledger()).checkpoint();
+        StoreWriter(dir / "a", ample_budget()).checkpoint();
         CHECK(testing::digest_now(dir / "a") == testing::digest_now(dir / "b"));
         for (const char* const store : {"a", "b"}) testing::purge(dir / store);
         testing::check_same_store(dir / "a", dir / "b");
@@ -278,14 +277,14 @@ TEST_SUITE("unit") {
     const TempDir dir;
     write_four(dir / "s");
     {
-      StoreWriter live(dir / "s", ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget());
       CHECK(send(live, {"feature ann", "edge ann bob", "set-label dan none", "set-feature dan 0:0", "feature cid"}) ==
             "applied applied applied applied applied");
       CHECK(names_of(live) == "ann bob cid dan");
       live.checkpoint();
     }
     testing::purge(dir / "s");
-    StoreWriter live(dir / "s", ample_budget(), release_ledger());
+    StoreWriter live(dir / "s", ample_budget());
     CHECK(names_of(live) == "ann bob cid dan");
     CHECK(send(live, {"node ann", "node ann", "node #0"}) == "applied id-outside repeated");
     CHECK(send(live, {"node ann", "node #0"}) == "id-outside empty-node");
@@ -302,7 +301,7 @@ TEST_SUITE("unit") {
     };
     std::string digest;
     {
-      StoreWriter live(dir / "s", ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget());
       const std::vector<Request> first{read(live, "insert-edge ann dan"), read(live, "node ann"),
                                        read(live, "insert-edge bob ann")};
       const std::vector<Request> second{read(live, "insert-edge dan ann"), read(live, "insert-edge #0 dan")};
@@ -322,7 +321,7 @@ TEST_SUITE("unit") {
       digest = digest_text(content_digest(live));
     }
     {
-      StoreWriter live(dir / "s", ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget());
       CHECK(digest_text(content_digest(live)) == digest);
       CHECK(live.journal_status(3) == RequestStatus::id_outside);
       CHECK(live.journal_status(5) == RequestStatus::applied);
@@ -335,7 +334,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     write_four(dir / "s");
     {
-      StoreWriter live(dir / "s", ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget());
       CHECK(send(live, {"node ann", "node bob", "insert-edge #1 cid"}) == "applied applied applied");
       live.checkpoint();
     }

@@ -16,7 +16,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/store_import.h"
@@ -131,7 +130,7 @@ std::string life_of(const TempDir& dir, const TinyStore& contents, const std::st
   std::ostringstream out;
   constexpr std::size_t kBatch = 9;
   for (std::size_t first = 0; first < requests.size();) {
-    StoreWriter store(dir / order, ample_budget(), release_ledger());
+    StoreWriter store(dir / order, ample_budget());
     // The planner may read other lists in another order, and choose otherwise.
     store.set_plan(first / kBatch % 4 < 2 ? Plan::push : Plan::recompute);
     describe(store, dir, out);
@@ -141,10 +140,10 @@ std::string life_of(const TempDir& dir, const TinyStore& contents, const std::st
       describe(store.apply(some, store.resolve(some), mode), out);
     }
     const std::string now = digest_text(content_digest(store));
-    CHECK(digest_text(content_digest(StoreReader(dir / order, ample_budget(), release_ledger()))) == now);
+    CHECK(digest_text(content_digest(StoreReader(dir / order, ample_budget()))) == now);
     if (first % (4 * kBatch) == 0) store.checkpoint();
   }
-  StoreWriter store(dir / order, ample_budget(), release_ledger());
+  StoreWriter store(dir / order, ample_budget());
   store.publish_stale();
   store.checkpoint();
   describe(store, dir, out);
@@ -201,7 +200,7 @@ TEST_SUITE("unit") {
     star.test = {2, 4};
     import_ordered(dir, star, "degree");
     testing::propagate_store(dir / "degree", testing::tiny_spec(1, false));
-    const StoreReader store(dir / "degree", ample_budget(), release_ledger());
+    const StoreReader store(dir / "degree", ample_budget());
     CHECK(store.contents().order().position(3) == 0);
     const std::vector<double> weights{0, 1};
     const std::string message = testing::message_of<UsageError>([&] {
@@ -219,7 +218,7 @@ TEST_SUITE("unit") {
     std::erase(contents.test, NodeId{7});
     import_ordered(dir, contents, "degree");
     testing::propagate_store(dir / "degree", testing::tiny_spec(1));
-    const StoreReader store(dir / "degree", ample_budget(), release_ledger());
+    const StoreReader store(dir / "degree", ample_budget());
     CHECK(store.contents().order().position(7) == 0);
     const std::string message = testing::message_of<DataError>([&] {
       const TrainingRows rows(store, std::vector<double>{std::numeric_limits<double>::quiet_NaN(), 1}, 1,
@@ -235,7 +234,7 @@ TEST_SUITE("unit") {
       CAPTURE(order);
       import_ordered(dir, contents, order);
       testing::propagate_store(dir / order, testing::tiny_spec(2, true));
-      StoreWriter live(dir / order, ample_budget(), release_ledger());
+      StoreWriter live(dir / order, ample_budget());
       for (const std::string solver : {"newton", "langevin", "rewind", "descend", "hessian-free"}) {
         CAPTURE(solver);
         SolverOptions options;
@@ -254,7 +253,7 @@ TEST_SUITE("unit") {
     const TinyStore contents = scattered(testing::random_graph_with_hub(60, 100, 1), 2);
     import_ordered(dir, contents, "degree");
     const std::vector<Request> requests = random_requests(contents, 20, 3);
-    StoreWriter store(dir / "degree", ample_budget(), release_ledger());
+    StoreWriter store(dir / "degree", ample_budget());
     store.apply(requests, store.resolve(requests), {});
     std::vector<Request> kept;
     read_journal(dir / "degree", *store.manifest().journal, 0, [&](const JournalBatch& batch) {
@@ -273,7 +272,7 @@ TEST_SUITE("unit") {
     for (const std::string& order : names) {
       import_ordered(dir, contents, order);
       testing::propagate_store(dir / order, testing::tiny_spec(2));
-      StoreWriter store(dir / order, ample_budget(), release_ledger());
+      StoreWriter store(dir / order, ample_budget());
       SolverOptions options;
       options.seed = 1;
       options.epsilon = 10;

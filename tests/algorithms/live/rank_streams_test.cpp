@@ -19,7 +19,6 @@
 #include "algorithms/live/ranked_store.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -42,7 +41,7 @@ struct Left {
 Left left_in(const std::filesystem::path& path, NodeId nodes) {
   MemoryBudget budget(kAmpleRanks);
   CHECK(verify_store(path, {{}, true, 1, {}}, budget).findings.empty());
-  const StoreReader store(path, budget, release_ledger());
+  const StoreReader store(path, budget);
   return {digest_text(content_digest(store)), testing::sums_of(store.embedding(), nodes)};
 }
 
@@ -59,8 +58,8 @@ void stream(const std::filesystem::path& path, const std::vector<Request>& reque
   testing::run_ranks(run.ranks, [&](Ranks& ranks) {
     const ThreadLimit one(1);
     MemoryBudget budget(kAmpleRanks);
-    if (!ranks.first()) return RankedStore(path, ranks, budget, release_ledger()).follow();
-    StoreWriter store(path, ranks, budget, release_ledger());
+    if (!ranks.first()) return RankedStore(path, ranks, budget).follow();
+    StoreWriter store(path, ranks, budget);
     store.set_plan(run.plan);
     std::size_t batches = 0;
     for (std::size_t at = 0; at < requests.size(); at += run.batch) {
@@ -87,8 +86,8 @@ void run_stream(const std::filesystem::path& path, std::size_t size, const std::
                 const std::function<std::uint64_t(std::size_t rank)>& memory = {}) {
   testing::run_ranks(size, [&](Ranks& ranks) {
     MemoryBudget budget(memory ? memory(ranks.rank()) : kAmpleRanks);
-    if (!ranks.first()) return RankedStore(path, ranks, budget, release_ledger()).follow();
-    StoreWriter store(path, ranks, budget, release_ledger());
+    if (!ranks.first()) return RankedStore(path, ranks, budget).follow();
+    StoreWriter store(path, ranks, budget);
     lead(store);
     store.dismiss_ranks();
   });
@@ -100,7 +99,7 @@ void send(StoreWriter& store, const std::vector<Request>& requests, const Stream
 
 std::uint64_t acknowledged(const std::filesystem::path& path) {
   MemoryBudget budget(kAmpleRanks);
-  return StoreReader(path, budget, release_ledger()).sequence();
+  return StoreReader(path, budget).sequence();
 }
 
 }  // namespace
@@ -224,7 +223,7 @@ TEST_SUITE("unit") {
           MemoryBudget budget(memory);
           {
             if (ranks.first()) {
-              StoreWriter store(copy, ranks, budget, release_ledger());
+              StoreWriter store(copy, ranks, budget);
               store.set_plan(Plan::push);
               for (const NodeId chord : {kRing / 2, kRing / 3})
                 for (NodeId node = 0; node < kRing / 2; node += 100) {
@@ -239,7 +238,7 @@ TEST_SUITE("unit") {
               store.checkpoint();
               store.dismiss_ranks();
             } else {
-              RankedStore(copy, ranks, budget, release_ledger()).follow();
+              RankedStore(copy, ranks, budget).follow();
             }
           }
           const std::scoped_lock lock(mutex);
@@ -307,14 +306,14 @@ TEST_SUITE("unit") {
     CHECK(acknowledged(folder / "s") == 0);
     MemoryBudget budget(kAmpleRanks);
     {
-      StoreWriter store(folder / "s", budget, release_ledger());
+      StoreWriter store(folder / "s", budget);
       send(store, requests, lazy);
     }
     CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, nothing), doctest::Contains("exact"), UsageError);
-    StoreWriter(folder / "s", budget, release_ledger()).checkpoint();
+    StoreWriter(folder / "s", budget).checkpoint();
     CHECK_THROWS_WITH_AS(run_stream(folder / "s", 2, nothing), doctest::Contains("residues"), UsageError);
     {
-      StoreWriter store(folder / "s", budget, release_ledger());
+      StoreWriter store(folder / "s", budget);
       send(store, {{RequestKind::remove_edge, 0, 1}});
       store.checkpoint();
     }

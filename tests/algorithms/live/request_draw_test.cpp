@@ -9,7 +9,6 @@
 #include <set>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/requests.h"
 #include "storage/io/error.h"
 #include "support/temp_dir.h"
@@ -35,7 +34,7 @@ struct Drawn {
       ++degrees[v];
     }
   }
-  [[nodiscard]] StoreReader open() const { return {folder / "s", testing::ample_budget(), release_ledger()}; }
+  [[nodiscard]] StoreReader open() const { return {folder / "s", testing::ample_budget()}; }
   [[nodiscard]] int label(NodeId node) const { return contents.labels[node]; }
   [[nodiscard]] static Pair pair(const Request& request) {
     return std::minmax(static_cast<NodeId>(request.u), static_cast<NodeId>(request.v));

@@ -15,7 +15,6 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "support/opened_store.h"
 #include "support/store_fixture.h"
@@ -54,7 +53,7 @@ std::string digest_of(const std::filesystem::path& path, Access access, std::uin
     CHECK(budget.peak() <= memory);
   }
   MemoryBudget ample(kRoomMuch);
-  return digest_text(content_digest(StoreReader(path, ample, release_ledger())));
+  return digest_text(content_digest(StoreReader(path, ample)));
 }
 
 constexpr std::size_t kTogether = 50;
@@ -65,13 +64,13 @@ std::string wanted_digest(const std::filesystem::path& from, const std::filesyst
   std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
   MemoryBudget ample(kRoomMuch);
   {
-    StoreWriter store(to, ample, release_ledger());
+    StoreWriter store(to, ample);
     for (std::size_t i = 0; i < requests.size(); i += kTogether) {
       const auto some = std::span(requests).subspan(i, std::min(kTogether, requests.size() - i));
       static_cast<void>(store.apply(some, store.resolve(some), {}, LastLevel::deferred));
     }
   }
-  return digest_text(content_digest(StoreReader(to, ample, release_ledger())));
+  return digest_text(content_digest(StoreReader(to, ample)));
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ TEST_SUITE("unit") {
         MemoryBudget budget(kRoomLittle);
         std::vector<Request> sent;
         {
-          StoreWriter store(path, budget, release_ledger());
+          StoreWriter store(path, budget);
           std::mt19937 random(5);
           for (int full = 0; full < 3;) {
             std::vector<Request> call;
@@ -133,7 +132,7 @@ TEST_SUITE("unit") {
     const testing::TempDir folder;
     testing::build_store(folder / "s", wide_ring());
     MemoryBudget budget(kRoomLittle);
-    StoreWriter store(folder / "s", budget, release_ledger());
+    StoreWriter store(folder / "s", budget);
     const std::vector<Request> many(90'000, {RequestKind::remove_node, 5, 0});
     CHECK_THROWS_WITH_AS(store.acknowledge(many), doctest::Contains("or raise memory"), TooLargeError);
     const std::vector<Request> one{{RequestKind::set_feature, 1, 0, "", std::string(1 << 20, '1')}};
@@ -150,7 +149,7 @@ TEST_SUITE("unit") {
     for (std::uint64_t i = 0; i < 2000; ++i)
       requests.push_back({RequestKind::insert_edge, i % kRoomNodes, (i * 7 + 3) % kRoomNodes});
     MemoryBudget budget(kRoomLittle);
-    StoreWriter store(folder / "s", budget, release_ledger());
+    StoreWriter store(folder / "s", budget);
     CHECK(store.acknowledge(requests) == requests.size());
     std::size_t records = 0;
     const auto look = [&](const JournalBatch&, const RecordPart& part) {
@@ -194,7 +193,7 @@ TEST_SUITE("unit") {
       std::filesystem::copy(folder / "s", path, std::filesystem::copy_options::recursive);
       {
         MemoryBudget ample(kRoomMuch);
-        StoreWriter store(path, ample, release_ledger());
+        StoreWriter store(path, ample);
         static_cast<void>(store.apply(requests, store.resolve(requests), {r_max, ThresholdScale::absolute}));
         CHECK(RequestBytes(kRoomColumns, false).in_batch(requests.size(), text_bytes(requests)) > kOlderLittle);
       }

@@ -12,7 +12,6 @@
 
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -98,7 +97,7 @@ Streamed stream(const std::filesystem::path& path, std::uint64_t memory, Plan pl
   Streamed result;
   MemoryBudget budget(memory);
   {
-    StoreWriter store(path, budget, release_ledger());
+    StoreWriter store(path, budget);
     store.set_plan(plan);
     for (const std::vector<Request>& requests : batches_of(two_hubs())) {
       store.apply(requests, store.resolve(requests), mode, last);
@@ -187,7 +186,7 @@ TEST_SUITE("unit") {
     const auto stream_into = [&](const std::filesystem::path& path, std::uint64_t memory, double r_max,
                                  LastLevel last) {
       MemoryBudget budget(memory);
-      StoreWriter live(path, budget, release_ledger());
+      StoreWriter live(path, budget);
       live.set_plan(Plan::push);
       const UpdateReport report =
           live.apply(requests, live.resolve(requests), {r_max, ThresholdScale::absolute}, last).update;
@@ -246,7 +245,7 @@ TEST_SUITE("unit") {
     for (const auto& [memory, way] : {std::pair(kAmple, "push"), {5 * kSmall, "recompute"}}) {
       std::filesystem::copy(folder / "s", folder / way, std::filesystem::copy_options::recursive);
       MemoryBudget budget(memory);
-      StoreWriter live(folder / way, budget, release_ledger());
+      StoreWriter live(folder / way, budget);
       const UpdateReport report = live.apply(requests, live.resolve(requests), {}, LastLevel::at_once).update;
       CHECK(report.plan == std::vector<std::string>{way});
       sums.push_back(testing::sums_of(live.embedding(), kMany));
@@ -271,7 +270,7 @@ TEST_SUITE("unit") {
     };
     const auto stream_into = [&](const std::string& store, std::uint64_t memory, NodeId first) {
       MemoryBudget budget(memory);
-      StoreWriter live(folder / store, budget, release_ledger());
+      StoreWriter live(folder / store, budget);
       live.set_plan(Plan::push);
       const std::vector<Request> requests = removals(first);
       live.apply(requests, live.resolve(requests), {0, ThresholdScale::absolute}, LastLevel::at_once);

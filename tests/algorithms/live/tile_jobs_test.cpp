@@ -15,7 +15,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/graph/store.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
@@ -40,13 +39,13 @@ using Files = std::map<std::string, std::string>;
 
 TileReport run_job(const fs::path& store, const PropagationSpec& spec, std::optional<std::uint64_t> index,
                    std::uint64_t jobs, MemoryBudget& budget = ample_budget()) {
-  const StoreReader reader(store, budget, release_ledger());
+  const StoreReader reader(store, budget);
   return propagate_tiles(reader, spec, {index, jobs}, budget, {});
 }
 
 PropagateReport run_all(const fs::path& store, const PropagationSpec& spec, const PropagateHow& how,
                         MemoryBudget& budget = ample_budget(), const PropagateMeter& meter = {}) {
-  StoreWriter writer(store, budget, release_ledger());
+  StoreWriter writer(store, budget);
   return propagate(writer, spec, budget, meter, nullptr, how);
 }
 
@@ -265,11 +264,11 @@ TEST_SUITE("unit") {
     run_job(store, spec, 0, 2);
     const std::vector<fs::path> tiles = tiles_of(store);
     REQUIRE(tiles.size() == 2);
-    { const StoreWriter writer(store, ample_budget(), release_ledger()); }
+    { const StoreWriter writer(store, ample_budget()); }
     CHECK(tiles_of(store) == tiles);
     const std::string bytes = testing::read_all(tiles[0]);
     {
-      StoreWriter writer(store, ample_budget(), release_ledger());
+      StoreWriter writer(store, ample_budget());
       const auto edge = *sample.edges.begin();
       std::vector<Request> requests(1);
       requests[0].kind = RequestKind::remove_edge;

@@ -17,7 +17,6 @@
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/models/lazy_error.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "engine/ingest/store_import.h"
 #include "engine/resources/parallel.h"
@@ -67,7 +66,7 @@ TEST_SUITE("unit") {
     world.weights.erase({3, 4});
     const TempDir dir;
     world.import(dir / "s");
-    StoreReader store(dir / "s", ample_budget(), release_ledger());
+    StoreReader store(dir / "s", ample_budget());
     CHECK(statuses(store, {"set-weight 2 1 4", "set-weight 1 2 5", "set-weight 1 2 5", "set-weight 1 2 10"}) ==
           "same-weight applied repeated weight-outside ");
     CHECK(statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 10", "insert-edge 4 3 weight 9",
@@ -79,7 +78,7 @@ TEST_SUITE("unit") {
     plain.edges.insert({1, 2});
     plain.edges.erase({3, 4});
     plain.import(dir / "plain");
-    StoreReader without(dir / "plain", ample_budget(), release_ledger());
+    StoreReader without(dir / "plain", ample_budget());
     CHECK(statuses(without, {"set-weight 1 2 1", "set-weight 1 2 2", "insert-edge 3 4 weight 2",
                              "insert-edge 3 4 weight 1"}) == "same-weight weight-outside weight-outside applied ");
     for (const char* const bad :
@@ -111,7 +110,7 @@ TEST_SUITE("unit") {
       world.order = order;
       const TempDir dir;
       world.import(dir / "s");
-      const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget(), release_ledger()), dir / "out");
+      const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget()), dir / "out");
       CHECK(exported.edges == world.edges.size());
       CHECK(exported.max_weight == 700);
       ImportOptions options;
@@ -189,12 +188,12 @@ TEST_SUITE("unit") {
     CHECK(small.used() == 0);
     import(light, small);
     {
-      StoreWriter store(dir / "s", small, release_ledger());
+      StoreWriter store(dir / "s", small);
       const BatchChanges changes = store.resolve(requests);
       CHECK(changes.weights_set == 400);
       CHECK_THROWS_AS(store.apply(requests, changes, {}), ResourceError);
     }
-    StoreReader store(dir / "s", ample_budget(), release_ledger());
+    StoreReader store(dir / "s", ample_budget());
     CHECK(store.sequence() == 0);
     CHECK(store.contents().graph().num_arcs() == 800);
   }
@@ -221,7 +220,7 @@ TEST_SUITE("unit") {
         const TempDir copies;
         fs::copy(dir / "s", copies / "s", fs::copy_options::recursive);
         MemoryBudget budget(memory);
-        StoreWriter live(copies / "s", budget, release_ledger());
+        StoreWriter live(copies / "s", budget);
         const UpdateReport report = live.apply(requests, live.resolve(requests), {}, last).update;
         CHECK(report.plan == std::vector<std::string>{way, last == LastLevel::deferred ? "defer" : way});
         CHECK_NOTHROW(live.settle());
@@ -245,7 +244,7 @@ TEST_SUITE("unit") {
       world.max_weight = kMostWeight;
       world.weigh({0, 1}, kMostWeight);
       const auto rows_of = [&](const fs::path& path, const std::string& name) {
-        const StoreReader store(path, ample_budget(), release_ledger());
+        const StoreReader store(path, ample_budget());
         export_embeddings(store, std::nullopt, store.embedding().spec().weights, dir / name);
         return testing::read_all(dir / name);
       };
@@ -253,7 +252,7 @@ TEST_SUITE("unit") {
       testing::propagate_store(dir / "s", testing::tiny_spec(3, true, rho));
       double claimed = 0;
       {
-        StoreWriter store(dir / "s", ample_budget(), release_ledger());
+        StoreWriter store(dir / "s", ample_budget());
         const std::vector<Request> requests = testing::requests_of({"set-feature 0 0.6 0.5"});
         store.apply(requests, store.resolve(requests), {1.0, ThresholdScale::absolute});
         REQUIRE(store.embedding().stale_rows() > 0);
@@ -289,11 +288,11 @@ TEST_SUITE("unit") {
     manifest.edges -= 1;
     ++manifest.weight_sum;
     write_manifest(dir / "s", manifest);
-    CHECK_THROWS_AS(static_cast<void>(StoreReader(dir / "s", ample_budget(), release_ledger())), FormatError);
+    CHECK_THROWS_AS(static_cast<void>(StoreReader(dir / "s", ample_budget())), FormatError);
     manifest.weight_sum -= 1;
     manifest.max_weight = 4;  // another than the shards say
     write_manifest(dir / "s", manifest);
-    CHECK_THROWS_AS(static_cast<void>(StoreReader(dir / "s", ample_budget(), release_ledger())), FormatError);
+    CHECK_THROWS_AS(static_cast<void>(StoreReader(dir / "s", ample_budget())), FormatError);
   }
 }
 

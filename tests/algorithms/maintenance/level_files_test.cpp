@@ -12,7 +12,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
@@ -49,7 +48,7 @@ struct StoreOfAllKinds {
     for (const auto& [u, v] : sample.edges)
       if (at++ % 100 == 0 && requests.size() < last) requests.push_back({RequestKind::remove_edge, u, v});
     requests.erase(requests.begin(), requests.begin() + static_cast<std::ptrdiff_t>(first));
-    StoreWriter live(store, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget());
     live.set_plan(Plan::push);  // a recomputation writes partitions anew
     live.apply(requests, live.resolve(requests), {0.5, ThresholdScale::absolute});
     live.checkpoint();
@@ -130,7 +129,7 @@ TEST_SUITE("unit") {
     for (const LevelFileKind& kind : kLevelFileKinds)
       if (kind.role != FileRole::overlay && !kind.one_a_span) least += bytes_of(files_of(before, kind));
     {
-      const StoreReader live(made.store, ample_budget(), release_ledger());
+      const StoreReader live(made.store, ample_budget());
       CHECK(plan_purge(live, {}, ample_budget()).written_bytes >= least);
     }
     testing::purge(made.store);

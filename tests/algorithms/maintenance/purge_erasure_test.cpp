@@ -16,7 +16,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
 #include "storage/codec/half.h"
 #include "storage/io/checksum.h"
@@ -129,7 +128,7 @@ TEST_SUITE("unit") {
         truncate_to_halves(row, halves.data());
         std::vector<NodeId> edge;
         {
-          const StoreReader live(dir / "s", ample_budget(), release_ledger());
+          const StoreReader live(dir / "s", ample_budget());
           edge = {live.contents().order().position(3), live.contents().order().position(97)};
           std::sort(edge.begin(), edge.end());
         }
@@ -234,7 +233,7 @@ TEST_SUITE("unit") {
     testing::write_file(world.store / "purge", "A purge of this store has begun.\n" +
                                                    to_hex(checksum128(std::as_bytes(std::span(manifest)), {})) + "\n");
     REQUIRE(purge_state(world.store) == PurgeState::decided);
-    { const StoreWriter live(world.store, ample_budget(), release_ledger()); }
+    { const StoreWriter live(world.store, ample_budget()); }
     CHECK(purge_state(world.store) == PurgeState::none);
     times = times_of(world.store);
     CHECK(*times.begin() > 1'000'000'007LL * 1'000'000'000);
@@ -267,7 +266,7 @@ TEST_SUITE("unit") {
         const std::vector<Request> requests{{RequestKind::remove_feature, 5, 0},
                                             {RequestKind::set_feature, 6, 0, {}, "-0 0 -1e-9 -0"}};
         {
-          StoreWriter live(dir / "s", ample_budget(), release_ledger());
+          StoreWriter live(dir / "s", ample_budget());
           const BatchChanges changes = live.resolve(requests);
           CHECK((changes.statuses.at(0) == RequestStatus::applied) == (has_row || labelled));
           CHECK(changes.statuses.at(1) == RequestStatus::applied);

@@ -14,7 +14,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge_plan.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/generations/store_purge.h"
 #include "storage/codec/half.h"
@@ -46,7 +45,7 @@ void leave_models(const fs::path& store) {
 
 /// Trains a model of `exact` with each linear head. False where no training row is there.
 bool train_exact(const fs::path& store) {
-  StoreWriter live(store, ample_budget(), release_ledger());
+  StoreWriter live(store, ample_budget());
   try {
     for (const Head head : {Head::kLogistic, Head::kSoftmax, Head::kLeastSquares}) {
       SolverOptions options = testing::unseeded();
@@ -86,7 +85,7 @@ void check_life(Sample sample, const Life& life) {
   const bool trained = train_exact(dir / "s");
   testing::stream_sample(dir / "s", sample, testing::requests_for(sample, 40, life.seed), life.batch, life.r_max);
   leave_models(dir / "s");
-  const std::uint64_t acknowledged = StoreReader(dir / "s", ample_budget(), release_ledger()).sequence();
+  const std::uint64_t acknowledged = StoreReader(dir / "s", ample_budget()).sequence();
 
   const PurgeReport report = purge(dir / "s");
   testing::import_sample(dir / "fresh", sample, life.importing);
@@ -222,7 +221,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a plan counts the models that stay, their trainings, and what these take") {
     const testing::TrainedStore world(5);
     const auto plan = [&](const PurgeOptions& options = {}) {
-      const StoreReader live(world.store, ample_budget(), release_ledger());
+      const StoreReader live(world.store, ample_budget());
       return plan_purge(live, options, ample_budget());
     };
     CHECK(plan().models.empty());
@@ -314,7 +313,7 @@ TEST_SUITE("unit") {
     for (std::uint64_t round = 0; round < 3; ++round) {
       testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 20, round), 6, 0);
       purge(dir / "s");
-      StoreWriter live(dir / "s", ample_budget(), release_ledger());
+      StoreWriter live(dir / "s", ample_budget());
       CHECK(live.sequence() == 0);
       CHECK(live.pending_requests() == 0);
       CHECK(list_models(dir / "s").empty());

@@ -10,7 +10,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/formats/recorded_file.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
@@ -30,7 +29,7 @@ using testing::TrainedStore;
 using testing::write_file;
 
 std::string repaired_digest(const fs::path& store) {
-  const StoreReader live(store, ample_budget(), release_ledger());
+  const StoreReader live(store, ample_budget());
   return digest_text(content_digest(live));
 }
 
@@ -61,7 +60,7 @@ struct RepairWorld {
   RepairWorld() {
     trained.train("newton");
     trained.stream({{RequestKind::remove_node, 7, 0}, {RequestKind::remove_feature, 30, 0}}, {"newton"});
-    StoreWriter(store, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(store, ample_budget()).checkpoint();
     trained.stream({{RequestKind::remove_node, 9, 0}}, {"newton"});
     trained.stream({trained.edge_of_training_node()}, {"newton"});
     digest = repaired_digest(store);
@@ -174,7 +173,7 @@ TEST_SUITE("unit") {
   TEST_CASE("stale rows of a lazy stream are exact after a repair") {
     const TrainedStore world;
     world.stream({{RequestKind::remove_node, 7, 0}, world.edge_of_training_node()}, {}, 0.2);
-    StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, ample_budget()).checkpoint();
     std::vector<fs::path> stale;
     for (const LevelFiles& files : read_manifest(world.store).levels)
       if (files.stale) stale.push_back(world.store / files.stale->path);
@@ -218,14 +217,14 @@ TEST_SUITE("unit") {
       REQUIRE(cut.size() == (at == 70 ? 2 : 1));  // with the model, the first time
       CHECK_FALSE(cut[0].lost);
       CHECK(cut[0].remedy.find("cut off after request " + std::string(at == 150 ? "3" : "2")) != std::string::npos);
-      CHECK(StoreReader(world.store, ample_budget(), release_ledger()).sequence() == (at == 150 ? 3 : 2));
+      CHECK(StoreReader(world.store, ample_budget()).sequence() == (at == 150 ? 3 : 2));
       CHECK(repair(world.store).empty());
       write_file(journal, good);
     }
     fs::remove(journal);
     CHECK(repair(world.store)[0].lost);
     CHECK_FALSE(repair(world.store, true)[0].lost);
-    CHECK(StoreReader(world.store, ample_budget(), release_ledger()).sequence() == 2);
+    CHECK(StoreReader(world.store, ample_budget()).sequence() == 2);
     write_file(journal, good.substr(0, good.size() - 10));  // what a crash leaves
     CHECK(repair(world.store).empty());
   }
@@ -234,7 +233,7 @@ TEST_SUITE("unit") {
     for (const bool whole : {false, true}) {  // the whole last record is gone, or a part of it
       CAPTURE(whole);
       const RepairWorld world;
-      const std::uint64_t sequence = StoreReader(world.store, ample_budget(), release_ledger()).sequence();
+      const std::uint64_t sequence = StoreReader(world.store, ample_budget()).sequence();
       Manifest killed =
           read_manifest(world.store);  // as a killed writer leaves it: nothing is said of the last records
       killed.releases.clear();
@@ -258,7 +257,7 @@ TEST_SUITE("unit") {
       REQUIRE(cut.size() == 2);
       CHECK_FALSE(cut[0].lost);
       CHECK_FALSE(fs::exists(world.store / "models/newton.model"));
-      CHECK(StoreWriter(world.store, ample_budget(), release_ledger()).sequence() == sequence - 1);
+      CHECK(StoreWriter(world.store, ample_budget()).sequence() == sequence - 1);
       CHECK(repair(world.store).empty());
     }
   }

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify_log.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
@@ -295,7 +294,7 @@ TEST_SUITE("unit") {
     const fs::path given = world.folder / "key";
     write_file(given, std::string(64, 'a') + "\n");
     const auto train = [&](const fs::path& key) {
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       return Learner::train(live, ample_budget(), "newton", seeded(), live.embedding().spec().weights,
                             {false, "test", {}, key, {}})
           .public_key();

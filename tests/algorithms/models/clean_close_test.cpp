@@ -10,7 +10,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/store_repair.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
 #include "support/folder_bytes.h"
@@ -32,11 +31,11 @@ using testing::write_file;
 constexpr std::size_t kHeader = 40, kRecord = 80;  // bytes of a journal's header, and of a record of one request
 
 void close(const fs::path& store) {
-  StoreWriter(store, ample_budget(), release_ledger()).record();
+  StoreWriter(store, ample_budget()).record();
 }
 
 std::uint64_t sequence_of(const fs::path& store) {
-  return StoreReader(store, ample_budget(), release_ledger()).sequence();
+  return StoreReader(store, ample_budget()).sequence();
 }
 
 /// What readers and writers say of a store.
@@ -88,7 +87,7 @@ struct Released {
     trained.train("newton");
     first = trained.files_of("newton");
     {
-      StoreWriter live(store, ample_budget(), release_ledger());
+      StoreWriter live(store, ample_budget());
       Learner learner = Learner::open(live, ample_budget(), "newton", kContext, 9);
       const std::vector<Request> requests{{RequestKind::remove_node, 7, 0}};
       learner.absorb(live.apply(requests, live.resolve(requests), {}));
@@ -101,7 +100,7 @@ struct Released {
   }
   /// What the next writer with this solver says.
   [[nodiscard]] std::string refusal() const {
-    StoreWriter live(store, ample_budget(), release_ledger());
+    StoreWriter live(store, ample_budget());
     return message_of<DataError>(
         [&] { static_cast<void>(Learner::open(live, ample_budget(), "newton", kContext, 9)); });
   }
@@ -188,7 +187,7 @@ TEST_SUITE("unit") {
     close(world.store);
     CHECK(inode_of(world.store / kManifestName) == before);  // a file that replaces another has its own
     CHECK(testing::folder_bytes(world.store) == files);
-    StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, ample_budget()).checkpoint();
     const FileEntry journal = read_manifest(world.store).journal.value();
     CHECK(journal.bytes == kHeader);
     fs::resize_file(world.store / journal.path, kHeader - 1);
@@ -289,7 +288,7 @@ TEST_SUITE("unit") {
     const Released world;
     write_file(world.log, world.first.at(world.log));
     world.trained.stream({{RequestKind::remove_node, 13, 0}});
-    StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, ample_budget()).checkpoint();
     close(world.store);
     CHECK(holds(findings(world.store), world.log.string() + ": byte"));
   }
@@ -299,7 +298,7 @@ TEST_SUITE("unit") {
     for (const auto& [file, bytes] : world.second) fs::remove(file);
     CHECK(holds(findings(world.store), "it is missing"));
     world.trained.train("newton");
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     static_cast<void>(
         Learner::train(live, ample_budget(), "newton", testing::seeded(2), live.embedding().spec().weights, kContext));
     live.record();

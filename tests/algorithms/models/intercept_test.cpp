@@ -9,7 +9,6 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/slot_constants.h"
 #include "storage/io/error.h"
@@ -70,7 +69,7 @@ TEST_SUITE("unit") {
     const TrainedStore world;
     world.train("newton", with_intercept());
     const ModelRecord record = load_model(world.store, "newton");
-    const StoreReader live(world.store, ample_budget(), release_ledger());
+    const StoreReader live(world.store, ample_budget());
     const TrainingRows held(live, record.rows.weights, form_of(record), ample_budget());
     const TrainingSet& set = held.set();
     std::vector<float> rows(set.size() * set.features(), -3);

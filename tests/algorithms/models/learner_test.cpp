@@ -16,7 +16,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/lazy_error.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
@@ -45,7 +44,7 @@ struct LearnerWorld {
 
   explicit LearnerWorld(double rho = 0.5, NodeId nodes = 160) : sample(testing::random_sample(nodes, 0.03, 6, 5)) {
     testing::build_store(path(), sample);
-    StoreWriter store(path(), budget, release_ledger());
+    StoreWriter store(path(), budget);
     propagate(store, spec(rho), budget, {});
   }
   [[nodiscard]] std::filesystem::path path() const { return dir / "store"; }
@@ -77,7 +76,7 @@ struct LearnerWorld {
     const TempDir other;
     MemoryBudget own(kLearnerMemory);
     testing::build_store(other / "store", sample);
-    StoreWriter store(other / "store", own, release_ledger());
+    StoreWriter store(other / "store", own);
     propagate(store, spec(rho), own, {});
     TrainingSet set(sample.columns, sample.classes);
     std::vector<float> row(sample.columns);
@@ -138,7 +137,7 @@ TEST_SUITE("unit") {
       const char* const solver = name;
       CAPTURE(solver);
       LearnerWorld world;
-      StoreWriter store(world.path(), world.budget, release_ledger());
+      StoreWriter store(world.path(), world.budget);
       SolverOptions options;
       options.head = head;
       Learner learner = Learner::train(store, world.budget, solver, options, kWeights, kLearnerContext);
@@ -165,7 +164,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a follower that skips moved rows would be caught: the noise does not cover it") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     world.apply(store, world.requests(0, true));
     CHECK(noise_ratio(learner.model(), learner.last_step(), world.fresh_rows()) > 100);
@@ -175,7 +174,7 @@ TEST_SUITE("unit") {
     for (const double rho : {0.5, 0.0, 0.7}) {
       CAPTURE(rho);
       LearnerWorld world(rho);
-      StoreWriter store(world.path(), world.budget, release_ledger());
+      StoreWriter store(world.path(), world.budget);
       TrainingRows rows(store, kWeights, 1, world.budget);
       CHECK(lazy_error(store.embedding(), store.contents(), kWeights, rows.set().nodes()).exact());
       bool moved = false;
@@ -208,7 +207,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("rows that are not finite name the store and the user's node") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     std::string message;
     try {
       TrainingRows(store, std::vector<double>{0, std::numeric_limits<double>::quiet_NaN(), 1}, 1, world.budget);
@@ -221,7 +220,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("the rows of a change are charged as long as it lives") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     TrainingRows rows(store, kWeights, 1, world.budget);
     const std::uint64_t row_bytes = world.sample.columns * sizeof(float) + 16;
     {
@@ -247,7 +246,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a learner sets aside what its steps keep") {
     LearnerWorld world(0.5, 1600);
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     const std::uint64_t before = world.budget.used();
     const Learner learner = Learner::train(store, world.budget, "scalegun", {}, kWeights, kLearnerContext);
     const TrainingSet& rows = learner.rows();
@@ -259,7 +258,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("cgu asks for a flush after every lazy batch and absorbs exactly the rows that moved") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     SolverOptions options;
     options.seed = 3;
     options.alpha = 5;
@@ -282,7 +281,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("scalegun charges the stale rows of a lazy stream and publishes them when they spend the budget") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     SolverOptions options;
     options.alpha = 100;
     options.lambda = 0.5;
@@ -302,7 +301,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("softmax on a lazy stream is as near to the minimiser on the exact rows as it says") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     SolverOptions options;
     options.head = Head::kSoftmax;
     options.lambda = 0.1;
@@ -333,13 +332,13 @@ TEST_SUITE("unit") {
       const bool step = std::string(solver) == "newton";
       LearnerWorld world;
       {
-        StoreWriter store(world.path(), world.budget, release_ledger());
+        StoreWriter store(world.path(), world.budget);
         Learner learner = Learner::train(store, world.budget, solver, {}, kWeights, kLearnerContext);
         CHECK_FALSE(learner.catch_up().has_value());
         learner.absorb(world.apply(store, world.requests(0)));
         world.apply(store, world.requests(1));  // durable, but the learner never hears of it
       }
-      StoreWriter store(world.path(), world.budget, release_ledger());
+      StoreWriter store(world.path(), world.budget);
       Learner learner = Learner::open(store, world.budget, solver, kLearnerContext, std::nullopt);
       CHECK(learner.model().sequence < store.sequence());
       const auto report = learner.catch_up();
@@ -359,7 +358,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("certificates: one a release, in order, completed after a crash between model and log") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     {
       Learner other = Learner::train(store, world.budget, "retrain", {}, kWeights, kLearnerContext);
       Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
@@ -399,7 +398,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("models that do not belong to the store's propagation, or are ahead of the store, are refused") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     CHECK_THROWS_AS(Learner::open(store, world.budget, "newton", kLearnerContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::open(store, world.budget, "nonsense", kLearnerContext, std::nullopt), UsageError);
     CHECK_THROWS_AS(Learner::train(store, world.budget, "newton", {}, std::vector<double>{1.0}, kLearnerContext),
@@ -427,7 +426,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("accuracy counts the largest score over every split, and follows removals") {
     LearnerWorld world;
-    StoreWriter store(world.path(), world.budget, release_ledger());
+    StoreWriter store(world.path(), world.budget);
     const Learner learner = Learner::train(store, world.budget, "newton", {}, kWeights, kLearnerContext);
     const Matrix& published = learner.model().published;
     world.apply(store, world.requests(0));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "storage/io/error.h"

@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/request_status.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
@@ -109,7 +108,7 @@ TEST_SUITE("unit") {
     const Trail trail;
     const std::vector<std::string> good = lines_of(trail.receipts);
     const auto reopen = [&] {
-      StoreWriter live(trail.world.store, ample_budget(), release_ledger());
+      StoreWriter live(trail.world.store, ample_budget());
       static_cast<void>(Learner::open(live, ample_budget(), "newton", trail.context(), {}));
       return lines_of(trail.receipts);
     };
@@ -123,7 +122,7 @@ TEST_SUITE("unit") {
     // Requests that the journal has and no model: the certificate that catches up commits to them.
     trail.world.stream({{RequestKind::remove_node, 25, 0}, {RequestKind::remove_node, 25, 0}});
     {
-      StoreWriter live(trail.world.store, ample_budget(), release_ledger());
+      StoreWriter live(trail.world.store, ample_budget());
       Learner learner = Learner::open(live, ample_budget(), "newton", trail.context(), {});
       CHECK(learner.catch_up().has_value());
     }

@@ -9,7 +9,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/lazy_error.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/propagation/schemes.h"
@@ -90,7 +89,7 @@ TEST_SUITE("unit") {
     spec.scheme = "chebyshev";
     spec.weights = scheme_weights(spec.scheme, kLevels, {});
     spec.scale_bits = kLeastChebyshevBits;
-    StoreWriter store(dir / "store", budget, release_ledger());
+    StoreWriter store(dir / "store", budget);
     propagate(store, spec, budget, {});
     CHECK(store.manifest().propagation->weights == spec.weights);
     CHECK((rows_of(store, spec.weights) - dense_blocks(sample)).cwiseAbs().maxCoeff() < 1e-6);

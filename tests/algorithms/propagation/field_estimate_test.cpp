@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/plan.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -33,7 +32,7 @@ TEST_SUITE("unit") {
       CAPTURE(each);
       const testing::TempDir folder;
       testing::write_store(folder / "s", sparsely_labelled(40'000, 200'000, each, each));
-      const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
+      const StoreReader store(folder / "s", testing::ample_budget());
       const PropagationPlan exact =
           plan_propagation(store.contents(), testing::tiny_spec(3, false), testing::ample_budget());
       for (const std::uint64_t seed : {1U, 2U, 3U}) {
@@ -59,7 +58,7 @@ TEST_SUITE("unit") {
   TEST_CASE("what is read whole has no error, and nothing is read where nobody or everybody is labelled") {
     const testing::TempDir folder;
     testing::write_store(folder / "few", sparsely_labelled(500, 900, 7, 3));
-    const StoreReader few(folder / "few", testing::ample_budget(), release_ledger());
+    const StoreReader few(folder / "few", testing::ample_budget());
     const PropagationPlan exact =
         plan_propagation(few.contents(), testing::tiny_spec(2, false), testing::ample_budget());
     const FieldEstimate all = estimate_field(few.contents(), 2, 100'000);
@@ -67,10 +66,10 @@ TEST_SUITE("unit") {
     CHECK(all.arcs[0] == doctest::Approx(static_cast<double>(exact.arcs[0])));
     CHECK(all.rows_error[0] == 0);
     testing::write_store(folder / "all", sparsely_labelled(500, 900, 1, 3));
-    const StoreReader everybody(folder / "all", testing::ample_budget(), release_ledger());
+    const StoreReader everybody(folder / "all", testing::ample_budget());
     CHECK(estimate_field(everybody.contents(), 2).rows == std::vector<double>{500, 500});
     testing::write_store(folder / "none", sparsely_labelled(500, 900, 100'000, 3));
-    const StoreReader nobody(folder / "none", testing::ample_budget(), release_ledger());
+    const StoreReader nobody(folder / "none", testing::ample_budget());
     CHECK(estimate_field(nobody.contents(), 2, 50).rows[1] == 0);
     CHECK(estimate_field(nobody.contents(), 2, 50).rows[0] == 0);
   }
@@ -78,7 +77,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a plan of estimated rows has the tiles, memory and disk of the counted one, about") {
     const testing::TempDir folder;
     testing::write_store(folder / "s", sparsely_labelled(40'000, 200'000, 40, 9));
-    const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
+    const StoreReader store(folder / "s", testing::ample_budget());
     const PropagationSpec spec = testing::tiny_spec(2, false);
     MemoryBudget budget(std::uint64_t{64} << 20);
     const PropagationPlan exact = plan_propagation(store.contents(), spec, budget);

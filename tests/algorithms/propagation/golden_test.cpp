@@ -21,7 +21,6 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 #include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
@@ -185,14 +184,14 @@ TEST_SUITE("golden") {
     testing::propagate_store(folder / "kept", spec);
     compare_with_golden(folder / "kept", "kept");
     CHECK(verify_store(kGolden / "kept", {std::nullopt, true}, testing::ample_budget()).ok());
-    const StoreReader store(kGolden / "kept", testing::ample_budget(), release_ledger());
+    const StoreReader store(kGolden / "kept", testing::ample_budget());
     CHECK(digest_text(content_digest(store)) == "3971673733e291637523f2c40b730906fe4660fdd2ca0491338d4cd31526d199");
   }
 
   TEST_CASE("its integers and its digest") {
     const fs::path path = kGolden / "path";
     CHECK(verify_store(path, {std::nullopt, true}, testing::ample_budget()).ok());
-    const StoreReader store(path, testing::ample_budget(), release_ledger());
+    const StoreReader store(path, testing::ample_budget());
     const std::vector<std::vector<std::int64_t>> sums{{16706448, 13740627, 1877344}, {12933433, 13872105, 5518881}};
     const std::vector<std::int32_t> densities{11863283, 4843165, -2965821};
     for (NodeId node = 0; node < 3; ++node) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -36,7 +35,7 @@ TEST_SUITE("unit") {
       contents.sparse = sparse;
       testing::write_store(folder / "s", contents);
       testing::propagate_store(folder / "s", testing::tiny_spec(1));
-      const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
+      const StoreReader store(folder / "s", testing::ample_budget());
       const PropagationSpec spec = testing::tiny_spec(1);
       std::vector<std::int32_t> expected(std::size_t{kNodes} * kColumns);
       for (NodeId node = 0; node < kNodes; ++node)
@@ -63,7 +62,7 @@ TEST_SUITE("unit") {
       testing::TinyStore contents = testing::random_store(3000, 6000, 100, 8);
       contents.sparse = sparse;
       testing::write_store(folder / "s", contents);
-      const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
+      const StoreReader store(folder / "s", testing::ample_budget());
       PropagationSpec expected = testing::tiny_spec(1), spec = expected;
       measure_columns(store.contents(), expected);
       CHECK(std::all_of(expected.column_norms.begin(), expected.column_norms.end(), [](double x) { return x > 0; }));

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/plan.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -100,7 +99,7 @@ TEST_SUITE("unit") {
   TEST_CASE("a survey of a store has its sizes, and what was just written lies in memory") {
     const testing::TempDir folder;
     testing::write_store(folder / "s", testing::random_store(5'000, 20'000, 6, 4));
-    const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
+    const StoreReader store(folder / "s", testing::ample_budget());
     const PropagationSpec spec = testing::tiny_spec(2);
     PropagationWork work = survey_store(folder / "s", store.manifest(), store.contents(), spec);
     CHECK(work.nodes == 5'000);

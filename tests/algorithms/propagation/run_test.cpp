@@ -14,7 +14,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/sum_form.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/level_image.h"
@@ -54,7 +53,7 @@ Propagated propagated(const std::filesystem::path& path, const PropagationSpec& 
   Propagated result;
   MemoryBudget budget(memory);
   {
-    StoreWriter store(path, budget, release_ledger());
+    StoreWriter store(path, budget);
     if (spec.levels < 100) result.refills = plan_propagation(store.contents(), spec, budget).state.tiles.refills;
     result.tiles = propagate(store, spec, budget, {}).tiles;
   }
@@ -178,7 +177,7 @@ TEST_SUITE("slow") {
   TEST_CASE("the least memory that a plan asks for is enough, and its bytes are those of the partitions") {
     const testing::TempDir folder;
     make_store(folder / "s", 1);  // one tile: nothing is put together
-    const StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+    const StoreWriter store(folder / "s", testing::ample_budget());
     SweepSpec sweep;
     sweep.levels = 2;
     sweep.columns.count = 1;
@@ -220,7 +219,7 @@ TEST_SUITE("slow") {
     constexpr std::uint32_t kColumns = 4096;  // planned for, not in the store
     const testing::TempDir folder;
     make_store(folder / "s", 1);
-    const StoreReader store(folder / "s", testing::ample_budget(), release_ledger());
+    const StoreReader store(folder / "s", testing::ample_budget());
     SweepSpec sweep;
     sweep.levels = 2;
     sweep.columns.count = kColumns;
@@ -259,7 +258,7 @@ TEST_SUITE("slow") {
     make_store(folder / "s");
     MemoryBudget budget(kPlenty);
     {
-      const StoreWriter store(folder / "s", budget, release_ledger());
+      const StoreWriter store(folder / "s", budget);
       SweepSpec sweep;
       sweep.levels = 2;
       sweep.columns.count = store.contents().features().columns();

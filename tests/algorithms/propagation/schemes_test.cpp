@@ -14,7 +14,6 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/numerics/matrix.h"
 #include "storage/io/error.h"
 #include "support/store_fixture.h"
@@ -75,7 +74,7 @@ Dense store_rows(const std::filesystem::path& folder, const std::string& scheme,
   spec.scheme = scheme;
   spec.rho = rho;
   spec.weights = scheme_weights(scheme, levels, weights);
-  StoreWriter store(folder, budget, release_ledger());
+  StoreWriter store(folder, budget);
   propagate(store, spec, budget, {});
   std::vector<NodeId> nodes(store.contents().num_nodes());
   std::iota(nodes.begin(), nodes.end(), 0);
@@ -149,11 +148,11 @@ TEST_SUITE("unit") {
       spec.levels = 2;
       spec.scheme = "ppr:0.1";
       spec.weights = {0.1, 0.1 * 0.9, 0.1 * 0.9 * 0.9};  // as ppr once meant
-      StoreWriter store(dir / "s", budget, release_ledger());
+      StoreWriter store(dir / "s", budget);
       propagate(store, spec, budget, {});
     }
     MemoryBudget budget(std::uint64_t{1} << 28);
-    const StoreReader store(dir / "s", budget, release_ledger());
+    const StoreReader store(dir / "s", budget);
     const std::vector<double> kept = store.embedding().spec().weights;
     CHECK(kept == std::vector<double>{0.1, 0.1 * 0.9, 0.1 * 0.9 * 0.9});
     CHECK(kept != scheme_weights("ppr:0.1", 2, {}));

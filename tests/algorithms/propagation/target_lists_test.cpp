@@ -8,7 +8,6 @@
 #include <random>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
 #include "algorithms/verification/verify.h"
@@ -40,7 +39,7 @@ std::unique_ptr<StoreWriter> streamed(const std::filesystem::path& path, const S
                                       const std::vector<Request>& requests) {
   testing::build_store(path, sample);
   testing::propagate_store(path, testing::tiny_spec(2, false));
-  auto store = std::make_unique<StoreWriter>(path, testing::ample_budget(), release_ledger());
+  auto store = std::make_unique<StoreWriter>(path, testing::ample_budget());
   store->apply(requests, store->resolve(requests), {});
   return store;
 }
@@ -187,7 +186,7 @@ TEST_SUITE("unit") {
         const TempDir folder;
         testing::build_store(folder / "s", original);
         testing::propagate_store(folder / "s", testing::tiny_spec(levels, false));
-        StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+        StoreWriter store(folder / "s", testing::ample_budget());
         REQUIRE(store.embedding().indexes().target_lists() != nullptr);
         for (std::size_t at = 0; at < requests.size(); at += 30) {
           const auto part = std::span(requests).subspan(at, std::min<std::size_t>(30, requests.size() - at));

@@ -13,7 +13,6 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
@@ -75,7 +74,7 @@ TEST_SUITE("unit") {
       const TempDir dir;
       world.import(dir / "s");
       testing::propagate_store(dir / "s", spec());
-      const StoreWriter store(dir / "s", ample_budget(), release_ledger());
+      const StoreWriter store(dir / "s", ample_budget());
       const RowMaker maker(row_source(store), program_of({"open", "labels", "degree"}));
       const std::size_t levels = 15;
       REQUIRE(maker.width() == levels + 5 + 3 + 32);
@@ -110,7 +109,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     world.import(dir / "s");
     testing::propagate_store(dir / "s", spec());
-    const StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    const StoreWriter store(dir / "s", ample_budget());
     const std::vector<float> plain = all_rows(store, program_of({"degree"}));
     const std::vector<float> unit = all_rows(store, program_of({"degree"}, RowScale::unit));
     const std::size_t width = 15 + 32, lifted_width = 128;
@@ -143,7 +142,7 @@ TEST_SUITE("unit") {
       world.import(dir / "s");
       testing::propagate_store(dir / "s", spec());
       std::vector<std::string> lines = testing::changing_lines(world, 80, 8, false);
-      StoreWriter store(dir / "s", ample_budget(), release_ledger());
+      StoreWriter store(dir / "s", ample_budget());
       Learner learner = Learner::train(store, ample_budget(), "exact", testing::unseeded(), program, testing::kContext);
       std::size_t followed = 0;
       for (std::size_t at = 0, round = 0; at < lines.size(); ++round) {
@@ -168,7 +167,7 @@ TEST_SUITE("unit") {
       const TempDir other;
       world.import(other / "fresh");
       testing::propagate_store(other / "fresh", spec());
-      StoreWriter imported(other / "fresh", ample_budget(), release_ledger());
+      StoreWriter imported(other / "fresh", ample_budget());
       Learner anew = Learner::train(imported, ample_budget(), "exact", testing::unseeded(), program, testing::kContext);
       CHECK(equal_rows(learner.rows(), anew.rows()));
       CHECK(learner.model().published == anew.model().published);
@@ -183,7 +182,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     world.import(dir / "s");
     testing::propagate_store(dir / "s", spec());
-    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    StoreWriter store(dir / "s", ample_budget());
     store.set_plan(Plan::push);  // small graphs are swept, after which all rows may have changed
     const RowProgram program = program_of({"labels"});
     TrainingRows told(store, program, 1, ample_budget()), untold(store, program, 1, ample_budget());
@@ -212,7 +211,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     world.import(dir / "s");
     testing::propagate_store(dir / "s", testing::tiny_spec(2, true, 0.5));
-    const StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    const StoreWriter store(dir / "s", ample_budget());
     CHECK_THROWS_AS(RowMaker(row_source(store), program_of({"open"})), UsageError);
     CHECK_THROWS_AS(RowMaker(row_source(store), program_of({"words"})), UsageError);
     CHECK_THROWS_AS(RowMaker(row_source(store), program_of({}, RowScale::unit, Lift{0})), UsageError);

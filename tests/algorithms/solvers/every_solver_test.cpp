@@ -11,7 +11,6 @@
 
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/certificate.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/privacy/gaussian_mechanism.h"
 #include "algorithms/privacy/output_noise.h"
 #include "algorithms/registry/registry.h"
@@ -341,7 +340,7 @@ TEST_SUITE("unit") {
     for (const std::string solver : {"newton", "newton-step"}) {
       CAPTURE(solver);
       const std::string other = id_of(solver == "newton" ? "newton-step" : "newton");
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       Learner learner = Learner::open(live, ample_budget(), solver, testing::kContext, 9);
       static_cast<void>(learner.catch_up());
       for (NodeId node = 20; node < 23; ++node) {

@@ -11,7 +11,6 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/synthetic/citation.h"
 #include "algorithms/synthetic/class_features.h"
@@ -82,7 +81,7 @@ TEST_SUITE("unit") {
       options.features = 7;
       generate_to(dir / "ids", options);
       const auto digest = [&](const char* name) {
-        const StoreReader store(dir / name, testing::ample_budget(), release_ledger());
+        const StoreReader store(dir / name, testing::ample_budget());
         return digest_text(content_digest(store));
       };
       for (const char* const order : {"degree", "bfs", "community"}) {

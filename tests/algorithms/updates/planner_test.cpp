@@ -8,7 +8,6 @@
 #include <set>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/updates/level_work.h"
 #include "algorithms/updates/receivers.h"
 #include "support/store_fixture.h"
@@ -253,7 +252,7 @@ TEST_SUITE("unit") {
         const testing::TempDir folder;
         testing::build_store(folder / "s", sample);
         testing::propagate_store(folder / "s", testing::tiny_spec(2, all_rows));
-        StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+        StoreWriter store(folder / "s", testing::ample_budget());
         const Request request{RequestKind::remove_feature, 1, 0};
         store.apply({&request, 1}, store.resolve({&request, 1}), {});  // some rows get into memory
         const Embedding& embedding = store.embedding();

@@ -12,7 +12,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "support/trained_store.h"
@@ -89,7 +88,7 @@ struct Held {
 /// What the store holds of a node after one request.
 Held after(bool all_rows, const Request& request, NodeId node) {
   const RingStore world(all_rows);
-  StoreWriter live(world.store, ample_budget(), release_ledger());
+  StoreWriter live(world.store, ample_budget());
   CHECK(live.apply({&request, 1}, live.resolve({&request, 1}), {}).changes.applied == 1);
   return Held(live, node);
 }
@@ -105,7 +104,7 @@ TEST_SUITE("unit") {
       CHECK(16 + text.sentence.size() <= 80);  // in the help
     }
     const RingStore world;
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     using enum RequestStatus;
     const std::vector<std::pair<Request, RequestStatus>> decided{
         {{kRemoveNode, 8, 0}, id_outside},     {{kRemoveFeature, 1ULL << 40, 0}, id_outside},
@@ -147,7 +146,7 @@ TEST_SUITE("unit") {
         second{{kRemoveNode, 2, 0}, {kRemoveEdge, 0, 1}};
     Statuses all;
     {
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       for (const std::vector<Request>& batch : {first, second}) {
         const BatchReport report = live.apply(batch, live.resolve(batch), {});
         all.insert(all.end(), report.changes.statuses.begin(), report.changes.statuses.end());
@@ -156,7 +155,7 @@ TEST_SUITE("unit") {
     }
     using enum RequestStatus;
     CHECK(all == Statuses{applied, repeated, id_outside, empty_node, applied});
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     for (std::size_t i = 0; i < all.size(); ++i) CHECK(live.journal_status(i + 1) == all[i]);
     CHECK_FALSE(live.journal_status(0).has_value());
     CHECK_FALSE(live.journal_status(all.size() + 1).has_value());
@@ -212,7 +211,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("edge and insert-edge change one edge and the rows that read it, nothing else") {
     const RingStore world;
-    const Held before(StoreReader(world.store, ample_budget(), release_ledger()), 1);
+    const Held before(StoreReader(world.store, ample_budget()), 1);
     const Held removed = after(true, {kRemoveEdge, 0, 1}, 1), inserted = after(true, {kInsertEdge, 1, 4}, 1);
     CHECK(removed.neighbours == std::vector<NodeId>{2});
     CHECK(removed.edges == 5);
@@ -229,7 +228,7 @@ TEST_SUITE("unit") {
         {{kRemoveNode, 1, 0}, 2}, {{kRemoveFeature, 1, 0}, 2}, {{kRemoveEdge, 0, 1}, 3}, {{kInsertEdge, 1, 4}, 3}};
     for (const auto& [request, rows] : rows_left) {
       const RingStore ring_store(false);
-      StoreWriter live(ring_store.store, ample_budget(), release_ledger());
+      StoreWriter live(ring_store.store, ample_budget());
       Learner learner = Learner::train(live, ample_budget(), "newton", testing::seeded(),
                                        live.embedding().spec().weights, testing::kContext);
       CHECK(learner.rows().size() == 3);
@@ -243,7 +242,7 @@ TEST_SUITE("unit") {
 
   TEST_CASE("insert-edge joins a removed node again, which has nothing else") {
     const RingStore world;
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     const std::vector<Request> requests{{kRemoveNode, 1, 0}, {kInsertEdge, 1, 3}};
     CHECK(live.apply(requests, live.resolve(requests), {}).changes.applied == 2);
     const Held held(live, 1);

@@ -12,7 +12,6 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"
@@ -76,7 +75,7 @@ Totals totals_of(const UpdateReport& report) {
 
 StreamPlan forecast_of(const std::filesystem::path& path, const std::vector<Request>& requests,
                        std::uint64_t batches = 1) {
-  StoreReader store(path, testing::ample_budget(), release_ledger());
+  StoreReader store(path, testing::ample_budget());
   const BatchChanges changes = store.resolve(requests);
   return std::move(store).forecast(changes, batches);
 }
@@ -121,7 +120,7 @@ TEST_SUITE("unit") {
             testing::build_store(folder / "s", sample);
             testing::propagate_store(folder / "s", testing::tiny_spec(levels, all_rows));
             const StreamPlan plan = forecast_of(folder / "s", requests);
-            StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+            StoreWriter store(folder / "s", testing::ample_budget());
             const UpdateReport report = apply(store, requests);
             CHECK(totals_of(plan) == totals_of(report));
             CHECK(plan.seconds == doctest::Approx(report.seconds_predicted).epsilon(1e-12));
@@ -155,7 +154,7 @@ TEST_SUITE("unit") {
       const TempDir folder;
       testing::build_store(folder / "s", sample);
       testing::propagate_store(folder / "s", testing::tiny_spec(2, false));
-      StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+      StoreWriter store(folder / "s", testing::ample_budget());
       store.set_plan(way);
       const UpdateReport report = apply(store, requests);
       const Graph& graph = store.contents().graph();
@@ -215,7 +214,7 @@ TEST_SUITE("unit") {
       const StreamPlan plan = forecast_of(folder / "s", requests);
       const StreamPlan twice = forecast_of(folder / "s", requests, 2);
       const auto before = testing::folder_bytes(folder / "s");
-      StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+      StoreWriter store(folder / "s", testing::ample_budget());
       const UpdateReport report = apply(store, requests);
       const bool swept = totals_of(plan).plan.back() == "recompute";
       CHECK(swept == (count == 1500));
@@ -253,12 +252,11 @@ TEST_SUITE("unit") {
     const std::vector<Request> requests = random_requests(sample, 12, 2);
     const std::vector<Request> before(requests.begin(), requests.begin() + 6),
         after(requests.begin() + 6, requests.end());
-    static_cast<void>(
-        apply(*std::make_unique<StoreWriter>(folder / "s", testing::ample_budget(), release_ledger()), before));
+    static_cast<void>(apply(*std::make_unique<StoreWriter>(folder / "s", testing::ample_budget()), before));
     const auto bytes = testing::folder_bytes(folder / "s");
     const StreamPlan plan = forecast_of(folder / "s", after);
     CHECK(testing::folder_bytes(folder / "s") == bytes);
-    StoreWriter store(folder / "s", testing::ample_budget(), release_ledger());
+    StoreWriter store(folder / "s", testing::ample_budget());
     REQUIRE(store.pending_requests() == 6);
     CHECK(totals_of(plan) == totals_of(apply(store, after)));
   }
@@ -291,7 +289,7 @@ TEST_SUITE("unit") {
     std::vector<std::uint64_t> memory, written;
     for (const std::uint64_t mebibytes : {256, 2}) {
       MemoryBudget budget(mebibytes << 20);
-      StoreReader store(folder / "s", budget, release_ledger());
+      StoreReader store(folder / "s", budget);
       const std::uint64_t available = budget.available();
       const BatchChanges changes = store.resolve(requests);
       const StreamPlan plan = std::move(store).forecast(changes, 3);
@@ -306,8 +304,8 @@ TEST_SUITE("unit") {
     CHECK(memory[0] > sums);
     CHECK(memory[1] < (std::uint64_t{2} << 20));
     MemoryBudget budget(64 << 10);
-    StoreReader store(folder / "s", budget, release_ledger());
-    const BatchChanges changes = StoreReader(folder / "s", testing::ample_budget(), release_ledger()).resolve(requests);
+    StoreReader store(folder / "s", budget);
+    const BatchChanges changes = StoreReader(folder / "s", testing::ample_budget()).resolve(requests);
     CHECK_THROWS_AS((void)std::move(store).forecast(changes, 1), ResourceError);
   }
 }

@@ -7,7 +7,6 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/recompute.h"
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -54,7 +53,7 @@ void stream(const std::filesystem::path& path, std::span<const Request> requests
   std::size_t batches = 0;
   for (std::size_t at = 0; at < requests.size();) {
     MemoryBudget budget(kMemory);
-    StoreWriter store(path, budget, release_ledger());
+    StoreWriter store(path, budget);
     for (std::size_t i = 0; i < reopen && at < requests.size(); ++i) {
       const auto part = requests.subspan(at, std::min(batch, requests.size() - at));
       store.apply(part, store.resolve(part), mode, ++batches % at_once == 0 ? LastLevel::at_once : LastLevel::deferred);
@@ -66,7 +65,7 @@ void stream(const std::filesystem::path& path, std::span<const Request> requests
 
 testing::AllSums present_sums(const std::filesystem::path& path, NodeId nodes) {
   MemoryBudget budget(kMemory);
-  const StoreReader store(path, budget, release_ledger());
+  const StoreReader store(path, budget);
   return testing::sums_of(store.embedding(), nodes);
 }
 
@@ -83,7 +82,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", path);
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
-    const StoreReader store(folder / "s", budget, release_ledger());
+    const StoreReader store(folder / "s", budget);
     const testing::AllSums sums = testing::sums_of(store.embedding(), 3);
     const std::int64_t s1[] = {16706448, 13740627, 1877344};
     const std::int64_t s2[] = {12933433, 13872105, 5518881};
@@ -264,7 +263,7 @@ TEST_SUITE("unit") {
     const testing::TempDir folder;
     testing::build_store(folder / "s", original);
     MemoryBudget budget(kMemory);
-    StoreWriter store(folder / "s", budget, release_ledger());
+    StoreWriter store(folder / "s", budget);
     Sample sample = original;
     for (std::size_t at = 0; at < requests.size(); at += 10) {
       const auto part = std::span(requests).subspan(at, 10);
@@ -297,7 +296,7 @@ TEST_SUITE("unit") {
           stream(folder / "s", requests, 5, 3, mode);
 
           MemoryBudget budget(kMemory);
-          StoreWriter store(folder / "s", budget, release_ledger());
+          StoreWriter store(folder / "s", budget);
           const Embedding& embedding = store.embedding();
           const Graph& graph = store.contents().graph();
           std::vector<NodeId> list;
@@ -361,7 +360,7 @@ TEST_SUITE("unit") {
     testing::build_store(folder / "s", testing::random_sample(30, 0.2, 3, 5));
     testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
     MemoryBudget budget(kMemory);
-    StoreWriter store(folder / "s", budget, release_ledger());
+    StoreWriter store(folder / "s", budget);
     const Request request{RequestKind::remove_node, 4, 0};
     store.apply({&request, 1}, store.resolve({&request, 1}), {}, LastLevel::deferred);
     const NodeId node = 3;

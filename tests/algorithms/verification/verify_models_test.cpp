@@ -10,7 +10,6 @@
 
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify.h"
 #include "algorithms/verification/verify_checks.h"
@@ -143,7 +142,7 @@ TEST_SUITE("unit") {
     world.stream({world.edge_of_training_node()}, all);
     CHECK(text_of(world.verify()) == "");
     CHECK(world.verify().models == claiming);
-    StoreWriter(world.store, testing::ample_budget(), release_ledger()).checkpoint();
+    StoreWriter(world.store, testing::ample_budget()).checkpoint();
     CHECK(text_of(world.verify()) == "");
     CHECK(world.verify().models == claiming);
   }

@@ -13,7 +13,6 @@
 #include <string>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/graph/store.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
@@ -50,7 +49,7 @@ bool mentions(const VerifyReport& report, const std::string& words) {
 }
 
 void stream(const fs::path& path, const std::vector<Request>& requests, double r_max, bool checkpoint) {
-  StoreWriter store(path, ample_budget(), release_ledger());
+  StoreWriter store(path, ample_budget());
   store.apply(requests, store.resolve(requests), {r_max, ThresholdScale::absolute});
   if (checkpoint) store.checkpoint();
 }

@@ -6,7 +6,6 @@
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/propagation/plan.h"
 #include "algorithms/propagation/schemes.h"
 #include "bench/limits/bench_gather.h"
@@ -64,7 +63,7 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   result.seconds = result.sweep_seconds = std::numeric_limits<double>::max();
   const PropagationSpec spec = bench_spec(hops);
   {
-    const StoreReader live(store, budget, release_ledger());
+    const StoreReader live(store, budget);
     result.nodes = live.manifest().nodes;
     result.arcs = live.contents().graph().num_arcs();
     result.features = live.manifest().features;
@@ -72,7 +71,7 @@ PropagateBench run_bench_propagate(const std::filesystem::path& store, std::uint
   }
   for (int run = 0; run < repeats; ++run) {
     result.limit_per_second = std::max(result.limit_per_second, store_gather_limit(store, result.tile_width, budget));
-    StoreWriter live(store, budget, release_ledger());
+    StoreWriter live(store, budget);
     const Clock::time_point start = Clock::now();
     const PropagateReport report = propagate(live, spec, budget, {});
     result.seconds = std::min(result.seconds, seconds_since(start));

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/synthetic/generate.h"
 #include "algorithms/synthetic/rmat.h"
 #include "algorithms/verification/verify.h"
@@ -144,7 +143,7 @@ TEST_SUITE("unit") {
     testing::write_store(store, testing::random_store(300, 900, 5, 11));
     testing::propagate_store(store, testing::tiny_spec(2));
     {
-      StoreWriter live(store, testing::ample_budget(), release_ledger());
+      StoreWriter live(store, testing::ample_budget());
       const std::vector<Request> requests{{RequestKind::remove_node, 0, 0}, {RequestKind::insert_edge, 3, 0}};
       live.apply(requests, live.resolve(requests), {1e-3, ThresholdScale::absolute});  // and the store is a lazy one
       live.checkpoint();
@@ -218,7 +217,7 @@ TEST_SUITE("unit") {
                          ResourceError);
     CHECK(!read_manifest(folder / "s").propagation);
     {
-      StoreWriter live(folder / "s", little, release_ledger());
+      StoreWriter live(folder / "s", little);
       CHECK(propagate(live, bench_spec(2), little, {}).tiles > 1);
     }
     MemoryBudget some(std::uint64_t{16} << 20);

@@ -11,7 +11,6 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
 #include "bench/limits/bench_propagate.h"
@@ -62,7 +61,7 @@ std::string plan_text(const UpdateReport& report) {
 }
 
 StreamBench remove_edges(const std::filesystem::path& store, const StreamBenchOptions& options, MemoryBudget& budget) {
-  StoreWriter live(store, budget, release_ledger());
+  StoreWriter live(store, budget);
   StreamBench result;
   result.hops = options.hops;
   result.batch = options.batch;

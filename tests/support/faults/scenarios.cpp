@@ -7,7 +7,6 @@
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/generations/store_purge.h"
 #include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
@@ -93,7 +92,7 @@ Setting model_setting(const std::string& solver, const std::string& title,
     for (const ModelSummary& model : models)
       if (!model.damage.empty()) return model.damage;
     const auto open = [&] {
-      StoreWriter live(store, budget(), release_ledger());
+      StoreWriter live(store, budget());
       return Learner::open(live, budget(), solver, {false, "test", {}}, {}).record().certificate;
     };
     if (models.empty()) work(folder);
@@ -153,7 +152,7 @@ Setting repair_setting() {
     apply_batch(store, std::span(requests).subspan(8, 8), 0, false);
     apply_batch(store, std::span(requests).subspan(16), 0, false);
     command({"train", store.string(), "--solver", "retrain", "--seed", "1", "--memory", "64M"});
-    StoreWriter(store, budget(), release_ledger()).record();
+    StoreWriter(store, budget()).record();
     const Manifest manifest = read_manifest(store);
     const fs::path journal = store / manifest.journal.value().path;
     fs::resize_file(journal, fs::file_size(journal) - 50);
@@ -228,7 +227,7 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
     const fs::path store = folder / "s";
     const PurgeState state = purge_state(store);
     {
-      const StoreReader live(store, budget(), release_ledger());
+      const StoreReader live(store, budget());
       const std::string found = digest_text(content_digest(live));
       if (live.sequence() != 0) {
         if (!acknowledged.empty()) return "an acknowledged purge is gone";
@@ -288,7 +287,7 @@ Setting purge_model_setting() {
   };
   const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) -> std::string {
     const fs::path store = folder / "s", model = model_file(store, "exact");
-    const bool purged = StoreReader(store, budget(), release_ledger()).sequence() == 0;
+    const bool purged = StoreReader(store, budget()).sequence() == 0;
     if (!purged && !acknowledged.empty()) return "an acknowledged purge is gone";
     const bool is_kept = fs::exists(model) && read_all(model) == after.at("models/exact.model");
     if (purged && !acknowledged.empty() && !is_kept) return "a kept model is another one";
@@ -301,7 +300,7 @@ Setting purge_model_setting() {
       train(folder);  // there was no room to bring it up to date
     }
     {
-      StoreWriter live(store, budget(), release_ledger());
+      StoreWriter live(store, budget());
       Learner learner = Learner::open(live, budget(), "exact", {false, "test", {}}, {});
       static_cast<void>(learner.catch_up());
       learner.settle();

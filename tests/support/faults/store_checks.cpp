@@ -8,7 +8,6 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/verification/verify.h"
 
 namespace unweave::testing {
@@ -48,7 +47,7 @@ Sample sample() {
 }
 
 std::string digest_of(const fs::path& store) {
-  return digest_text(content_digest(StoreReader(store, budget(), release_ledger())));
+  return digest_text(content_digest(StoreReader(store, budget())));
 }
 
 std::string findings_of(const fs::path& store) {
@@ -59,14 +58,13 @@ std::string findings_of(const fs::path& store) {
 }
 
 std::string open_as_next_writer(const fs::path& folder) {
-  if (fs::exists(folder / "s" / "manifest.json"))
-    static_cast<void>(StoreWriter(folder / "s", budget(), release_ledger()));
+  if (fs::exists(folder / "s" / "manifest.json")) static_cast<void>(StoreWriter(folder / "s", budget()));
   return {};
 }
 
 /// The files of the store, after the next writer has removed what a fault left behind.
 Tree tidied(const fs::path& store) {
-  static_cast<void>(StoreWriter(store, budget(), release_ledger()));
+  static_cast<void>(StoreWriter(store, budget()));
   Tree tree = read_tree(store);
   std::erase_if(tree, [](const auto& item) { return item.first.ends_with('/'); });
   return tree;

@@ -9,7 +9,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/input/request_reader.h"
 #include "support/faults/scenarios.h"
 #include "support/faults/store_checks.h"
@@ -64,7 +63,7 @@ Digests digests_of(const Tree& before, const std::vector<Request>& requests, std
 /// What is wrong with the requests that a store holds, which are counted.
 std::string check_requests(const fs::path& store, const Digests& digests, std::uint64_t acknowledged,
                            std::uint64_t& sequence) {
-  const StoreReader live(store, budget(), release_ledger());
+  const StoreReader live(store, budget());
   sequence = live.sequence();
   if (sequence < acknowledged)
     return "request " + std::to_string(acknowledged) + " was acknowledged, the store ends at " +
@@ -164,9 +163,9 @@ Setting stream_setting(const std::string& solver) {
     return problem.empty() ? findings_of(store) : problem;
   };
   const auto reopen = [solver](const fs::path& folder) {
-    const std::uint64_t read = StoreReader(folder / "s", budget(), release_ledger()).sequence();
+    const std::uint64_t read = StoreReader(folder / "s", budget()).sequence();
     acknowledge(nlohmann::json({{"last_request", read}}).dump());
-    StoreWriter live(folder / "s", budget(), release_ledger());
+    StoreWriter live(folder / "s", budget());
     const Learner learner = Learner::open(live, budget(), solver, {false, "test", {}}, 9);
     acknowledge(nlohmann::json({{"last_request", live.sequence()}, {"releases", learner.model().releases}}).dump());
     return std::string();
@@ -195,7 +194,7 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   const Digests digests = digests_of(start, requests, batch_size, r_max);
   const auto work = [=](const fs::path& folder) {
     MemoryBudget own(memory);
-    StoreWriter live(folder / "s", own, release_ledger());
+    StoreWriter live(folder / "s", own);
     if (!checkpoints) live.set_plan(Plan::push);  // a recomputation, of a replay too, leaves nothing to fold
     try {
       for (std::size_t batch = live.sequence() / batch_size; batch * batch_size < requests.size(); ++batch) {

@@ -11,7 +11,6 @@
 #include <fstream>
 
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/imported_sample.h"
@@ -69,7 +68,7 @@ Files build_lazy(std::uint64_t seed) {
   apply_batch(store, std::span(requests).subspan(6, 6), 0.05, true);
   for (std::size_t first = 12; first < 24; first += 4)
     apply_batch(store, std::span(requests).subspan(first, 4), 0.05, false);
-  StoreWriter(store, ample_budget(), release_ledger()).record();  // a clean close
+  StoreWriter(store, ample_budget()).record();  // a clean close
   return folder_bytes(store);
 }
 

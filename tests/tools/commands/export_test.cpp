@@ -201,7 +201,7 @@ TEST_SUITE("unit") {
     data.ok({"--rows", file, "--name", "wide"});
     const Ids train = Npy<std::int64_t>(data.file("t.npy")).values;
     const auto rows_of = [&](const Ids& ids) {
-      const StoreReader live(data.store, testing::ample_budget(), release_ledger());
+      const StoreReader live(data.store, testing::ample_budget());
       const RowMaker maker(row_source(live), load_model(data.store, "wide").rows);
       const std::vector<NodeId> nodes(ids.begin(), ids.end());
       std::vector<float> rows(nodes.size() * maker.width());

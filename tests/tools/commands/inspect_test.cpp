@@ -12,7 +12,6 @@
 
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/model_record.h"
-#include "algorithms/models/recorded_release.h"
 #include "storage/formats/state_file.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
@@ -68,7 +67,7 @@ TEST_SUITE("unit") {
 
     testing::propagate_store(store, tiny_spec(2));
     {
-      StoreWriter live(store, testing::ample_budget(), release_ledger());
+      StoreWriter live(store, testing::ample_budget());
       const std::vector<Request> requests{{RequestKind::remove_edge, 1, 2}};
       live.apply(requests, live.resolve(requests), {});
     }

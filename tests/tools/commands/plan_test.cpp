@@ -14,7 +14,6 @@
 
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
 #include "support/program.h"
@@ -165,7 +164,7 @@ TEST_SUITE("unit") {
     testing::write_store(dir / "s", testing::random_store(40'000, 100'000, 24, 7));
     for (const std::uint64_t mebibytes : {256, 8, 5}) {
       MemoryBudget budget(mebibytes << 20);
-      StoreWriter store(dir / "s", budget, release_ledger());
+      StoreWriter store(dir / "s", budget);
       const PropagationSpec spec = testing::tiny_spec(2);
       const std::uint64_t before = budget.used();
       const StatePlan plan = plan_propagation(store.contents(), spec, budget).state;
@@ -190,7 +189,7 @@ TEST_SUITE("unit") {
       contents.test.clear();
       testing::write_store(dir / "s", contents);
       MemoryBudget budget(std::uint64_t{256} << 20);
-      StoreWriter store(dir / "s", budget, release_ledger());
+      StoreWriter store(dir / "s", budget);
       const PropagationSpec spec = testing::tiny_spec(3, false);
       const PropagationPlan plan = plan_propagation(store.contents(), spec, budget);
       static_cast<void>(propagate(store, spec, budget, {}));
@@ -207,7 +206,7 @@ TEST_SUITE("unit") {
     testing::write_store(dir / "s", testing::random_store(5'000, 9'000, 24, 3));
     for (const bool all_rows : {true, false}) {
       MemoryBudget budget(std::uint64_t{4} << 20);
-      StoreWriter store(dir / "s", budget, release_ledger());
+      StoreWriter store(dir / "s", budget);
       const PropagationSpec spec = testing::tiny_spec(2, all_rows);
       std::uint64_t rows = 0;
       {

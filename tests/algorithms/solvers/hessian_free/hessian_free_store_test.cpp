@@ -7,7 +7,6 @@
 
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/hessian_free/hessian_free_state.h"
 #include "storage/io/error.h"
 #include "support/trained_store.h"
@@ -190,7 +189,7 @@ TEST_SUITE("unit") {
     testing::write_file(file.parent_path() / "0000000000001-0000000000.statistics", "of a killed training");
     check_one(world.verify(), false, "is there, and its rows were removed");
     {
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       static_cast<void>(Learner::open(live, ample_budget(), "hessian-free", kContext, 1));
     }
     CHECK(read_all(file) == erased);
@@ -204,7 +203,7 @@ TEST_SUITE("unit") {
     const fs::path before = world.statistics();
     world.stream(world.removal(5));
     {
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       Learner learner = Learner::open(live, ample_budget(), "hessian-free", kContext, {});
       const auto report = learner.catch_up();
       REQUIRE(report.has_value());

@@ -10,7 +10,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/sgd/noisy_sgd_run.h"
 #include "algorithms/sgd/slots.h"
 #include "algorithms/solvers/langevin/langevin_constants.h"
@@ -49,7 +48,7 @@ TEST_SUITE("unit") {
       const auto requests = batches(steady);
       steady.train(solver, seeded());
       {
-        StoreWriter live(steady.store, ample_budget(), release_ledger());
+        StoreWriter live(steady.store, ample_budget());
         Learner learner = Learner::open(live, ample_budget(), solver, kContext, 9);
         for (const auto& batch : requests) {
           const StepReport report = learner.absorb(live.apply(batch, live.resolve(batch), {}));
@@ -74,7 +73,7 @@ TEST_SUITE("unit") {
     const auto requests = batches(world);
     world.stream(requests[0]);
     world.stream(requests[1]);
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     Learner learner = Learner::open(live, ample_budget(), "langevin", kContext, {});
     const auto report = learner.catch_up();
     REQUIRE(report.has_value());
@@ -117,7 +116,7 @@ TEST_SUITE("unit") {
     world.train("langevin");
     const auto requests = batches(world);
     {
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       Learner learner = Learner::open(live, ample_budget(), "langevin", {true, "test", {}}, {});
       CHECK(learner.absorb(live.apply(requests[0], live.resolve(requests[0]), {})).certified);
     }
@@ -159,7 +158,7 @@ TEST_SUITE("unit") {
       world.train(solver);
       CHECK(certified());
       world.stream(requests[0], {solver}, 1e-12);
-      CHECK(StoreReader(world.store, ample_budget(), release_ledger()).embedding().stale_rows() == 0);
+      CHECK(StoreReader(world.store, ample_budget()).embedding().stale_rows() == 0);
       CHECK_FALSE(certified());
       world.train(solver);
       CHECK_FALSE(certified());
@@ -181,7 +180,7 @@ TEST_SUITE("unit") {
       world.train(solver);
       CHECK_FALSE(certified());
       {
-        StoreWriter live(world.store, ample_budget(), release_ledger());
+        StoreWriter live(world.store, ample_budget());
         CHECK(live.publish_stale().rows_touched > 0);  // as another solver's training does
         live.checkpoint();
       }
@@ -265,7 +264,7 @@ TEST_SUITE("unit") {
         const NoisySgd sgd = noisy_sgd_of(state.constants, good.options, 4);
         Matrix still = Matrix::Zero(good.model.published.rows(), 4);
         RandomSource unused = RandomSource::from_seed(0, 0);
-        StoreReader live(world.store, ample_budget(), release_ledger());
+        StoreReader live(world.store, ample_budget());
         const TrainingRows rows(live, good.rows, form_of(good), ample_budget());
         run_epochs({sgd, rows.set(), Batches(state.constants, state.slots, rows.set()), good.options.head, 0},
                    state.constants.epochs, unused, still);
@@ -311,7 +310,7 @@ TEST_SUITE("unit") {
       ModelRecord odd = good;
       odd.model.state.arrays.at("slots").pop_back();
       save_model(world.store, odd);
-      StoreWriter live(world.store, testing::ample_budget(), release_ledger());
+      StoreWriter live(world.store, testing::ample_budget());
       CHECK_THROWS_WITH_AS(
           static_cast<void>(Learner::open(live, testing::ample_budget(), solver, testing::kContext, {})),
           doctest::Contains("slots and batches of the model do not fit"), DataError);

@@ -7,7 +7,6 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
 #include "algorithms/unlearning/noiseless_learning.h"
@@ -67,7 +66,7 @@ TEST_SUITE("unit") {
       const testing::TempDir folder;
       testing::write_store(folder / "s", contents);
       testing::propagate_store(folder / "s", testing::tiny_spec(1, false));
-      StoreWriter live(folder / "s", ample_budget(), release_ledger());
+      StoreWriter live(folder / "s", ample_budget());
       const Learner learner = Learner::train(live, ample_budget(), "retrain", reference_options(kCases[0]),
                                              live.embedding().spec().weights, kContext);
       CHECK(learner.model().network.has_value());
@@ -87,7 +86,7 @@ TEST_SUITE("unit") {
         CHECK(before.model.network->activation == Activation::kSmelu);
         CHECK(before.model.published.cols() == 1);
       }
-      StoreWriter live(world.store, ample_budget(), release_ledger());
+      StoreWriter live(world.store, ample_budget());
       TrainingRows rows(live, before.rows, before.clip, ample_budget());
       const SolverOptions options = reference_options(one);
       const Reservation memory = solver_entry(one.solver).reserve(options, {}, rows.set(), ample_budget());
@@ -113,7 +112,7 @@ TEST_SUITE("unit") {
   TEST_CASE("accuracy of a network is that of its margins on clipped rows") {
     const TrainedStore world(5);
     world.train("retrain", reference_options(kCases[0]));
-    const StoreReader live(world.store, ample_budget(), release_ledger());
+    const StoreReader live(world.store, ample_budget());
     const ModelRecord record = load_model(world.store, "retrain");
     const TrainingSet rows = world.rows();
     std::vector<double> margins(rows.size() * rows.classes());

@@ -9,7 +9,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/solvers/rewind/rewind_state.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
@@ -52,7 +51,7 @@ TEST_SUITE("unit") {
       steady.train(solver, options);
       std::vector<StepReport> reports;
       {
-        StoreWriter live(steady.store, ample_budget(), release_ledger());
+        StoreWriter live(steady.store, ample_budget());
         Learner learner = Learner::open(live, ample_budget(), solver, kContext, 9);
         for (const auto& batch : requests)
           reports.push_back(learner.absorb(live.apply(batch, live.resolve(batch), {})));
@@ -78,7 +77,7 @@ TEST_SUITE("unit") {
     const RewindState before = rewind_state(load_model(world.store, "rewind").model);
     const auto requests = batches(world);
     world.stream(requests[0]);
-    StoreWriter live(world.store, ample_budget(), release_ledger());
+    StoreWriter live(world.store, ample_budget());
     Learner learner = Learner::open(live, ample_budget(), "rewind", kContext, {});
     const auto report = learner.catch_up();
     REQUIRE(report.has_value());
@@ -147,7 +146,7 @@ TEST_SUITE("unit") {
       CHECK((json["not_covered"].dump().find("several releases") != std::string::npos) != all);
       return json["releases"].get<std::string>();
     };
-    const auto checkpoint = [&] { StoreWriter(world.store, ample_budget(), release_ledger()).checkpoint(); };
+    const auto checkpoint = [&] { StoreWriter(world.store, ample_budget()).checkpoint(); };
     constexpr double kNoResidue = 1e-12, kResidues = 0.1;
     SolverOptions open = testing::unseeded();
     open.parameters["public-state"] = 1;
@@ -166,9 +165,9 @@ TEST_SUITE("unit") {
     CHECK(releases_of("newton") == "all-later");
     world.stream(requests[2], {}, kResidues);
     checkpoint();
-    CHECK(StoreReader(world.store, ample_budget(), release_ledger()).embedding().stale_rows() > 0);
+    CHECK(StoreReader(world.store, ample_budget()).embedding().stale_rows() > 0);
     world.train("newton");  // publishes the stale rows, since they do not fit its tau
-    CHECK(StoreReader(world.store, ample_budget(), release_ledger()).embedding().stale_rows() == 0);
+    CHECK(StoreReader(world.store, ample_budget()).embedding().stale_rows() == 0);
     CHECK(releases_of("newton") == "this");
     testing::propagate_store(world.store, testing::tiny_spec(2, false));
     world.train("newton");
@@ -272,12 +271,12 @@ TEST_SUITE("unit") {
       world.train(solver);
       const std::uint64_t without = [&] {
         MemoryBudget budget(std::uint64_t{1} << 30);
-        StoreWriter live(world.store, budget, release_ledger());
+        StoreWriter live(world.store, budget);
         const TrainingRows held(live, live.embedding().spec().weights, 1, budget);
         return budget.used();
       }();
       MemoryBudget budget(std::uint64_t{1} << 30);
-      StoreWriter live(world.store, budget, release_ledger());
+      StoreWriter live(world.store, budget);
       const Learner learner = Learner::open(live, budget, solver, kContext, 1);
       CHECK(budget.used() >= without + 20 * rows);
       CHECK(budget.used() <= without + 100 * rows);
