@@ -6,6 +6,7 @@
 #include "algorithms/maintenance/store_repair.h"
 #include "algorithms/verification/verify.h"
 #include "algorithms/verification/verify_log.h"
+#include "engine/ingest/import_forecast.h"
 #include "engine/ingest/store_import.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"

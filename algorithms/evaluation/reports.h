@@ -12,9 +12,10 @@
 
 #include "algorithms/privacy/accounting/one_run_bound.h"
 #include "algorithms/rows/row_program.h"
-#include "storage/types/request.h"
 
 namespace unweave {
+
+struct Request;
 
 /// Fractions of right predictions; none for a split without labelled nodes.
 struct Accuracies {

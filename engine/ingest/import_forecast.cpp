@@ -25,6 +25,7 @@
 #include "storage/input/npy.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/types/import_report.h"
 
 namespace unweave {
 namespace {

@@ -15,9 +15,10 @@
 #include "storage/io/time_text.h"
 #include "storage/io/types.h"
 #include "storage/types/file_entry.h"
-#include "storage/types/request.h"
 
 namespace unweave {
+
+struct Request;
 
 /// What a note is about: an edge of users' ids u < v, or one of these.
 [[nodiscard]] constexpr Edge node_item(NodeId user) noexcept {

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "algorithms/synthetic/generate.h"
-#include "engine/ingest/import_forecast.h"
 #include "storage/input/import_options.h"
 #include "storage/types/import_report.h"
 #include "unweave/resources.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/rows/row_program.h"
 #include "algorithms/unlearning/options.h"
 
 namespace unweave {
