@@ -10,7 +10,7 @@
 #include "engine/ingest/store_import.h"
 #include "engine/resources/machine_profile.h"
 #include "engine/resources/watcher.h"
-#include "storage/input/name_reader.h"
+#include "storage/input/nodes/name_reader.h"
 #include "storage/input/tables/end_names.h"
 #include "storage/input/tables/two_kinds.h"
 #include "storage/io/entry.h"

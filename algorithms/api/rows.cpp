@@ -20,7 +20,7 @@
 #include "algorithms/models/node_rows.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/resources/watcher.h"
-#include "storage/input/feature_reader.h"
+#include "storage/input/features/feature_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"

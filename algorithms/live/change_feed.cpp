@@ -16,7 +16,7 @@
 #include "algorithms/live/export.h"
 #include "algorithms/live/feed_registry.h"
 #include "algorithms/live/live_store.h"
-#include "storage/input/npy.h"
+#include "storage/input/bytes/npy.h"
 #include "storage/io/checksum.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"

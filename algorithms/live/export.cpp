@@ -17,7 +17,7 @@
 #include "engine/resources/pipeline.h"
 #include "engine/resources/watcher.h"
 #include "storage/formats/class_names.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/plain_text.h"

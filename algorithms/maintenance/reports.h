@@ -20,8 +20,9 @@ struct PurgeOptions {
   /// How many nodes the purged store has, no fewer than it has now: those that are new have
   /// nothing, as in an import that was told this number. Without it as many as it has.
   std::optional<std::uint64_t> nodes{};
-  /// Names of the nodes that are new, that of the first one first (storage/input/name_reader.h);
-  /// those beyond the file have none. Only with `nodes`, of a store that has names.
+  /// Names of the nodes that are new, that of the first one first
+  /// (storage/input/nodes/name_reader.h); those beyond the file have none. Only with `nodes`, of a
+  /// store that has names.
   std::optional<InputFile> names{};
   bool without_feeds = false;   ///< whatever readers of feeds of changes have taken; the store forgets these feeds
   std::filesystem::path key{};  ///< file of the key that signs certificates; empty: the store's own

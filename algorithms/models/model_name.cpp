@@ -8,7 +8,7 @@
 #include "algorithms/live/model_text.h"
 #include "algorithms/registry/registry.h"
 #include "storage/formats/manifest.h"
-#include "storage/input/line_reader.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"

@@ -7,8 +7,8 @@
 
 #include "algorithms/verification/verify_log.h"
 #include "algorithms/verification/verify_public_words.h"
+#include "storage/input/bytes/npy.h"
 #include "storage/input/linear_model.h"
-#include "storage/input/npy.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/hex.h"

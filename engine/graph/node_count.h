@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "storage/input/byte_source.h"
-#include "storage/input/edge_reader.h"
+#include "storage/input/bytes/byte_source.h"
+#include "storage/input/edges/edge_reader.h"
 #include "storage/io/types.h"
 
 namespace unweave {

@@ -6,8 +6,8 @@
 #include "engine/graph/node_set.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/name_file.h"
-#include "storage/input/quoted_word.h"
 #include "storage/input/request_reader.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/plain_text.h"
 
 namespace unweave {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/input/feature_reader.h"
+#include "storage/input/features/feature_reader.h"
 #include "storage/types/feature_layout.h"
 
 namespace unweave {

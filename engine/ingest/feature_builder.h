@@ -19,7 +19,7 @@
 #include "engine/ranks/ranks.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
-#include "storage/input/feature_reader.h"
+#include "storage/input/features/feature_reader.h"
 #include "storage/io/types.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/file_entry.h"

@@ -16,8 +16,8 @@
 #include "engine/ingest/import_context.h"
 #include "engine/ingest/name_table.h"
 #include "engine/resources/memory.h"
-#include "storage/input/edge_reader.h"
-#include "storage/input/named_edges.h"
+#include "storage/input/edges/edge_reader.h"
+#include "storage/input/edges/named_edges.h"
 #include "storage/io/types.h"
 
 namespace unweave {

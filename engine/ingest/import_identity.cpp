@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "storage/formats/level_files.h"
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 #include "storage/io/message.h"
 #include "storage/types/class_names.h"
 #include "storage/types/feature_layout.h"

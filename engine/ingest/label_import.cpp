@@ -10,7 +10,7 @@
 
 #include "storage/formats/class_names.h"
 #include "storage/formats/node_file.h"
-#include "storage/input/label_reader.h"
+#include "storage/input/nodes/label_reader.h"
 #include "storage/io/error.h"
 
 namespace unweave {

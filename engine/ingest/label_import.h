@@ -9,8 +9,8 @@
 
 #include "engine/ingest/import_context.h"
 #include "engine/resources/memory.h"
-#include "storage/input/byte_source.h"
-#include "storage/input/node_id.h"
+#include "storage/input/bytes/byte_source.h"
+#include "storage/input/words/node_id.h"
 #include "storage/io/types.h"
 
 namespace unweave {

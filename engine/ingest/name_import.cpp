@@ -9,9 +9,9 @@
 #include "engine/graph/node_count.h"
 #include "engine/ingest/hash_sorter.h"
 #include "engine/resources/memory_shares.h"
-#include "storage/input/line_reader.h"
-#include "storage/input/name_reader.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/nodes/name_reader.h"
+#include "storage/input/words/line_reader.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -11,7 +11,7 @@
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
 #include "storage/formats/name_file.h"
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 
 namespace unweave {
 

@@ -9,7 +9,7 @@
 
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
-#include "storage/input/feature_reader.h"
+#include "storage/input/features/feature_reader.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/input/line_reader.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/small_letters.h"
 

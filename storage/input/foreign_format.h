@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 
 namespace unweave {
 

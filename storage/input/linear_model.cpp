@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "storage/input/byte_source.h"
-#include "storage/input/npy.h"
-#include "storage/input/only_members.h"
+#include "storage/input/bytes/byte_source.h"
+#include "storage/input/bytes/npy.h"
+#include "storage/input/bytes/only_members.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
 #include "storage/io/message.h"

@@ -7,8 +7,8 @@
 #include <system_error>
 #include <vector>
 
-#include "storage/input/line_reader.h"
-#include "storage/input/npy.h"
+#include "storage/input/bytes/npy.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 #include "storage/input/import_options.h"
 
 namespace unweave {

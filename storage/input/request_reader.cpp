@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "storage/formats/request_log.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"
 #include "storage/io/number_text.h"

@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include "storage/input/class_words.h"
-#include "storage/input/line_reader.h"
-#include "storage/input/node_id.h"
 #include "storage/input/request_words.h"
+#include "storage/input/words/class_words.h"
+#include "storage/input/words/line_reader.h"
+#include "storage/input/words/node_id.h"
 #include "storage/types/request.h"
 
 namespace unweave {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "fuzz/target.h"
-#include "storage/input/byte_source.h"
-#include "storage/input/edge_reader.h"
-#include "storage/input/feature_reader.h"
-#include "storage/input/label_reader.h"
+#include "storage/input/bytes/byte_source.h"
+#include "storage/input/edges/edge_reader.h"
+#include "storage/input/features/feature_reader.h"
 #include "storage/input/linear_model.h"
-#include "storage/input/name_reader.h"
+#include "storage/input/nodes/label_reader.h"
+#include "storage/input/nodes/name_reader.h"
 #include "storage/input/ogb_folder.h"
 #include "storage/input/request_reader.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/input/label_reader.h"
+#include "storage/input/nodes/label_reader.h"
 #include "storage/io/error.h"
 #include "tools/cli/output.h"
 #include "tools/cli/report_json.h"

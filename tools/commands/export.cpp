@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/input/label_reader.h"
+#include "storage/input/nodes/label_reader.h"
 #include "storage/input/request_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"

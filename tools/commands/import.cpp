@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "storage/input/ogb_folder.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 #include "tools/cli/build_report.h"
 #include "tools/cli/message_style.h"

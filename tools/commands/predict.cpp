@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/input/label_reader.h"
+#include "storage/input/nodes/label_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
 #include "storage/io/plain_text.h"

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "storage/input/byte_source.h"
-#include "storage/input/line_reader.h"
+#include "storage/input/bytes/byte_source.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/json_text.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "storage/input/line_reader.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/small_letters.h"
 
 namespace unweave {

@@ -7,7 +7,7 @@
 
 #include "algorithms/models/model_record.h"
 #include "storage/formats/manifest.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 #include "storage/io/time_text.h"
 #include "tools/service/answers.h"

@@ -11,7 +11,7 @@
 
 #include "algorithms/evaluation/reports.h"
 #include "algorithms/live/reports.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/npy/npy_target.h"
 #include "storage/types/request.h"
 #include "unweave/models.h"

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <utility>
 
-#include "storage/input/line_reader.h"
-#include "storage/input/quoted_word.h"
 #include "storage/input/tables/line_order.h"
+#include "storage/input/words/line_reader.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 
 namespace unweave {

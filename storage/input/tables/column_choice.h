@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/input/raw_bytes.h"
+#include "storage/input/bytes/raw_bytes.h"
 
 namespace unweave {
 

@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "storage/input/edge_weight.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/edges/edge_weight.h"
 #include "storage/input/tables/column_choice.h"
 #include "storage/input/tables/end_names.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 #include "storage/io/shell_word.h"
 #include "storage/io/small_letters.h"

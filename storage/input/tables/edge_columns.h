@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/input/line_reader.h"
+#include "storage/input/words/line_reader.h"
 
 namespace unweave {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/input/line_reader.h"
-#include "storage/input/raw_bytes.h"
+#include "storage/input/bytes/raw_bytes.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 

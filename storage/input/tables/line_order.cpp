@@ -6,8 +6,8 @@
 #include <charconv>
 #include <limits>
 
-#include "storage/input/name_reader.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/nodes/name_reader.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/shell_word.h"

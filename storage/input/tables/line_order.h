@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 
 namespace unweave {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "storage/input/line_reader.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/error.h"
 
 namespace unweave {

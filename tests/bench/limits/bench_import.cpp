@@ -16,7 +16,7 @@
 #include "engine/resources/pipeline.h"
 #include "engine/resources/work_meter.h"
 #include "storage/formats/manifest.h"
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 #include "storage/io/entry.h"
 #include "storage/io/file.h"
 #include "storage/io/spool_file.h"

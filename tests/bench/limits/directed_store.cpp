@@ -12,7 +12,7 @@
 #include "storage/formats/manifest.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
-#include "storage/input/edge_reader.h"
+#include "storage/input/edges/edge_reader.h"
 #include "storage/io/error.h"
 
 namespace unweave {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/resources/memory.h"
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 
 namespace unweave {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/input/left_out_column.h"
+#include "storage/input/features/left_out_column.h"
 
 namespace unweave {
 namespace {

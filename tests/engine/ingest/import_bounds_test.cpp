@@ -10,7 +10,7 @@
 #include "engine/ingest/store_import.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/input/byte_source.h"
+#include "storage/input/bytes/byte_source.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"

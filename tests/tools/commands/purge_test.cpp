@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/generations/store_purge.h"
-#include "storage/input/edge_reader.h"
-#include "storage/input/feature_reader.h"
-#include "storage/input/label_reader.h"
+#include "storage/input/edges/edge_reader.h"
+#include "storage/input/features/feature_reader.h"
+#include "storage/input/nodes/label_reader.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/process.h"

@@ -16,7 +16,7 @@ __all__ = ["Request", "batch_of", "has_id", "has_value", "is_digits", "is_encoda
 
 Request = Union[str, Sequence[Any]]
 
-# What parts the words of a line (storage/input/line_reader.h), and what no word has.
+# What parts the words of a line (storage/input/words/line_reader.h), and what no word has.
 _PARTS_WORDS = re.compile("[\x00-\x20,]")
 
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/input/edge_reader.h"
-#include "storage/input/feature_reader.h"
-#include "storage/input/line_reader.h"
-#include "storage/input/quoted_word.h"
+#include "storage/input/edges/edge_reader.h"
+#include "storage/input/features/feature_reader.h"
+#include "storage/input/words/line_reader.h"
+#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
