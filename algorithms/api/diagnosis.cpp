@@ -46,7 +46,7 @@ std::string limit_text(std::uint64_t bytes) {
 
 void add_processor(Diagnoses& findings, const MachineFacts& machine) {
   findings.push_back({"version", "unweave " + std::string(version())});
-  const std::string target = gather_target();
+  const std::string target = gather_instructions();
   const bool is_wide = target.find("AVX") != std::string::npos || target.find("SVE") != std::string::npos;
   findings.push_back(judged("vector-extension", target, is_wide, Verdict::note,
                             "sums run several times as fast on a processor with AVX2, AVX-512 or SVE"));
@@ -148,7 +148,7 @@ void add_disk(Diagnoses& findings, const std::filesystem::path& folder, Resource
                                          part(machine->fetch_seconds(large, 512), 1e9, " ns on each thread")});
   const std::filesystem::path kept = profile_folder();
   findings.push_back(judged(
-      "rates-kept", machine->is_kept ? "in " + kept.string() : "nowhere", machine->is_kept, Verdict::note,
+      "rates-kept", machine->is_in_file ? "in " + kept.string() : "nowhere", machine->is_in_file, Verdict::note,
       "predictions measure them each time; let the folder that UNWEAVE_CACHE names be writable, and give more memory"));
 }
 

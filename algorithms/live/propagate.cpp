@@ -82,22 +82,23 @@ namespace {
 /// What the sums of a whole propagation are made of, and what is there of them.
 struct WholeRun {
   const Propagation& whole;
-  const PropagationParts& parts;
+  const PropagationTiles& tiles;
   /// Nobody goes on with what a process of one tile leaves when it is killed, unless others have
   /// begun with tiles.
   [[nodiscard]] const TileFolder* folder() const {
     const bool cuts = whole.plan().state.tiles.tiles > 1 && whole.job().form.joins_tiles();
-    return parts.tiles != nullptr && (cuts || parts.assemble || has_entry(parts.tiles->path())) ? parts.tiles : nullptr;
+    return tiles.folder != nullptr && (cuts || tiles.assemble || has_entry(tiles.folder->path())) ? tiles.folder
+                                                                                                  : nullptr;
   }
 };
 
 /// Files that ranks have joined; their tiles know the norms of the features.
 SweepResult joined(const WholeRun& run) {
   const PropagationJob& job = run.whole.job();
-  const std::vector<FinishedTile> tiles = run.parts.tiles->tiles(job.form.tiles());
-  take_norms(job, *run.parts.tiles, tiles);
+  const std::vector<FinishedTile> tiles = run.tiles.folder->tiles(job.form.tiles());
+  take_norms(job, *run.tiles.folder, tiles);
   SweepResult result;
-  result.files = *run.parts.joined;
+  result.files = *run.tiles.joined;
   result.count_tiles(tiles, job.sweep.columns);
   for (const std::uint64_t rows : job.form.tiles().rows) result.rows += rows;
   return result;
@@ -117,7 +118,7 @@ void add_result(const SweepResult& result, PropagateReport& report) {
 std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const Contents& contents,
                                      const PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
                                      PropagateReport& report, ColumnNorms* norms, const PropagationForecaster* forecast,
-                                     const PropagationParts& parts) {
+                                     const PropagationTiles& tiles) {
   std::vector<LevelFiles> files(spec.levels + std::size_t{1});
   if (spec.levels == 0 && spec.kept.keep != Keep::embedding) return files;
   const Clock::time_point start = Clock::now();
@@ -139,14 +140,14 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   }
   Propagation whole(store, contents, spec, std::move(plan), budget, {.norms = norms, .last_lists = lists.source()});
   if (progress) whole.watch([&](std::uint64_t done, std::uint64_t total) { progress({done, total}); });
-  const WholeRun run{whole, parts};
+  const WholeRun run{whole, tiles};
   const TileFolder* const folder = run.folder();
   const bool goes_on = folder != nullptr && has_entry(folder->path());  // not all is summed here
   std::optional<PreparedTiles> prepared;
   if (folder != nullptr) prepared.emplace(*folder);
   SweepResult result = naming_store(store, [&] {
-    if (parts.joined != nullptr) return joined(run);
-    return run_whole(whole.job(), folder, parts.assemble ? TileUse::join : TileUse::sum);
+    if (tiles.joined != nullptr) return joined(run);
+    return run_whole(whole.job(), folder, tiles.assemble ? TileUse::join : TileUse::sum);
   });
   const LevelForm& form = whole.job().form;
   const std::vector<std::uint32_t> levels = form.tiles().levels;
@@ -161,10 +162,10 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
 std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
                                            PropagationSpec& spec, MemoryBudget& budget, const PropagateMeter& progress,
                                            PropagateReport& report, const PropagationForecaster* forecast,
-                                           const PropagationParts& parts) {
+                                           const PropagationTiles& tiles) {
   ColumnNorms norms(contents.features().columns());
   std::vector<LevelFiles> files =
-      build_levels(store, contents, spec, budget, progress, report, &norms, forecast, parts);
+      build_levels(store, contents, spec, budget, progress, report, &norms, forecast, tiles);
   if (spec.levels > 0)
     norms.finish(spec);
   else
@@ -172,8 +173,9 @@ std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, c
   return files;
 }
 
-PropagateReport publish(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
-                        const MachineProfile* machine, const PropagationParts& parts) {
+PropagateReport propagate_checked(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
+                                  const PropagateMeter& progress, const MachineProfile* machine,
+                                  const PropagationTiles& tiles) {
   store.begin_propagation();
   std::optional<PropagationForecaster> forecast;
   if (machine != nullptr && spec.levels > 0)
@@ -181,7 +183,7 @@ PropagateReport publish(StoreWriter& store, PropagationSpec spec, MemoryBudget& 
         PropagationForecaster{survey_store(store.path(), store.manifest(), store.contents(), spec), *machine});
   PropagateReport report;
   std::vector<LevelFiles> files = build_first_levels(store.path(), store.contents(), spec, budget, progress, report,
-                                                     forecast ? &*forecast : nullptr, parts);
+                                                     forecast ? &*forecast : nullptr, tiles);
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);
@@ -198,7 +200,7 @@ PropagateReport propagate(StoreWriter& store, PropagationSpec spec, MemoryBudget
   else
     require_no_other_tiles(store, tiles);
   if (how.assemble) require_tile_folder(store, spec, tiles);
-  return publish(store, std::move(spec), budget, progress, machine, {&tiles, how.assemble});
+  return propagate_checked(store, std::move(spec), budget, progress, machine, {&tiles, how.assemble});
 }
 
 }  // namespace unweave

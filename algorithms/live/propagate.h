@@ -29,10 +29,10 @@ struct PropagationForecaster {
   [[nodiscard]] PropagationSeconds seconds(const PropagationPlan& plan) const;
 };
 
-/// Where the parts of a propagation are kept that somebody may go on with, and what of it is there.
-struct PropagationParts {
-  const TileFolder* tiles = nullptr;  ///< null: nowhere
-  bool assemble = false;              ///< all tiles are there, and nothing is summed
+/// Where the tiles of a propagation are held that somebody may go on with, and what of it is there.
+struct PropagationTiles {
+  const TileFolder* folder = nullptr;  ///< null: nowhere
+  bool assemble = false;               ///< all tiles are there, and nothing is summed
   /// Files that ranks have joined of the tiles already, which are all there.
   const std::vector<std::vector<FileEntry>>* joined = nullptr;
 };
@@ -46,27 +46,28 @@ struct PropagationParts {
                                                    const PropagateMeter& progress, PropagateReport& report,
                                                    ColumnNorms* norms = nullptr,
                                                    const PropagationForecaster* forecast = nullptr,
-                                                   const PropagationParts& parts = {});
+                                                   const PropagationTiles& tiles = {});
 
 /// build_levels() for a propagation that begins: it fills in the norms of `spec`, too.
 [[nodiscard]] std::vector<LevelFiles> build_first_levels(const std::filesystem::path& store, const Contents& contents,
                                                          PropagationSpec& spec, MemoryBudget& budget,
                                                          const PropagateMeter& progress, PropagateReport& report,
                                                          const PropagationForecaster* forecast = nullptr,
-                                                         const PropagationParts& parts = {});
+                                                         const PropagationTiles& tiles = {});
 
 /// Computes all levels for `spec`, whose weights, levels, rho, scale and rows are set, and commits
 /// the new generation. The time is predicted where the rates of the machine are given. Goes on with
-/// the parts that an earlier call of the same contents and options has finished. Throws UsageError
-/// (no features, a parameter out of range, parts of other options), ResourceError (memory, disk),
+/// the tiles that an earlier call of the same contents and options has finished. Throws UsageError
+/// (no features, a parameter out of range, tiles of other options), ResourceError (memory, disk),
 /// DataError.
 PropagateReport propagate(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
                           const PropagateMeter& progress, const MachineProfile* machine = nullptr,
                           const PropagateHow& how = {});
 
-/// propagate() of a specification that was checked, with these parts and options.
-PropagateReport publish(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget, const PropagateMeter& progress,
-                        const MachineProfile* machine, const PropagationParts& parts);
+/// propagate() of a specification that was checked, with these tiles and options.
+PropagateReport propagate_checked(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
+                                  const PropagateMeter& progress, const MachineProfile* machine,
+                                  const PropagationTiles& tiles);
 
 /// Throws UsageError, DataError where the store's contents cannot be propagated so.
 void check_propagation_spec(const LiveStore& store, const PropagationSpec& spec);

@@ -84,8 +84,8 @@ TileReport sum_columns(const LiveStore& store, const PropagationSpec& spec, Memo
   return report;
 }
 
-PropagateReport publish_rows(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
-                             const PropagateMeter& progress, Ranks& job) {
+PropagateReport propagate_rows(StoreWriter& store, PropagationSpec spec, MemoryBudget& budget,
+                               const PropagateMeter& progress, Ranks& job) {
   store.begin_propagation();
   ColumnNorms norms(store.contents().features().columns());
   const SweepResult result = sum_rows(store, spec, budget, progress, norms, job);
@@ -161,13 +161,14 @@ PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& 
   job.barrier();
   PropagateReport report;
   if (cut == RankCut::rows) {
-    report = publish_rows(store, spec, budget, progress, job);
+    report = propagate_rows(store, spec, budget, progress, job);
   } else {
     LevelEntries joined;
     const TileReport tiles = sum_columns(store, spec, budget, progress, job, joined);
     const TileFolder folder = tile_folder(store, spec);
     require_tile_folder(store, spec, folder);
-    report = publish(store, spec, budget, {}, nullptr, {&folder, true, spec.kept.has_sums() ? &joined : nullptr});
+    report =
+        propagate_checked(store, spec, budget, {}, nullptr, {&folder, true, spec.kept.has_sums() ? &joined : nullptr});
     report.sweep_seconds += tiles.sweep_seconds;
     report.fill_seconds += tiles.fill_seconds;
     report.cone_seconds += tiles.cone_seconds;

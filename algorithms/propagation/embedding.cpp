@@ -126,7 +126,7 @@ void Embedding::read_ahead(std::uint32_t level, NodeRange nodes) const noexcept 
     kept_->level(level).read_ahead(nodes);
 }
 
-void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) const {
+void Embedding::normalised_sums(std::uint32_t level, NodeId node, std::int32_t* out) const {
   const std::uint32_t degree = contents_.graph().degree(node);
   if (level > 0) {
     density_from_sums(expected_row(this->level(level), node), columns(), degree, out);
@@ -138,7 +138,7 @@ void Embedding::density(std::uint32_t level, NodeId node, std::int32_t* out) con
 }
 
 void Embedding::published(std::uint32_t level, NodeId node, std::int32_t* out) const {
-  density(level, node, out);
+  normalised_sums(level, node, out);
   stale_[level].add_to(node, -1, out);
 }
 
@@ -152,7 +152,7 @@ bool Embedding::received(NodeId node, std::int32_t* out) const {
   return true;
 }
 
-void Embedding::density_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
+void Embedding::normalised_tile(std::uint32_t level, TileColumns tile, NodeRange rows, std::int32_t* out) const {
   this->level(level).read_ahead(rows);
   const auto width = static_cast<std::uint32_t>(tile.count);
   const auto first = static_cast<std::uint32_t>(tile.first);
@@ -205,7 +205,7 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
       std::fill(sum.begin(), sum.end(), 0.0);
       for (std::uint32_t l = 0; l <= spec_.levels; ++l) {
         if (!used[l]) continue;
-        density(l, nodes[i], t.data());
+        normalised_sums(l, nodes[i], t.data());
         for (std::size_t b = 0; b < blocks; ++b) {
           const double weight = weights[b * levels + l];
           if (weight == 0) continue;

@@ -98,7 +98,7 @@ class Embedding {
   /// the rows that are kept.
   void read_ahead(std::uint32_t level, NodeRange nodes) const noexcept;
   /// Puts the present normalised sums t^l of a node of the receptive field into out[columns].
-  void density(std::uint32_t level, NodeId node, std::int32_t* out) const;
+  void normalised_sums(std::uint32_t level, NodeId node, std::int32_t* out) const;
   /// Puts the published normalised sums there: what the neighbours have read, or will have once
   /// nothing is deferred.
   void published(std::uint32_t level, NodeId node, std::int32_t* out) const;
@@ -107,7 +107,7 @@ class Embedding {
   bool received(NodeId node, std::int32_t* out) const;
   /// Present normalised sums of a column tile of level 1 .. L, zeros outside the receptive field.
   /// level0_fill() gives level 0.
-  void density_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
+  void normalised_tile(std::uint32_t level, TileColumns columns, NodeRange rows, std::int32_t* out) const;
 
   [[nodiscard]] bool is_target(NodeId node) const { return cone_.contains(levels(), node); }
   /// Numbers in a row of Z: columns() for L + 1 weights. B (L + 1) of them give B such blocks side

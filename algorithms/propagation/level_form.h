@@ -49,7 +49,7 @@ struct StatePlan {
 class FileSink : public LevelSink {
  public:
   /// Writes what is left and names the files, not yet durable. After finish().
-  [[nodiscard]] virtual LevelEntries publish() = 0;
+  [[nodiscard]] virtual LevelEntries name_files() = 0;
 };
 
 /// Memory that a sink of tiles takes.

@@ -60,7 +60,7 @@ void PartitionSink::put(std::uint32_t level, TileColumns /*columns*/, const SumR
   images_[level - sweep_.first_level]->put(rows.nodes, rows.sums, rows.wide_nodes, rows.wide_sums);
 }
 
-void PartitionSink::publish_level(std::size_t index) {
+void PartitionSink::name_level(std::size_t index) {
   images_[index]->finish();
   buffers_.queue().drain();
   entries_[index] = images_[index]->publish();
@@ -68,7 +68,7 @@ void PartitionSink::publish_level(std::size_t index) {
 }
 
 TileFill PartitionSink::refill(std::uint32_t level, TileColumns /*columns*/) {
-  publish_level(level - sweep_.first_level);
+  name_level(level - sweep_.first_level);
   const auto fill = std::make_shared<PartitionFill>(store_, entries_[level - sweep_.first_level], level,
                                                     static_cast<std::uint32_t>(sweep_.columns.count), contents_);
   return [fill](TileColumns columns, NodeRange rows, std::int32_t* out) { (*fill)(columns, rows, out); };
@@ -79,9 +79,9 @@ void PartitionSink::finish() {
     if (image) image->finish();
 }
 
-LevelEntries PartitionSink::publish() {
+LevelEntries PartitionSink::name_files() {
   for (std::size_t index = 0; index < images_.size(); ++index)
-    if (images_[index]) publish_level(index);
+    if (images_[index]) name_level(index);
   return std::move(entries_);
 }
 

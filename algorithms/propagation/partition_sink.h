@@ -21,10 +21,10 @@ class PartitionSink final : public FileSink {
   [[nodiscard]] TileFill refill(std::uint32_t level, TileColumns columns) override;
   void spare(HugeBuffer memory) override { buffers_.add(std::move(memory)); }
   void finish() override;
-  [[nodiscard]] LevelEntries publish() override;
+  [[nodiscard]] LevelEntries name_files() override;
 
  private:
-  void publish_level(std::size_t index);
+  void name_level(std::size_t index);
 
   std::filesystem::path store_;
   const Contents& contents_;

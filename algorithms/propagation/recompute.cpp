@@ -136,7 +136,7 @@ std::uint64_t recompute_levels(const Contents& contents, Embedding& embedding, M
   };
   if (first > 1)
     current = [&](TileColumns columns, NodeRange rows, std::int32_t* out) {
-      embedding.density_tile(first - 1, columns, rows, out);
+      embedding.normalised_tile(first - 1, columns, rows, out);
     };
   const LevelSource below{[&](TileColumns columns, NodeRange rows, std::int32_t* out) {
     current(columns, rows, out);

@@ -75,7 +75,7 @@ void RowSink::end(std::uint32_t level, TileColumns /*columns*/, const LevelProof
   if (level >= first_level_) images_[level - first_level_]->rest();
 }
 
-LevelEntries RowSink::publish() {
+LevelEntries RowSink::name_files() {
   queue_.drain();
   LevelEntries entries;
   for (const auto& image : images_) entries.push_back(image->publish());

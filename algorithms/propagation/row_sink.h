@@ -54,7 +54,7 @@ class RowSink final : public FileSink {
           const RowMask* targets, const StatePlan& plan, MemoryBudget& budget);
   void put(std::uint32_t level, TileColumns columns, const SumRows& rows) override;
   void end(std::uint32_t level, TileColumns columns, const LevelProof& proof) override;
-  [[nodiscard]] LevelEntries publish() override;
+  [[nodiscard]] LevelEntries name_files() override;
   /// Puts the rows of an embedding without hops, of all nodes.
   void put_features();
 

@@ -149,7 +149,7 @@ SweepResult run_to_files(const PropagationJob& job) {
   const std::unique_ptr<FileSink> sink = job.form.to_files(job.store, job.plan, job.budget);
   SweepResult result = run_sweep(job, job.sweep, job.plan.tiles, job.source, job.plan.tiles.tiles, *sink);
   const Clock::time_point summed = Clock::now();
-  result.files = sink->publish();
+  result.files = sink->name_files();
   result.drain_seconds = seconds_since(summed);
   return result;
 }
@@ -256,7 +256,7 @@ SweepResult keep_features(const std::filesystem::path& store, const Contents& co
   SweepResult result;
   sink.put_features();
   const Clock::time_point put = Clock::now();
-  result.files = sink.publish();
+  result.files = sink.name_files();
   result.drain_seconds = seconds_since(put);
   result.rows = kept_rows_of(contents, spec);
   result.tiles = 1;

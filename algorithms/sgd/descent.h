@@ -7,10 +7,10 @@
 
 namespace unweave {
 
-/// One step: w <- kept w - share (sum of the loss gradients of `rows` at w).
+/// One step: w <- decay w - share (sum of the loss gradients of `rows` at w).
 struct DescentStep {
   std::span<const std::uint32_t> rows;  ///< positions in the training set; valid until the next step
-  double kept = 1;                      ///< 1 - step size x regularisation
+  double decay = 1;                     ///< 1 - step size x regularisation
   double share = 0;                     ///< step size / rows that the batch counts
 };
 
@@ -26,7 +26,7 @@ void descend(std::uint64_t first, std::uint64_t last, Weights& weights, const Sc
              const Gradient& gradient, const Finish& finish) {
   for (std::uint64_t step = first; step < last; ++step) {
     const DescentStep now = schedule(step);
-    weights = now.kept * weights - now.share * gradient(now.rows, weights);
+    weights = now.decay * weights - now.share * gradient(now.rows, weights);
     finish(now);
   }
 }

@@ -58,13 +58,13 @@ template <class Members>
 void project_and_descend(const NoisySgd& sgd, const TrainingSet& rows, Head head, std::uint64_t epochs, double noise,
                          RandomSource& random, Matrix& weights, const Members& members) {
   const NoisySgdConstants& constants = sgd.constants();
-  const double kept = 1 - constants.step_size * constants.strong_convexity;
+  const double decay = 1 - constants.step_size * constants.strong_convexity;
   const double share = constants.step_size / static_cast<double>(constants.batch_rows);
   Matrix gradient;
   descend(
       0, epochs * sgd.batches(), weights,
       [&](std::uint64_t step) -> DescentStep {
-        return {members(step), kept, share};
+        return {members(step), decay, share};
       },
       [&](std::span<const std::uint32_t> some, const Matrix& at) -> const Matrix& {
         loss_gradient(rows, head, some, at, gradient);

@@ -124,7 +124,7 @@ Receivers scattered_receivers(const LevelWork& work) {
 std::size_t count_stride(const LevelWork& work, std::size_t sources) {
   const double all = parallel(
       static_cast<double>(sources) * cost::kFoundList + static_cast<double>(work.arcs) * cost::kScannedArc, work);
-  const double most = kCountShare * predict_recompute(work);
+  const double most = kCountShare * forecast_recompute(work);
   return all <= most ? 1 : static_cast<std::size_t>(std::min(all / most, static_cast<double>(sources)));
 }
 
@@ -140,7 +140,7 @@ double extrapolate_receivers(const LevelWork& work, double found, double some) {
   return -some / high * std::expm1(-static_cast<double>(work.arcs) / some * high);
 }
 
-double predict_push(const LevelWork& work, const Receivers& receivers) {
+double forecast_push(const LevelWork& work, const Receivers& receivers) {
   const auto changed = static_cast<double>(work.changed);
   const double passes = static_cast<double>(work.slices - 1);
   const double arcs = work.scan_arcs > 0
@@ -153,7 +153,7 @@ double predict_push(const LevelWork& work, const Receivers& receivers) {
          push_room(work, receivers.in_files) + cold_push(work, receivers.in_files);
 }
 
-double predict_recompute(const LevelWork& work) {
+double forecast_recompute(const LevelWork& work) {
   const Sweep sweep = predict_sweep(work);
   return sweep.sums + sweep.room;
 }
@@ -163,12 +163,12 @@ LevelChoice choose(const LevelWork& work, const std::function<Receivers()>& coun
   const LevelChoice anew{true, sweep.sums + sweep.room};
   const double recompute = sweep.sums + charged_room(work) * sweep.room;
   const auto charged = [&](const Receivers& receivers) {
-    return predict_push(work, receivers) - (1 - charged_room(work)) * push_room(work, receivers.in_files);
+    return forecast_push(work, receivers) - (1 - charged_room(work)) * push_room(work, receivers.in_files);
   };
   if (charged({0, static_cast<double>(work.least_receivers)}) >= recompute) return anew;
   const bool is_clear = charged(most_receivers(work)) <= recompute;
   const Receivers receivers = is_clear ? scattered_receivers(work) : count_receivers();
-  return charged(receivers) > recompute ? anew : LevelChoice{false, predict_push(work, receivers)};
+  return charged(receivers) > recompute ? anew : LevelChoice{false, forecast_push(work, receivers)};
 }
 
 }  // namespace unweave

@@ -68,10 +68,10 @@ struct Receivers {
 [[nodiscard]] double extrapolate_receivers(const LevelWork& work, double found, double some);
 
 /// Seconds for pushing to these receivers.
-[[nodiscard]] double predict_push(const LevelWork& work, const Receivers& receivers);
+[[nodiscard]] double forecast_push(const LevelWork& work, const Receivers& receivers);
 
 /// Seconds for a sweep over the whole graph that keeps the rows of the level.
-[[nodiscard]] double predict_recompute(const LevelWork& work);
+[[nodiscard]] double forecast_recompute(const LevelWork& work);
 
 /// Whether the receivers of a push are found sooner in the lists of all rows that may receive,
 /// which have `list_arcs` in sum and lie side by side, than in those of the sources, which lie

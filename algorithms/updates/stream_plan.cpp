@@ -115,7 +115,7 @@ std::vector<std::uint64_t> fingerprints(const Embedding& embedding, const std::v
   LookAhead ahead(0, nodes.size(), [&](std::size_t i) { embedding.read_ahead(0, {nodes[i], nodes[i] + 1}); });
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     ahead.at(i);
-    embedding.density(0, nodes[i], row.data());
+    embedding.normalised_sums(0, nodes[i], row.data());
     sums.push_back(checksum64(std::as_bytes(std::span(row))));
   }
   return sums;
@@ -206,14 +206,14 @@ class Walk {
       return any_receivers(work, static_cast<double>(written.rows));
     };
     LevelForecast forecast;
-    forecast.recompute_seconds = predict_recompute(work);
+    forecast.recompute_seconds = forecast_recompute(work);
     if (frontier_.rows == 0) {
-      forecast.push_seconds = predict_push(work, scattered_receivers(work));
+      forecast.push_seconds = forecast_push(work, scattered_receivers(work));
       return forecast;
     }
     const LevelChoice chosen = choose(work, receivers);
     forecast.recompute = chosen.recompute;
-    forecast.push_seconds = chosen.recompute ? predict_push(work, receivers()) : chosen.seconds;
+    forecast.push_seconds = chosen.recompute ? forecast_push(work, receivers()) : chosen.seconds;
     return forecast;
   }
 

@@ -108,7 +108,7 @@ std::vector<PushedRows> Update::settle_level0(const Repair& repair, const Limits
     for (std::size_t i = bounds[first]; i < bounds[last]; ++i) {
       if (i == bounds[first + 1]) ++first;
       const std::int32_t* const captured = repair.captured(0, i);
-      embedding_.density(0, nodes[i], delta.data());
+      embedding_.normalised_sums(0, nodes[i], delta.data());
       RowDifference difference;
       difference.fingerprint = key_.modulus().subtract(
           fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)), repair.captured_fingerprint(0, i));
@@ -137,13 +137,13 @@ bool Update::recompute_pays(Plan plan, std::uint32_t level, std::span<const Node
   const bool is_void = level == embedding_.levels() && embedding_.deferred().is_void;  // nobody knows what to push
   LevelChoice choice;
   if (is_void || plan == Plan::recompute)
-    choice = {true, predict_recompute(work)};
+    choice = {true, forecast_recompute(work)};
   else if (plan == Plan::push)
-    choice = {false, predict_push(work, scattered_receivers(work))};
+    choice = {false, forecast_push(work, scattered_receivers(work))};
   else
     choice = choose(work, [&] { return count_receivers(contents_, embedding_, level, sources, work); });
   if (choice.recompute && !is_void && plan == Plan::automatic && !recompute_fits(level))
-    choice = {false, predict_push(work, scattered_receivers(work))};
+    choice = {false, forecast_push(work, scattered_receivers(work))};
   const std::uint32_t levels_anew = embedding_.levels() - level + (options_.defer ? 0 : 1);
   report.seconds_predicted += choice.recompute ? choice.seconds * levels_anew : choice.seconds;
   report.plan.emplace_back(choice.recompute ? "recompute" : "push");
@@ -283,7 +283,7 @@ void Update::run_levels(Repair& repair, const Limits& limits, std::vector<Pushed
     } else if (!capture_only) {
       const LevelWork work =
           level_work(contents_, embedding_, level, sources.nodes(), repair.nodes().size(), budget_, options_.cold);
-      report.seconds_predicted += predict_push(work, scattered_receivers(work));
+      report.seconds_predicted += forecast_push(work, scattered_receivers(work));
       report.plan.emplace_back("push");
     }
     pushed = run_level(level, std::move(sources), repair, limits, report);

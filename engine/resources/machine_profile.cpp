@@ -283,7 +283,7 @@ bool is_credible(const MachineProfile& profile) {
 std::optional<MachineProfile> kept_profile(const std::filesystem::path& file, const std::string& key) {
   try {
     std::optional<MachineProfile> profile = profile_of_text(read_user_text(file, kMostProfileText), key);
-    if (profile) profile->is_kept = true;
+    if (profile) profile->is_in_file = true;
     return profile;
   } catch (const std::exception&) {
     return std::nullopt;  // it is missing, or nobody can read it
@@ -414,9 +414,9 @@ std::optional<MachineProfile> machine_profile(const std::filesystem::path& folde
       const std::filesystem::path own = resolved_parent(file);
       make_folders(own.parent_path());
       replace_file(own, profile_text(profile, key), 0600);
-      profile.is_kept = true;
+      profile.is_in_file = true;
     } catch (const std::exception&) {
-      profile.is_kept = false;  // a folder that cannot be written: they are measured again next time
+      profile.is_in_file = false;  // a folder that cannot be written: they are measured again next time
     }
     return profile;
   } catch (...) {

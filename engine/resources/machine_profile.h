@@ -38,7 +38,7 @@ struct MachineProfile {
   std::int64_t measured_at = 0;    ///< seconds since 1970
   std::string file_system;         ///< as FolderFacts has it
   bool is_memory = false;          ///< files of this folder lie in memory
-  bool is_kept = false;            ///< came from the file, or is in it now
+  bool is_in_file = false;         ///< came from the file, or is in it now
 
   /// Seconds of a row of so many bytes, 1 or more, anywhere in a buffer of so many, between and
   /// beyond what was measured.

@@ -445,7 +445,7 @@ void round_scaled(std::span<const float> x, double factor, double divisor, doubl
   HWY_DYNAMIC_DISPATCH(Scaled)(x, factor, divisor, limit, out);
 }
 
-const char* gather_target() {
+const char* gather_instructions() {
   return HWY_DYNAMIC_DISPATCH(TargetName)();
 }
 

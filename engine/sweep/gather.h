@@ -113,6 +113,6 @@ RowDifference round_differences(std::span<const std::int64_t> sums, std::uint32_
 void round_scaled(std::span<const float> x, double factor, double divisor, double limit, std::int32_t* out);
 
 /// Name of the vector extension in use, as "AVX3".
-[[nodiscard]] const char* gather_target();
+[[nodiscard]] const char* gather_instructions();
 
 }  // namespace unweave

@@ -23,6 +23,7 @@
 #include "storage/types/class_names.h"
 #include "tools/cli/message_style.h"
 #include "tools/service/answers.h"
+#include "tools/service/browsers.h"
 #include "tools/service/call_target.h"
 #include "tools/service/callers.h"
 #include "tools/service/http_transport.h"
@@ -30,7 +31,6 @@
 #include "tools/service/quarantine.h"
 #include "tools/service/request_body.h"
 #include "tools/service/request_lookup.h"
-#include "tools/service/sessions.h"
 #include "unweave/models.h"
 #include "unweave/remarks.h"
 #include "unweave/requests.h"
@@ -116,7 +116,7 @@ struct HttpService::Impl {
         call_memory(set_aside.bytes()),
         listener(options.address),
         callers(listener.address(), options.hosts, options.tokens),
-        sessions("unweave-" + std::to_string(listener.address().port)),
+        browsers("unweave-" + std::to_string(listener.address().port)),
         lookup(store, options.receipts, options.models),
         desk(store, intake, resources, lookup, options.models, [this] { return transport.ends(); }),
         transport(listener.release(), call_memory,
@@ -163,11 +163,11 @@ struct HttpService::Impl {
     const Route* const route = route_of(path);
     const bool is_page = route != nullptr && route->name.empty(), is_login = is_form(route) && route->name == "login";
     // A cookie, which a browser sends by itself, opens the page and nothing else.
-    const bool with_session =
-        callers.need_token() && !with_token && (is_page || (is_form(route) && !is_login)) && sessions.has(head.cookie);
+    const bool with_cookie =
+        callers.need_token() && !with_token && (is_page || (is_form(route) && !is_login)) && browsers.has(head.cookie);
     // Who has no token where one is needed gets one answer a connection, so that his do not stay in
     // the way of others.
-    const bool is_last = callers.need_token() && !with_token && !with_session;
+    const bool is_last = callers.need_token() && !with_token && !with_cookie;
     if (const std::optional<std::string> why = callers.foreign(head))
       return {error_of(*why, kForbidden), false, Lane::quick, is_last};
     if (is_last && is_page && (head.method == "GET" || head.method == "HEAD"))
@@ -184,7 +184,7 @@ struct HttpService::Impl {
         is_page || (route != nullptr &&
                     (route->name == "receipts" || (route->name == "requests" && !route->posts && !waits(path->rest))));
     const Lane lane = predicts ? Lane::predictions : looks_up ? Lane::look_ups : Lane::quick;
-    return {fault_of_call(head, path, route), with_token || with_session, lane, is_last,
+    return {fault_of_call(head, path, route), with_token || with_cookie, lane, is_last,
             is_form(route) ? kFormBytes : 0};
   }
 
@@ -482,16 +482,16 @@ struct HttpService::Impl {
 
   Answer log_in(Call& call, const std::string&) {
     const std::optional<std::string> token = form_member(call.body, "token");
-    return token && callers.is_token(*token) ? to_page(sessions.begin()) : login_answer(true);
+    return token && callers.is_token(*token) ? to_page(browsers.begin()) : login_answer(true);
   }
 
-  Answer log_out(Call& call, const std::string&) { return to_page(sessions.end(call.head.cookie)); }
+  Answer log_out(Call& call, const std::string&) { return to_page(browsers.end(call.head.cookie)); }
 
   /// One at a time (Lane::look_ups), and beside the memory that all calls share in what the store's
   /// readers have.
   Answer show_page(Call& call, const std::string&) {
-    const bool has_session = callers.need_token() && !callers.has_token(call.head);
-    return desk.show(form_member(query_of(call.head.target), "find").value_or(""), has_session, call.memory);
+    const bool has_cookie = callers.need_token() && !callers.has_token(call.head);
+    return desk.show(form_member(query_of(call.head.target), "find").value_or(""), has_cookie, call.memory);
   }
 
   static Json stuck_json(const IntakeCounts& counts) {
@@ -546,7 +546,7 @@ struct HttpService::Impl {
   MemoryBudget call_memory;
   Listener listener;
   const Callers callers;
-  Sessions sessions;
+  Browsers browsers;
   const RequestLookup lookup;
   const OfficerDesk desk;
   HttpTransport transport;

@@ -80,11 +80,11 @@ PageSearch OfficerDesk::search(const std::string& text, CallMemory& memory) cons
   return found;
 }
 
-Answer OfficerDesk::show(std::string text, bool has_session, CallMemory& memory) const {
+Answer OfficerDesk::show(std::string text, bool has_cookie, CallMemory& memory) const {
   OfficerPage page;
   page.store = fs::weakly_canonical(store_).filename().string();
   page.time = present_time();
-  page.has_session = has_session;
+  page.has_cookie = has_cookie;
   page.ready = intake_.ready();
   page.counts = intake_.counts();
   text = text.substr(std::min(text.find_first_not_of(" \t"), text.size()));

@@ -32,9 +32,9 @@ class OfficerDesk {
         models_(models),
         ends_(std::move(ends)) {}
 
-  /// The page, or where `find` is more than blanks what is known of that text. `has_session`: as
+  /// The page, or where `find` is more than blanks what is known of that text. `has_cookie`: as
   /// OfficerPage has it.
-  [[nodiscard]] Answer show(std::string find, bool has_session, CallMemory& memory) const;
+  [[nodiscard]] Answer show(std::string find, bool has_cookie, CallMemory& memory) const;
 
  private:
   [[nodiscard]] PageSearch::Name find_name(const std::string& text) const;

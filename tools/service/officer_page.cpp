@@ -238,7 +238,7 @@ std::string officer_page(const OfficerPage& page) {
     main += search_section(page);
   else
     main += state_tiles(page) + waiting_section(page) + requests_section(page) + health_section(page);
-  if (page.has_session) main += "<form action=\"/logout\" method=\"post\">\n<button>Log out</button>\n</form>\n";
+  if (page.has_cookie) main += "<form action=\"/logout\" method=\"post\">\n<button>Log out</button>\n</form>\n";
   return document("Requests of " + escaped(page.store), "As of " + moment_html(page.time) + ".", main);
 }
 

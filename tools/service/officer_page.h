@@ -51,8 +51,8 @@ struct PageSearch {
 
 struct OfficerPage {
   std::string store;
-  Millis time = 0;           ///< when the page was made
-  bool has_session = false;  ///< a browser that has shown a token, and may log out
+  Millis time = 0;          ///< when the page was made
+  bool has_cookie = false;  ///< a browser that has shown a token, and may log out
   bool ready = false;
   bool writes_receipts = false;
   IntakeCounts counts;

@@ -22,7 +22,7 @@ class OpenBlock final : public RowBlock {
     std::vector<std::int64_t> sums(columns);
     const std::uint32_t others = source_.contents.graph().degree(node) - 1;
     if (others > 0) {
-      source_.embedding.density(0, node, own.data());
+      source_.embedding.normalised_sums(0, node, own.data());
       source_.embedding.level(1).load(node, sums.data());
     }
     for (std::size_t c = 0; c < columns; ++c)

@@ -196,7 +196,7 @@ TEST_SUITE("golden") {
     const std::vector<std::int32_t> densities{11863283, 4843165, -2965821};
     for (NodeId node = 0; node < 3; ++node) {
       std::int32_t t = 0;
-      store.embedding().density(0, node, &t);
+      store.embedding().normalised_sums(0, node, &t);
       CHECK(t == densities[node]);
       for (std::uint32_t level = 1; level <= 2; ++level) {
         std::int64_t sum = 0;

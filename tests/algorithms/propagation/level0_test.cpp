@@ -39,7 +39,7 @@ TEST_SUITE("unit") {
       const PropagationSpec spec = testing::tiny_spec(1);
       std::vector<std::int32_t> expected(std::size_t{kNodes} * kColumns);
       for (NodeId node = 0; node < kNodes; ++node)
-        store.embedding().density(0, node, &expected[std::size_t{node} * kColumns]);
+        store.embedding().normalised_sums(0, node, &expected[std::size_t{node} * kColumns]);
       CHECK(std::any_of(expected.begin(), expected.end(), [](std::int32_t t) { return t != 0; }));
       for (const TileFill& fill : {level0_rows(store.contents(), spec), level0_fill(store.contents(), spec),
                                    level0_fill(store.contents(), spec, nullptr, true)}) {

@@ -40,12 +40,12 @@ TEST_SUITE("unit") {
     work.arcs = 1000;
     const LevelChoice push = choose(work, never);
     CHECK_FALSE(push.recompute);
-    CHECK(push.seconds == predict_push(work, scattered_receivers(work)));
+    CHECK(push.seconds == forecast_push(work, scattered_receivers(work)));
     work.arcs = work.graph_arcs;
     work.least_receivers = work.rows;
     const LevelChoice recompute = choose(work, never);
     CHECK(recompute.recompute);
-    CHECK(recompute.seconds == predict_recompute(work));
+    CHECK(recompute.seconds == forecast_recompute(work));
   }
 
   TEST_CASE("pages that are not in memory make a push dearer than a recomputation, which reads in order") {
@@ -54,29 +54,29 @@ TEST_SUITE("unit") {
     work.sources = 10'000;
     work.arcs = 200'000;
     const Receivers some = scattered_receivers(work);
-    const double push = predict_push(work, some), recompute = predict_recompute(work);
+    const double push = forecast_push(work, some), recompute = forecast_recompute(work);
     CHECK(push < recompute);
     work.cold.byte_seconds = 1e-9;
     work.cold.page_seconds = 2e-5;
     work.cold.graph_bytes = 6e7;
     work.cold.below_bytes = 2.56e8;
-    CHECK(predict_push(work, some) == push);  // all of it is in memory
+    CHECK(forecast_push(work, some) == push);  // all of it is in memory
     work.cold.level = 1;
-    CHECK(predict_push(work, some) > push + 0.9);  // some 60,000 pages of the level
-    CHECK(predict_recompute(work) == recompute);
+    CHECK(forecast_push(work, some) > push + 0.9);  // some 60,000 pages of the level
+    CHECK(forecast_recompute(work) == recompute);
     CHECK(choose(work, [&] { return some; }).recompute);
     work.cold.graph = work.cold.below = 1;
-    const double cold = predict_push(work, some);
+    const double cold = forecast_push(work, some);
     CHECK(cold > push + 1);
     work.is_resident = work.is_below_resident = true;
-    CHECK(predict_push(work, some) < cold - 0.9);
+    CHECK(forecast_push(work, some) < cold - 0.9);
     work.scan_arcs = work.arcs;
-    const double scanned = predict_push(work, some);
+    const double scanned = forecast_push(work, some);
     work.cold.lists = 1;
     work.cold.list_bytes = 1e9;
-    CHECK(predict_push(work, some) == doctest::Approx(scanned + 1));
+    CHECK(forecast_push(work, some) == doctest::Approx(scanned + 1));
     work.cold.byte_seconds = 1e-7;  // a disk that is slow all over
-    CHECK(predict_recompute(work) >= 6);
+    CHECK(forecast_recompute(work) >= 6);
   }
 
   TEST_CASE("in between the number of receivers decides") {
@@ -91,7 +91,7 @@ TEST_SUITE("unit") {
       });
     };
     CHECK_FALSE(choice(1000).recompute);
-    CHECK(choice(1000).seconds == predict_push(work, {1000, 0}));
+    CHECK(choice(1000).seconds == forecast_push(work, {1000, 0}));
     CHECK(choice(1e6).recompute);
     CHECK(counted == 3);
   }
@@ -104,9 +104,9 @@ TEST_SUITE("unit") {
     // recomputation.
     LevelWork resident = work;
     resident.is_resident = true;
-    const double room = predict_recompute(work) - predict_recompute(resident);
-    const double each = predict_push(work, {0, 2e5}) - predict_push(work, {0, 1e5});
-    const double wanted = predict_recompute(work) - room / 10 - predict_push(work, {0, 0});
+    const double room = forecast_recompute(work) - forecast_recompute(resident);
+    const double each = forecast_push(work, {0, 2e5}) - forecast_push(work, {0, 1e5});
+    const double wanted = forecast_recompute(work) - room / 10 - forecast_push(work, {0, 0});
     const Receivers receivers{0, 1e5 * wanted / each};
     CHECK_FALSE(choose(work, [&] { return receivers; }).recompute);
     work.changed = 1;
@@ -120,25 +120,25 @@ TEST_SUITE("unit") {
     work.sources = work.nodes / 2;
     work.least_receivers = work.sources;
     const Receivers most{0.7 * static_cast<double>(work.rows), 0};
-    const double push = predict_push(work, most), recompute = predict_recompute(work);
+    const double push = forecast_push(work, most), recompute = forecast_recompute(work);
     work.cold.room_seconds = 2e-9;
     // Rows that change, rows that are pushed and arcs that are sorted take more of it than all rows
     // of the level do.
     const auto row_bytes = static_cast<double>(sizeof(std::int32_t) * work.columns);
-    CHECK(predict_push(work, most) - push > (most.in_files + static_cast<double>(work.sources)) * row_bytes * 1e-9);
-    CHECK(predict_push(work, most) - push > predict_recompute(work) - recompute);
+    CHECK(forecast_push(work, most) - push > (most.in_files + static_cast<double>(work.sources)) * row_bytes * 1e-9);
+    CHECK(forecast_push(work, most) - push > forecast_recompute(work) - recompute);
     CHECK(choose(work, [&] { return most; }).recompute);
     LevelWork batch = work;
     batch.changed = 1;  // whose rows to push there are already
-    CHECK(predict_push(batch, most) < predict_push(work, most));
+    CHECK(forecast_push(batch, most) < forecast_push(work, most));
     LevelWork scanned = work;
     scanned.scan_arcs = work.arcs;  // nothing is sorted
-    CHECK(predict_push(scanned, most) < predict_push(work, most) - 1e-9 * 12 * static_cast<double>(work.arcs));
+    CHECK(forecast_push(scanned, most) < forecast_push(work, most) - 1e-9 * 12 * static_cast<double>(work.arcs));
     const Receivers known{0, most.in_files};
     batch.cold.room_seconds = 0;
-    const double usual = predict_push(batch, known);
+    const double usual = forecast_push(batch, known);
     batch.cold.room_seconds = 1e-12;  // faster than memory mostly is
-    CHECK(predict_push(batch, known) == usual);
+    CHECK(forecast_push(batch, known) == usual);
   }
 
   TEST_CASE("a push whose receivers have no room costs its lists once more for each slice") {
@@ -147,19 +147,19 @@ TEST_SUITE("unit") {
     work.sources = 10'000;
     work.arcs = 200'000;
     const Receivers some = scattered_receivers(work);
-    const double once = predict_push(work, some);
+    const double once = forecast_push(work, some);
     const auto count = [&] { return some; };
     CHECK_FALSE(choose(work, count).recompute);
     work.slices = 2;
-    const double twice = predict_push(work, some);
+    const double twice = forecast_push(work, some);
     CHECK(twice > once);
     work.slices = 1000;
-    CHECK(predict_push(work, some) > once + 990 * (twice - once));
+    CHECK(forecast_push(work, some) > once + 990 * (twice - once));
     CHECK(choose(work, count).recompute);
     work.scan_arcs = work.arcs;  // lists of the rows that receive are gone through once
-    const double scanned = predict_push(work, some);
+    const double scanned = forecast_push(work, some);
     work.slices = 1;
-    CHECK(predict_push(work, some) == scanned);
+    CHECK(forecast_push(work, some) == scanned);
 
     MemoryBudget budget(4 << 20);
     CHECK(receiver_slices(0, budget) == 1);
@@ -170,43 +170,43 @@ TEST_SUITE("unit") {
     LevelWork work = million();
     work.arcs = 50'000;
     const Receivers some{20'000, 20'000};
-    const double seconds = predict_push(work, some);
-    CHECK(predict_push(work, {some.in_files + some.in_memory, 0}) > seconds);
-    CHECK(predict_push(work, {0, some.in_files + some.in_memory}) < seconds);
+    const double seconds = forecast_push(work, some);
+    CHECK(forecast_push(work, {some.in_files + some.in_memory, 0}) > seconds);
+    CHECK(forecast_push(work, {0, some.in_files + some.in_memory}) < seconds);
     for (std::uint64_t LevelWork::*part : {&LevelWork::arcs, &LevelWork::changed}) {
       LevelWork more = work;
       more.*part += 10'000;
-      CHECK(predict_push(more, some) > seconds);
+      CHECK(forecast_push(more, some) > seconds);
     }
     LevelWork later = work;
     later.rows_in_memory = work.rows / 10;  // their pages have been read
-    CHECK(predict_push(later, some) < seconds);
+    CHECK(forecast_push(later, some) < seconds);
     later.is_resident = true;
-    CHECK(predict_push(later, some) < seconds);
+    CHECK(forecast_push(later, some) < seconds);
     LevelWork scanned = work;
     scanned.scan_arcs = 1000;
-    CHECK(predict_push(scanned, some) < seconds);
+    CHECK(forecast_push(scanned, some) < seconds);
     work.threads = 2;
-    CHECK(predict_push(work, some) == seconds / 2);
+    CHECK(forecast_push(work, some) == seconds / 2);
   }
 
   TEST_CASE("a recomputation costs less where memory is at hand, where rows are few and where less has changed") {
     const LevelWork work = million();
-    const double seconds = predict_recompute(work);
+    const double seconds = forecast_recompute(work);
     LevelWork other = work;
     other.is_resident = true;
-    CHECK(predict_recompute(other) < seconds);
+    CHECK(forecast_recompute(other) < seconds);
     other = work;
     other.is_below_resident = true;
-    CHECK(predict_recompute(other) < seconds);
+    CHECK(forecast_recompute(other) < seconds);
     other = work;
     other.rows /= 100;
-    CHECK(predict_recompute(other) < seconds);
+    CHECK(forecast_recompute(other) < seconds);
     other = work;
     other.changed_arcs = 100'000;
-    CHECK(predict_recompute(other) > seconds);
-    CHECK(predict_recompute({}) == 0);
-    CHECK(predict_push({}, {}) == 0);
+    CHECK(forecast_recompute(other) > seconds);
+    CHECK(forecast_recompute({}) == 0);
+    CHECK(forecast_push({}, {}) == 0);
   }
 
   TEST_CASE("scattered receivers are at most the arcs and the rows, part of them in memory") {

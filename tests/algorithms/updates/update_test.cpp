@@ -93,11 +93,11 @@ TEST_SUITE("unit") {
       CHECK(sums[0][node][0] == s1[node]);
       CHECK(sums[1][node][0] == s2[node]);
       std::int32_t t = 0;
-      store.embedding().density(0, node, &t);
+      store.embedding().normalised_sums(0, node, &t);
       CHECK(t == t0[node]);
-      store.embedding().density(1, node, &t);
+      store.embedding().normalised_sums(1, node, &t);
       CHECK(t == t1[node]);
-      store.embedding().density(2, node, &t);
+      store.embedding().normalised_sums(2, node, &t);
       CHECK(t == t2[node]);
     }
   }

@@ -164,7 +164,7 @@ double gather_limit(const testing::CsrGraph& graph, std::size_t columns, MemoryB
 GatherBench run_bench_gather(const GatherBenchOptions& options, MemoryBudget& budget) {
   GatherBench result;
   result.threads = active_threads();
-  result.vector_target = gather_target();
+  result.vector_target = gather_instructions();
   result.triad_bytes_per_second = triad(options, budget);
 
   const Reservation graph_memory = budget.reserve(graph_bytes(options), "graph of the benchmark");

@@ -118,7 +118,7 @@ TEST_SUITE("unit") {
       CHECK_FALSE(machine_profile(dir / "place", budget, ProfileUse::kept));
       const auto first = machine_profile(dir / "place", budget, ProfileUse::kept_or_measured);
       REQUIRE(first.has_value());
-      CHECK(first->is_kept);
+      CHECK(first->is_in_file);
       CHECK(budget.used() == 0);
       CHECK(fs::is_empty(dir / "place"));
       const fs::path file = profile_file(dir / "place");
@@ -139,7 +139,7 @@ TEST_SUITE("unit") {
     const CacheFolder cache(dir / "file");
     const auto measured = machine_profile(dir / "place", budget, ProfileUse::kept_or_measured);
     REQUIRE(measured.has_value());
-    CHECK_FALSE(measured->is_kept);
+    CHECK_FALSE(measured->is_in_file);
     CHECK(text_of(dir / "file") == "no folder");
   }
 

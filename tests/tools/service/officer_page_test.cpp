@@ -91,7 +91,7 @@ TEST_SUITE("unit") {
     OfficerPage page;
     page.store = "s";
     page.ready = true;
-    page.has_session = true;
+    page.has_cookie = true;
     std::string html = officer_page(page);
     check_document(html);
     for (const char* const part : {"Nothing waits for a purge", "No request waits", "No request with an id",

@@ -1,5 +1,5 @@
-// tools/service/sessions.cpp - draws cookies, and knows them again.
-#include "tools/service/sessions.h"
+// tools/service/browsers.cpp - draws cookies, and knows them again.
+#include "tools/service/browsers.h"
 
 #include <algorithm>
 #include <string_view>
@@ -48,35 +48,35 @@ std::vector<Hash> hashes_of(const std::optional<std::string>& cookies, std::stri
 
 }  // namespace
 
-std::string Sessions::begin(Clock::time_point now) {
+std::string Browsers::begin(Clock::time_point now) {
   RandomSource random = RandomSource::from_system();
   const std::string secret = cookie_digits(draw_hash(random));
   {
     const std::scoped_lock lock(mutex_);
-    while (!sessions_.empty() && (sessions_.size() >= kMost || sessions_.front().end <= now)) sessions_.pop_front();
-    sessions_.push_back({hash_of(secret), now + kLife});
+    while (!browsers_.empty() && (browsers_.size() >= kMost || browsers_.front().end <= now)) browsers_.pop_front();
+    browsers_.push_back({hash_of(secret), now + kLife});
   }
   return name_ + "=" + secret + std::string(kCookieAttributes) +
          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(kLife).count());
 }
 
-bool Sessions::has(const std::optional<std::string>& cookies, Clock::time_point now) const {
+bool Browsers::has(const std::optional<std::string>& cookies, Clock::time_point now) const {
   const std::vector<Hash> hashes = hashes_of(cookies, name_);
   if (hashes.empty()) return false;
   bool found = false;
   const std::scoped_lock lock(mutex_);
-  for (const Session& session : sessions_)
-    for (const Hash& hash : hashes) found |= session.end > now && is_equal_hash(session.hash, hash);
+  for (const Browser& browser : browsers_)
+    for (const Hash& hash : hashes) found |= browser.end > now && is_equal_hash(browser.hash, hash);
   return found;
 }
 
-std::string Sessions::end(const std::optional<std::string>& cookies) {
+std::string Browsers::end(const std::optional<std::string>& cookies) {
   const std::vector<Hash> hashes = hashes_of(cookies, name_);
   {
     const std::scoped_lock lock(mutex_);
-    std::erase_if(sessions_, [&](const Session& session) {
+    std::erase_if(browsers_, [&](const Browser& browser) {
       return std::any_of(hashes.begin(), hashes.end(),
-                         [&](const Hash& hash) { return is_equal_hash(session.hash, hash); });
+                         [&](const Hash& hash) { return is_equal_hash(browser.hash, hash); });
     });
   }
   return name_ + "=" + std::string(kCookieAttributes) + "0";

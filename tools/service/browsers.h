@@ -1,4 +1,4 @@
-// tools/service/sessions.h - browsers that have shown a token: a cookie stands for it, for the page
+// tools/service/browsers.h - browsers that have shown a token: a cookie stands for it, for the page
 // alone (officer_page.h).
 //
 // A cookie is 256 random bits, of which the hash is kept: whoever sees the memory of the service
@@ -19,14 +19,14 @@
 namespace unweave {
 
 /// Any thread.
-class Sessions {
+class Browsers {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMost = 64;  ///< beyond them the oldest one ends
   static constexpr std::chrono::hours kLife{12};
 
   /// `name`: of the cookie.
-  explicit Sessions(std::string name) : name_(std::move(name)) {}
+  explicit Browsers(std::string name) : name_(std::move(name)) {}
 
   /// Begins one. Returns the value of the header Set-Cookie that gives it to the browser.
   [[nodiscard]] std::string begin(Clock::time_point now = Clock::now());
@@ -37,14 +37,14 @@ class Sessions {
   std::string end(const std::optional<std::string>& cookies);
 
  private:
-  struct Session {
+  struct Browser {
     Hash hash;
     Clock::time_point end;
   };
 
   const std::string name_;
   mutable std::mutex mutex_;
-  std::deque<Session> sessions_;  ///< the oldest first
+  std::deque<Browser> browsers_;  ///< the oldest first
 };
 
 }  // namespace unweave
