@@ -353,6 +353,7 @@ def check_lean(folder, program):
 
 class RowsWorld(World):
     """Weighted edges, and models of a program of rows."""
+    directions = []
 
     def make(self):
         random = np.random.default_rng(7)
@@ -360,12 +361,14 @@ class RowsWorld(World):
         labels = random.integers(3, size=nodes)
         ends = np.unique(np.sort(random.integers(nodes, size=(150, 2)), axis=1), axis=0)
         ends = ends[ends[:, 0] < ends[:, 1]]
+        if self.directions:
+            ends[::3] = ends[::3, ::-1]
         np.savetxt(self.folder / "edges.txt", np.hstack([ends, random.integers(1, 6, (len(ends), 1))]), "%d")
         np.save(self.folder / "features.npy", (random.normal(size=(nodes, 5)) + 2 * np.eye(3, 5)[labels]) / 4)
         labels[random.random(nodes) < 0.2] = -1
         np.save(self.folder / "classes.npy", labels)
         np.save(self.folder / "members.npy", np.flatnonzero((labels >= 0) & (random.random(nodes) < 0.7)))
-        self.run("import", self.store, "--nodes", nodes, "--edges", self.folder / "edges.txt", "--max-weight", "5", "--features",
+        self.run("import", self.store, *self.directions, "--nodes", nodes, "--edges", self.folder / "edges.txt", "--max-weight", "5", "--features",
                  self.folder / "features.npy", "--labels", self.folder / "classes.npy", "--split", f"train={self.folder / 'members.npy'}")
         self.run("propagate", self.store, "--hops", "2", "--rho", "1", "--rows", "all")
 
@@ -387,9 +390,19 @@ class RowsWorld(World):
         return [np.load(file(name)) for name in ("rows", "labels", "train")]
 
 
+class ArcsWorld(RowsWorld):
+    """Likewise where edges have directions."""
+    directions = ["--directed"]
+
+
 def check_rows(folder, program):
     """Rows of programs, formed by other code, and certificates of models on them. Errors that are planted are told."""
-    world = RowsWorld(program, folder)
+    for name, kind in (("edges", RowsWorld), ("arcs", ArcsWorld)):
+        (folder / name).mkdir()
+        check_rows_of(kind(program, folder / name))
+
+
+def check_rows_of(world):
     file = lambda name: world.folder / f"{name}.npy"
     command = [sys.executable, "-B", row_programs.__file__, world.store, "", "--levels", *(file(f"level{level}") for level in range(3)),
                "--edges", file("edges"), "--edge-weights", file("weights"), "--labels", file("labels"), "--train", file("train"),

@@ -73,7 +73,7 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   if (chooses_rows(rows))
     throw UsageError(option("rows-of", "auto") + " is for train: plan trains nothing; name what rows are made of, as " +
                      option("rows-of", "stack,labels"));
-  TrainingSizes sizes{training_nodes(contents).size(), columns, classes, {}};
+  TrainingSizes sizes{training_nodes(contents).size(), columns * contents.order().copies(), classes, {}};
   if (!store.propagated() && !is_given(rows)) return sizes;
   TrainOptions how;
   how.rows = rows;
@@ -215,7 +215,7 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   forecast.has_edges = store.contents().graph().num_arcs() > 0;
   if (lambda == LambdaChoice::by_size)
     options.lambda =
-        default_lambda({solver, store.contents().num_nodes(), sizes.width, store.manifest().classes, options.head});
+        default_lambda({solver, store.contents().order().users(), sizes.width, store.manifest().classes, options.head});
   const SolverEntry& entry = solver_entry(solver);
   require_options(solver, options);
   const std::size_t blocks = store.propagated() && sizes.program.only_levels()
@@ -250,7 +250,7 @@ RemovedRows::RemovedRows(const Reader& reader, std::uint64_t batch) : reader_(&r
 void RemovedRows::take(const Request& request) {
   const Contents& contents = Internals::store(*reader_).contents();
   if (number_++ % batch_ == 0) rows_.push_back(0);
-  if (request.kind != RequestKind::remove_node || request.u >= contents.num_nodes()) return;
+  if (request.kind != RequestKind::remove_node || request.u >= contents.order().users()) return;
   const NodeId node = contents.order().position(static_cast<NodeId>(request.u));
   const std::vector<NodeId>& train = contents.train();
   if (contents.label(node) != kNoLabel && std::binary_search(train.begin(), train.end(), node) &&

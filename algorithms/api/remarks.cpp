@@ -9,6 +9,7 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
+#include "algorithms/updates/requests.h"
 #include "storage/io/message.h"
 #include "storage/io/number_text.h"
 #include "storage/io/shell_word.h"
@@ -165,7 +166,7 @@ std::string remark_on_blank_nodes(const Reader& reader, const std::optional<std:
   std::optional<NodeId> first;
   const auto look_at = [&](NodeId node) {
     const NodeId position = order.position(node);
-    if (!store.embedding().is_target(position) || store.contents().graph().degree(position) > 1 ||  // a loop is an edge
+    if (!store.embedding().is_target(position) || edges_of(store.contents(), node) > 0 ||
         !store.contents().is_blank(position))
       return;
     if (++blank == 1) first = node;

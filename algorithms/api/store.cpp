@@ -42,9 +42,11 @@ namespace {
 constexpr std::uint32_t kMostLevels = 1000;
 
 std::uint64_t num_targets(const LiveStore& store) {
-  if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels());
+  const Contents& contents = store.contents();
+  const std::uint32_t copies = contents.order().copies();
+  if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels()) / copies;
   // What a propagation takes by default.
-  return store.contents().has_labels() ? store.contents().num_labelled() : store.contents().num_nodes();
+  return contents.has_labels() ? contents.num_labelled() / copies : contents.order().users();
 }
 
 bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
@@ -139,12 +141,14 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   if (std::any_of(models.begin(), models.end(), is_later)) models = list_models(path);  // purged meanwhile
   const Manifest& manifest = store.manifest();
   const Contents& contents = store.contents();
-  const std::uint64_t arcs = contents.graph().num_arcs();
+  // Entries of lists: an arc of a directed graph stands in two of them, too.
+  const std::uint64_t arcs = contents.graph().num_arcs() / contents.order().copies();
   StoreInfo info;
-  info.nodes = manifest.nodes;
+  info.nodes = manifest.user_nodes();
+  info.directed = manifest.layers == Layers::directed;
   info.edges = contents.graph().num_edges();
   info.max_weight = manifest.max_weight;
-  info.weight_sum = arcs / 2;
+  info.weight_sum = contents.graph().num_arcs() / 2;
   info.arcs = arcs;
   info.features = manifest.features;
   info.classes = manifest.classes;
@@ -160,7 +164,7 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   info.acknowledged = store.sequence();
   info.unfinished_bytes = store.unfinished_bytes();
   info.pending_purge = purge_state(path) != PurgeState::none;
-  info.labelled = contents.num_labelled();
+  info.labelled = contents.num_labelled() / contents.order().copies();
   info.train = contents.train().size();
   info.valid = contents.valid().size();
   info.test = contents.test().size();
@@ -199,7 +203,7 @@ const std::filesystem::path& Reader::path() const noexcept {
   return store_->path();
 }
 std::uint64_t Reader::nodes() const noexcept {
-  return store_->contents().num_nodes();
+  return store_->contents().order().users();
 }
 std::uint64_t Reader::edges() const noexcept {
   return store_->contents().graph().num_edges();
@@ -304,7 +308,7 @@ const std::optional<PropagationSpec>& Writer::propagation() const noexcept {
   return state_->store().manifest().propagation;
 }
 std::uint64_t Writer::nodes() const noexcept {
-  return state_->store().contents().num_nodes();
+  return state_->store().contents().order().users();
 }
 bool Writer::has_labels() const noexcept {
   return state_->store().contents().has_labels();

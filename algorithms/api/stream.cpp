@@ -292,7 +292,9 @@ AppliedBatch StreamSession::apply_acknowledged(std::size_t most) {
 
 std::vector<Request> StreamSession::expired(Millis now, std::size_t most) const {
   std::vector<Request> requests;
-  for (const Expiry& one : impl_->store.contents().expiries().due(now, most)) requests.push_back(removal_request(one));
+  const Contents& contents = impl_->store.contents();
+  for (const Expiry& one : contents.expiries().due(now, most))
+    requests.push_back(removal_request(one, contents.order().users()));
   return requests;
 }
 

@@ -54,6 +54,7 @@ std::optional<ModelRecord> present_model(const std::filesystem::path& store, con
 RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   const PropagationSpec& spec = store.embedding().spec();
   RowProgram program(how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights));
+  program.copies = store.contents().order().copies();
   bool has_levels = how.rows.of.empty();
   for (const std::string& word : how.rows.of) {
     if (word == "levels" || word == "stack") {
@@ -129,7 +130,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   if (std::find(how.rows.of.begin(), how.rows.of.end(), "stack") != how.rows.of.end())
     options.weights_chosen = kStackedWeights;
   const DeclaredSizes sizes{
-      task.solver, store.contents().num_nodes(),
+      task.solver, store.contents().order().users(),
       width_of(task.rows, store.embedding().levels(), store.manifest().features, store.manifest().classes),
       store.manifest().classes, options.head};
   if (sizes.classes > 0)
@@ -152,7 +153,8 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   const bool tunes_lambda = how.lambda == LambdaChoice::by_validation;
   if (chooses_rows(how.rows)) {
     const std::vector<RowProgram> candidates =
-        candidate_programs(store.embedding().spec(), store.manifest().features, store.manifest().classes);
+        candidate_programs(store.embedding().spec(), store.manifest().features, store.manifest().classes,
+                           store.contents().order().copies());
     meter.start("rows", candidates.size(), "trials");
     ChosenProgram chosen = choose_rows(
         store, resources.memory(), options, candidates, tunes_lambda, [&](const RowsTrial&) { meter.advance(1); },

@@ -95,6 +95,7 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
   if (bridge) {
     std::vector<NodeId> neighbours;
     graph.neighbours(rows.nodes()[*bridge], neighbours);
+    // Training nodes are first copies, at which arcs begin.
     canaries.push_back(
         {"bridge", {{RequestKind::remove_edge, order.user(rows.nodes()[*bridge]), order.user(neighbours.front())}}});
   }

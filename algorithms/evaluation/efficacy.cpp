@@ -55,9 +55,11 @@ std::vector<double> each(std::size_t rows, const Of& of) {
 
 void require_copy(const LiveStore& before, const LiveStore& present) {
   const Manifest &old = before.manifest(), &now = present.manifest();
-  if (old.nodes == now.nodes && old.features == now.features && old.classes == now.classes) return;
+  if (old.nodes == now.nodes && old.features == now.features && old.classes == now.classes && old.layers == now.layers)
+    return;
   const auto text = [](const Manifest& of) {
-    return std::to_string(of.nodes) + " nodes, " + std::to_string(of.features) + " features and " +
+    const std::string kind = of.layers == Layers::directed ? " nodes with arcs, " : " nodes, ";
+    return std::to_string(of.user_nodes()) + kind + std::to_string(of.features) + " features and " +
            std::to_string(of.classes) + " classes";
   };
   throw DataError(before.path().string() + ": " + text(old) + ", but " + present.path().string() + " has " + text(now) +
@@ -140,7 +142,9 @@ double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& m
   for (std::uint64_t node = 0; node < nodes;) {
     chunk.clear();
     for (; node < nodes && chunk.size() < kRowsAtOnce; ++node)
-      if (store.embedding().is_target(static_cast<NodeId>(node))) chunk.push_back(static_cast<NodeId>(node));
+      if (store.embedding().is_target(static_cast<NodeId>(node)) &&
+          store.contents().order().is_first_copy(static_cast<NodeId>(node)))
+        chunk.push_back(static_cast<NodeId>(node));
     rows += chunk.size();
     for (const Prediction& one : predict(store, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
   }

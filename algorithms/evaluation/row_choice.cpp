@@ -12,13 +12,16 @@
 
 namespace unweave {
 
-std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::size_t columns, std::size_t classes) {
+std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::size_t columns, std::size_t classes,
+                                           std::uint32_t copies) {
   if (!spec.kept.has_sums())
     throw UsageError(option("rows-of", "auto") + ": the store keeps rows in place of sums, of which other rows " +
                      "cannot be made; propagate without " + option("keep") + ", or leave it away");
   std::vector<RowProgram> candidates{RowProgram(spec.weights)};
+  candidates.front().copies = copies;
   const auto add = [&](std::vector<std::string> blocks, RowScale scale, std::optional<Lift> lift) {
     RowProgram program(scheme_weights("stack", spec.levels, {}));
+    program.copies = copies;
     program.blocks = std::move(blocks);
     program.scale = scale;
     if (lift && width_of(program, spec.levels, columns, classes) > lift->width) return;  // the lift would be wider, too

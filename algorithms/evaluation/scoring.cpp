@@ -53,7 +53,7 @@ class Chunks {
 
 void add_all(const LiveStore& store, Chunks& chunks, const ScoreSink& sink) {
   for (NodeId node = 0; node < store.contents().num_nodes(); ++node)
-    if (store.embedding().is_target(node)) chunks.add(node, sink);
+    if (store.embedding().is_target(node) && store.contents().order().is_first_copy(node)) chunks.add(node, sink);
   chunks.flush(sink);
 }
 
@@ -64,7 +64,7 @@ void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSin
   if (store.contents().order().is_identity()) return add_all(store, chunks, sink);
   const Reservation memory =
       store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "scores on their way to their ids");
-  RowSorter sorter(store.temporary_folder(), store.contents().num_nodes(), memory.bytes());
+  RowSorter sorter(store.temporary_folder(), store.contents().order().users(), memory.bytes());
   const std::size_t classes = chunks.classes();
   std::vector<std::uint32_t> words(classes * sizeof(double) / sizeof(std::uint32_t));
   add_all(store, chunks, [&](std::span<const std::int64_t> ids, std::span<double> margins) {

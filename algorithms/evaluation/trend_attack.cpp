@@ -26,7 +26,7 @@ std::vector<NodeId> positions_of_present(const LiveStore& before, const LiveStor
   std::vector<NodeId> positions(old.num_nodes(), kNoNode);
   for (NodeId node = 0; node < old.num_nodes(); ++node) {
     if (!before.embedding().is_target(node)) continue;
-    const NodeId at = now.order().position(old.order().user(node));
+    const NodeId at = now.order().place(old.order().number(node));
     if (present.embedding().is_target(at) && !now.is_blank(at)) positions[node] = at;
   }
   return positions;
@@ -123,8 +123,9 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
     const auto draw = [&](std::uint64_t which) {
       return there[static_cast<std::size_t>(bits_below(random_bits(key, 2 * t + which), there.size()))];
     };
-    const NodeId u = draw(0), v = draw(1);
-    if (u == v || old.has_edge(u, v) || now.has_edge(positions[u], positions[v])) continue;
+    const NodeId u = order.position(order.user(draw(0)));
+    const NodeId v = order.position(order.user(draw(1)), order.copies() - 1);  // where an arc would end
+    if (order.user(u) == order.user(v) || old.has_edge(u, v) || now.has_edge(positions[u], positions[v])) continue;
     others_.push_back({order.user(u), order.user(v)});
   }
 }
@@ -132,7 +133,11 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
 std::vector<NodeId> TrendAttack::neighbours_of(NodeId user) const {
   const Contents& contents = present_.contents();
   std::vector<NodeId> all, kept;
-  contents.graph().neighbours(contents.order().position(user), all);
+  for (std::uint32_t copy = 0; copy < contents.order().copies(); ++copy) {
+    std::vector<NodeId> some;
+    contents.graph().neighbours(contents.order().position(user, copy), some);
+    all.insert(all.end(), some.begin(), some.end());
+  }
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::erase_if(all, [&](NodeId node) { return !present_.embedding().is_target(node); });
   const std::size_t stride = (all.size() + kMostNeighbours - 1) / kMostNeighbours;

@@ -204,6 +204,7 @@ void ChangeFeed::add(const BatchReport& batch) {
   const Reservation memory = store_.budget().reserve(
       (batch.update.changed.size() + batch.changes.nodes.size()) * 3 * sizeof(NodeId), "ids of changed rows");
   const auto put = [&](NodeId node) { (embedding.is_target(node) ? ids : removed).push_back(order.user(node)); };
+  // Where nodes have copies, the row of a node changes with that of any of them.
   for (const NodeId node : batch.update.changed) put(node);
   for (const NodeChange& change : batch.changes.nodes)  // a node that loses its row need not be among the changed ones
     if ((change.cleared || change.label) && !embedding.is_target(change.node)) put(change.node);
@@ -222,9 +223,13 @@ void ChangeFeed::add(const BatchReport& batch) {
 }
 
 void ChangeFeed::add_line(bool complete, std::uint64_t rows, std::uint64_t removed) {
-  const nlohmann::ordered_json line{{"entry", entry_ + 1},  {"sequence", store_.sequence()},
-                                    {"complete", complete}, {"rows", rows},
-                                    {"removed", removed},   {"columns", store_.embedding().row_width(weights())}};
+  const nlohmann::ordered_json line{
+      {"entry", entry_ + 1},
+      {"sequence", store_.sequence()},
+      {"complete", complete},
+      {"rows", rows},
+      {"removed", removed},
+      {"columns", store_.embedding().row_width(weights()) * store_.contents().order().copies()}};
   AppendedLine(folder_ / kLines, text_of_json(line), Readers::all).sync();
   ++entry_;
   drop_taken();

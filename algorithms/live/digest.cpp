@@ -3,7 +3,7 @@
 //
 // A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows
 // its length:
-//   neighbours, their ids, increasing
+//   neighbours, their ids, increasing; where a store has layers, copies are nodes and numbers ids
 //   non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
@@ -42,7 +42,8 @@ static_assert(std::endian::native == std::endian::little, "words are hashed as t
 constexpr std::uint32_t kLeafTag = 0x4641454C;  // "LEAF"
 constexpr std::uint32_t kRootTag = 0x544F4F52;  // "ROOT"
 constexpr std::uint32_t kVersion = 2;
-constexpr std::uint32_t kDigestOfNames = 3;  // where nodes have names
+constexpr std::uint32_t kDigestOfNames = 3;    // where nodes have names
+constexpr std::uint32_t kDigestOfLayers = 16;  // is added where nodes are copies
 constexpr std::size_t kBlocksATask = 32;
 constexpr std::size_t kLeavesATask = 256;
 
@@ -91,7 +92,7 @@ class NodeHasher {
     std::array<NodeId, kBlockNodes> ids{};
     bool any = false;
     for (std::uint32_t i = 0; i < nodes; ++i) {
-      ids[i] = contents_.order().user(first + i);
+      ids[i] = contents_.order().number(first + i);
       any |= users.contains(ids[i]);
     }
     if (!any) return;
@@ -151,7 +152,8 @@ class NodeHasher {
   void add_neighbours(std::span<const NodeId> positions) {
     words_.add(static_cast<std::uint32_t>(positions.size()));
     std::uint32_t* ids = words_.extend(positions.size());
-    std::transform(positions.begin(), positions.end(), ids, [&](NodeId node) { return contents_.order().user(node); });
+    std::transform(positions.begin(), positions.end(), ids,
+                   [&](NodeId node) { return contents_.order().number(node); });
     if (!contents_.order().is_identity()) std::sort(ids, ids + positions.size());
   }
 
@@ -271,7 +273,8 @@ void look_ahead(const Contents& contents, const Embedding* embedding, std::size_
 
 void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
   words.add(kRootTag);
-  words.add(manifest.names ? kDigestOfNames : kVersion);
+  const std::uint32_t version = manifest.names ? kDigestOfNames : kVersion;
+  words.add(manifest.layers == Layers::none ? version : version + kDigestOfLayers);
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);

@@ -38,16 +38,22 @@ std::filesystem::path folder_beside(const LiveStore& store, const NpyTarget& tar
 
 /// Rows of some nodes.
 struct RowChunk {
-  std::vector<NodeId> positions, targets;
+  std::vector<NodeId> positions;  ///< of their first copies
+  std::vector<NodeId> copies, targets;
   std::vector<float> rows;
 };
 
-/// Rows of Z, a chunk at a time; of a node without an embedding NaN.
+/// Rows of Z, a chunk at a time, those of a node's copies side by side; of a node without an
+/// embedding NaN.
 class RowReader {
  public:
   /// `chunks`: how many of them are in memory at a time.
   RowReader(const LiveStore& store, std::span<const double> weights, std::size_t chunks)
-      : embedding_(store.embedding()), weights_(weights), width_(embedding_.row_width(weights)) {
+      : embedding_(store.embedding()),
+        order_(store.contents().order()),
+        weights_(weights),
+        copy_width_(embedding_.row_width(weights)),
+        width_(copy_width_ * order_.copies()) {
     const std::uint64_t row = std::max<std::uint64_t>(1, width_ * sizeof(float));
     memory_ = store.budget().reserve(std::min(memory_shares::kChunk.of(store.budget()), kChunkBytes), "rows to export");
     chunk_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(memory_.bytes() / row / chunks, 1, kChunkRows));
@@ -69,23 +75,24 @@ class RowReader {
 
   /// The rows of the chunk's positions. Any number of threads.
   void read(RowChunk& chunk) const {
-    const std::vector<NodeId>& positions = chunk.positions;
+    chunk.copies = order_.with_copies(chunk.positions);
+    const std::vector<NodeId>& positions = chunk.copies;
     chunk.targets.clear();
     for (const NodeId node : positions)
       if (embedding_.is_target(node)) chunk.targets.push_back(node);
     std::vector<float>& z = chunk.rows;
-    z.resize(positions.size() * width_);
+    z.resize(positions.size() * copy_width_);
     embedding_.rows(chunk.targets, weights_, z.data());
     // The rows that there are stand at the front; each goes to its own place, the last one first.
     std::size_t from = chunk.targets.size();
     for (std::size_t i = positions.size(); i-- > from;) {
-      const auto place = z.begin() + static_cast<std::ptrdiff_t>(i * width_);
+      const auto place = z.begin() + static_cast<std::ptrdiff_t>(i * copy_width_);
       if (embedding_.is_target(positions[i])) {
         --from;
-        const auto row = z.begin() + static_cast<std::ptrdiff_t>(from * width_);
-        std::copy(row, row + static_cast<std::ptrdiff_t>(width_), place);
+        const auto row = z.begin() + static_cast<std::ptrdiff_t>(from * copy_width_);
+        std::copy(row, row + static_cast<std::ptrdiff_t>(copy_width_), place);
       } else {
-        std::fill_n(place, width_, std::numeric_limits<float>::quiet_NaN());
+        std::fill_n(place, copy_width_, std::numeric_limits<float>::quiet_NaN());
       }
     }
   }
@@ -98,8 +105,9 @@ class RowReader {
   }
 
   const Embedding& embedding_;
+  const NodeOrder& order_;
   std::span<const double> weights_;
-  std::size_t width_, chunk_ = 1;
+  std::size_t copy_width_, width_, chunk_ = 1;
   Reservation memory_;
 };
 
@@ -132,22 +140,24 @@ class RowSink {
 
 std::uint64_t rows_to_write(const LiveStore& store, bool all) {
   const Embedding& embedding = store.embedding();
-  return all ? store.contents().num_nodes() : embedding.cone().rows(embedding.levels());
+  const NodeOrder& order = store.contents().order();
+  return all ? order.users() : embedding.cone().rows(embedding.levels()) / order.copies();
 }
 
-/// Calls use(chunk) for the rows of all positions that have some, or for all there are, in their
-/// order. What comes next is read meanwhile.
+/// Calls use(chunk) for the rows of all nodes that have some, or for all there are, in the order of
+/// their first copies. What comes next is read meanwhile.
 template <class Use>
 void for_positions(const LiveStore& store, bool all, const RowReader& reader, const Use& use) {
   const Embedding& embedding = store.embedding();
   const WatchedStep watched("embeddings", rows_to_write(store, all), "rows");
+  const NodeOrder& order = store.contents().order();
   const NodeId nodes = store.contents().num_nodes();
   NodeId node = 0;
   run_pipeline<RowChunk>(
       [&](RowChunk& chunk) {
         chunk.positions.clear();
         for (; node < nodes && chunk.positions.size() < reader.chunk(); ++node)
-          if (all || embedding.is_target(node)) chunk.positions.push_back(node);
+          if ((all || embedding.is_target(node)) && order.is_first_copy(node)) chunk.positions.push_back(node);
         if (chunk.positions.empty()) return false;
         reader.read_ahead(chunk);
         return true;
@@ -165,7 +175,7 @@ void write_sorted_rows(const LiveStore& store, const RowReader& reader, bool all
   const NodeOrder& order = store.contents().order();
   const Reservation memory =
       store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "rows on their way to their ids");
-  RowSorter sorter(folder_beside(store, target), store.contents().num_nodes(), memory.bytes());
+  RowSorter sorter(folder_beside(store, target), order.users(), memory.bytes());
   std::vector<std::uint32_t> words(reader.width());
   for_positions(store, all, reader, [&](const RowChunk& chunk) {
     for (std::size_t i = 0; i < chunk.positions.size(); ++i) {
@@ -269,7 +279,7 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
   const Graph& graph = store.contents().graph();
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
   for_all_edges(graph, [&](EdgePiece& piece) {
-    for (Edge& edge : piece.edges) edge = {order.user(edge.u), order.user(edge.v)};
+    for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
     sorter.add(piece.edges, piece.weights);
   });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
@@ -283,7 +293,7 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
         edges.clear();
         weights.clear();
         for_edges(all, [&](NodeId u, NodeId v, std::uint32_t weight) {
-          edges.push_back({u, v});
+          edges.push_back({u, v % order.users()});  // an arc begins at a first copy
           weights.push_back(weight);
         });
         sink.add(edges, weights);
@@ -308,7 +318,7 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   const RowReader reader(store, weights, pipeline_items());
   ExportedRows exported;
   if (!nodes) {
-    exported = {rows_to_write(store, all), store.contents().num_nodes() - rows_to_write(store, false)};
+    exported = {rows_to_write(store, all), order.users() - rows_to_write(store, false)};
     RowSink sink(exported.rows, reader.width(), target, ids, order.names());
     if (order.is_identity())
       for_positions(store, all, reader,
@@ -356,10 +366,10 @@ void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target
 
 void export_labels(const LiveStore& store, const NpyTarget& target) {
   const Contents& contents = store.contents();
-  const std::array<std::uint64_t, 1> shape{contents.num_nodes()};
+  const std::array<std::uint64_t, 1> shape{contents.order().users()};
   NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
   std::vector<std::int64_t> labels;
-  for (NodeId user = 0; user < contents.num_nodes(); ++user) {
+  for (NodeId user = 0; user < contents.order().users(); ++user) {
     labels.push_back(contents.label(contents.order().position(user)));
     if (labels.size() < kChunkRows) continue;
     writer.append(std::span<const std::int64_t>(labels));
@@ -380,7 +390,7 @@ void export_label_names(const LiveStore& store, const NpyTarget& target) {
   std::vector<std::string> lines;  // as an import reads them
   for (const std::string& name : class_names(store)) lines.push_back(class_list({name}));
   TextWriter writer(target);
-  for (NodeId user = 0; user < contents.num_nodes(); ++user) {
+  for (NodeId user = 0; user < contents.order().users(); ++user) {
     const std::int32_t label = contents.label(contents.order().position(user));
     writer.add(label == kNoLabel ? "-1" : lines.at(static_cast<std::size_t>(label)));
   }
@@ -393,8 +403,8 @@ void export_names(const LiveStore& store, const NpyTarget& target) {
     throw UsageError(store.path().string() + ": its nodes have numbers alone; an import gives them names, " +
                      option("ids"));
   TextWriter writer(target);
-  const WatchedStep watched("names", contents.num_nodes(), "nodes");
-  for (NodeId user = 0; user < contents.num_nodes(); ++user) {
+  const WatchedStep watched("names", contents.order().users(), "nodes");
+  for (NodeId user = 0; user < contents.order().users(); ++user) {
     const std::string name = printable(contents.name(contents.order().position(user)));
     // As import --ids reads it: a line is a name, blanks and all.
     writer.add(name.starts_with('"') || name.find_first_of(",\t") != std::string::npos ? in_quotes(name) : name);
@@ -404,9 +414,10 @@ void export_names(const LiveStore& store, const NpyTarget& target) {
 }
 
 void export_expiries(const LiveStore& store, const NpyTarget& target) {
-  const NodeNames& names = store.contents().order().names();
+  const NodeOrder& order = store.contents().order();
   TextWriter writer(target);
-  for (const Expiry& one : store.contents().expiries().sorted()) writer.add(names.text_of(note_request(one)));
+  for (const Expiry& one : store.contents().expiries().sorted())
+    writer.add(order.names().text_of(note_request(one, order.users())));
   writer.finish();
 }
 

@@ -96,7 +96,7 @@ class ValueSink {
   std::vector<double> given_;
 };
 
-/// Calls use(position, row) for all rows, in the order of the store.
+/// Calls use(position, row) for the rows of all first copies, in the order of the store.
 template <class Use>
 void for_rows(const Contents& contents, const char* step, const Use& use) {
   const Features& features = contents.features();
@@ -109,7 +109,8 @@ void for_rows(const Contents& contents, const char* step, const Use& use) {
     features.read_ahead({last, last + std::min(most, contents.num_nodes() - last)}, 0, columns);
     features.read({first, last}, 0, columns, rows.data());
     for (NodeId node = first; node < last; ++node)
-      use(node, std::span<const float>(&rows[std::size_t{node - first} * columns], columns));
+      if (contents.order().is_first_copy(node))
+        use(node, std::span<const float>(&rows[std::size_t{node - first} * columns], columns));
     watched.advance(last - first);
     first = last;
   }
@@ -123,11 +124,11 @@ void for_user_rows(const LiveStore& store, const fs::path& folder, const Use& us
     return for_rows(contents, "features", [&](NodeId, std::span<const float> row) { use(row); });
   const Reservation memory =
       store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "rows on their way to their ids");
-  RowSorter sorter(folder, contents.num_nodes(), memory.bytes());
+  RowSorter sorter(folder, contents.order().users(), memory.bytes());
   for_rows(contents, "features",
            [&](NodeId node, std::span<const float> row) { sorter.add(contents.order().user(node), pack_row(row)); });
   std::vector<float> row(contents.features().columns());
-  const WatchedStep watched("features by id", contents.num_nodes(), "rows");
+  const WatchedStep watched("features by id", contents.order().users(), "rows");
   sorter.drain([&](NodeId, std::span<const std::uint32_t> words) {
     unpack_row(words, contents.features().columns(), 0, row);
     use(std::span<const float>(row));
@@ -137,7 +138,7 @@ void for_user_rows(const LiveStore& store, const fs::path& folder, const Use& us
 
 void write_dense(const LiveStore& store, const fs::path& folder) {
   const Contents& contents = store.contents();
-  const std::array<std::uint64_t, 2> shape{contents.num_nodes(), contents.features().columns()};
+  const std::array<std::uint64_t, 2> shape{contents.order().users(), contents.features().columns()};
   ValueSink values(folder / "features.npy", store, shape);
   for_user_rows(store, folder, [&](std::span<const float> row) { values.add(row); });
   values.finish();
@@ -150,7 +151,7 @@ void write_csr(const LiveStore& store, const fs::path& folder) {
   for_rows(contents, "non-zeros", [&](NodeId, std::span<const float> row) {
     nonzeros += static_cast<std::uint64_t>(std::count_if(row.begin(), row.end(), is_kept));
   });
-  const std::array<std::uint64_t, 1> rows{std::uint64_t{contents.num_nodes()} + 1}, entries{nonzeros};
+  const std::array<std::uint64_t, 1> rows{std::uint64_t{contents.order().users()} + 1}, entries{nonzeros};
   ArraySink<std::int64_t> indptr(folder / "features_indptr.npy", "<i8", rows);
   ArraySink<std::int32_t> indices(folder / "features_indices.npy", "<i4", entries);
   ValueSink values(folder / "features_values.npy", store, entries);
@@ -212,7 +213,8 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
                      "more; the rows of embeddings and the edges can be exported");
   require_empty(folder);
   ExportedStore exported;
-  exported.nodes = contents.num_nodes();
+  exported.nodes = contents.order().users();
+  exported.layers = contents.order().layers();
   exported.edges = contents.graph().num_edges();
   exported.max_weight = rules.max_weight;
   exported.columns = contents.features().columns();

@@ -187,7 +187,7 @@ PropagateReport propagate_checked(StoreWriter& store, PropagationSpec spec, Memo
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds += seconds_since(start);
-  report.targets = store.embedding().cone().rows(spec.levels);
+  report.targets = store.embedding().cone().rows(spec.levels) / store.contents().order().copies();
   return report;
 }
 

@@ -96,7 +96,7 @@ PropagateReport propagate_rows(StoreWriter& store, PropagationSpec spec, MemoryB
   const Clock::time_point start = Clock::now();
   store.commit_propagation(spec, std::move(files));
   report.sync_seconds = result.drain_seconds + seconds_since(start);
-  report.targets = store.embedding().cone().rows(spec.levels);
+  report.targets = store.embedding().cone().rows(spec.levels) / store.contents().order().copies();
   report.rows = result.rows;
   report.tiles = result.tiles;
   report.tile_width = result.tile_width;

@@ -15,6 +15,7 @@
 #include "storage/io/types.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"
+#include "storage/types/layers.h"
 
 namespace unweave {
 
@@ -94,6 +95,7 @@ struct ExportedRows {
 struct ExportedStore {
   NodeId nodes = 0;
   std::uint64_t edges = 0;       ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
+  Layers layers = Layers::none;  ///< directed: edges are arcs, from the first node to the second
   std::uint32_t max_weight = 1;  ///< above 1: weights.npy, int64 [edges]
   /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as
   /// a third column, and splits as .txt stand in the place of these arrays.

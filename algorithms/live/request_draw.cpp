@@ -11,6 +11,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
+#include "algorithms/updates/requests.h"
 #include "engine/graph/row_mask.h"
 #include "engine/resources/look_ahead.h"
 #include "storage/io/error.h"
@@ -62,9 +63,13 @@ class Draw {
                        std::to_string(available));
   }
 
-  void add(RequestKind kind, NodeId u, NodeId v = 0) {
-    const bool is_pair = kind == RequestKind::remove_edge || kind == RequestKind::insert_edge;
-    requests_.push_back({kind, contents_.order().user(u), is_pair ? contents_.order().user(v) : 0});
+  void add(RequestKind kind, NodeId node) { requests_.push_back({kind, contents_.order().user(node), 0}); }
+  void add_edge(RequestKind kind, NodeId u, NodeId v) { requests_.push_back(edge_request(kind, u, v)); }
+
+  /// A place that is drawn among all, or, where nodes have copies, the last copy of a drawn node.
+  [[nodiscard]] NodeId second_end(NodeId drawn) const {
+    const NodeOrder& order = contents_.order();
+    return order.copies() == 1 ? drawn : order.position(drawn, order.copies() - 1);
   }
 
   /// Positions of the pool's nodes, sorted, none twice; those of `standard` with a label where no
@@ -85,7 +90,16 @@ class Draw {
   [[nodiscard]] std::vector<NodeId> all_nodes() const {
     std::vector<NodeId> nodes(contents_.num_nodes());
     std::iota(nodes.begin(), nodes.end(), NodeId{0});
+    if (contents_.order().copies() > 1)
+      std::erase_if(nodes, [&](NodeId node) { return !contents_.order().is_first_copy(node); });
     return nodes;
+  }
+
+  /// An edge by the user's ids: an arc begins at a first copy.
+  [[nodiscard]] Request edge_request(RequestKind kind, NodeId u, NodeId v) const {
+    const NodeOrder& order = contents_.order();
+    if (order.copies() > 1 && !order.is_first_copy(u)) std::swap(u, v);
+    return {kind, order.user(u), order.user(v)};
   }
 
   void draw_nodes(RequestKind kind) {
@@ -114,7 +128,7 @@ class Draw {
     std::optional<RowMask> mask;
     if (options_.pool) {
       mask.emplace(contents_.num_nodes());
-      for (const NodeId node : pool({})) mask->insert(node);
+      for (const NodeId node : contents_.order().with_copies(pool({}))) mask->insert(node);
     }
     const RowMask* const wanted = mask ? &*mask : nullptr;
     std::uint64_t edges = graph_.num_edges();
@@ -134,25 +148,27 @@ class Draw {
     auto next = places.begin();
     for_edges(wanted, [&](NodeId u, NodeId v) {
       if (next == places.end() || next->first != edge++) return;
-      requests_[static_cast<std::size_t>(next->second)] = {RequestKind::remove_edge, contents_.order().user(u),
-                                                           contents_.order().user(v)};
+      requests_[static_cast<std::size_t>(next->second)] = edge_request(RequestKind::remove_edge, u, v);
       ++next;
     });
   }
 
   void draw_vulnerable_edges() {
     std::vector<NodeId> nodes = pool(contents_.test());
-    std::erase_if(nodes, [&](NodeId node) { return graph_.degree(node) - 1 >= options_.degree_below; });
+    std::erase_if(
+        nodes, [&](NodeId node) { return edges_of(contents_, contents_.order().user(node)) >= options_.degree_below; });
     const Permutation order(std::max<std::size_t>(1, nodes.size()), key_);
     std::set<Edge> drawn;
     std::vector<NodeId> neighbours;
     for (std::size_t i = 0; i < nodes.size() && requests_.size() < options_.count; ++i) {
       const NodeId u = nodes[static_cast<std::size_t>(order.at(i))];
       const std::int32_t label = contents_.label(u);
-      graph_.neighbours(u, neighbours);
-      for (const NodeId v : neighbours) {
-        if (label == kNoLabel || contents_.label(v) != label || requests_.size() == options_.count) continue;
-        if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add(RequestKind::remove_edge, u, v);
+      for (const NodeId one : contents_.order().with_copies({&u, 1})) {
+        graph_.neighbours(one, neighbours);
+        for (const NodeId v : neighbours) {
+          if (label == kNoLabel || contents_.label(v) != label || requests_.size() == options_.count) continue;
+          if (drawn.insert({std::min(one, v), std::max(one, v)}).second) add_edge(RequestKind::remove_edge, one, v);
+        }
       }
     }
     require(requests_.size(), "vulnerable edges");
@@ -166,10 +182,10 @@ class Draw {
     for (std::uint64_t tries = 0; requests_.size() < options_.count; ++tries) {
       if (nodes.empty() || tries >= kTriesAnEdge * options_.count) require(requests_.size(), "adversarial edges");
       const NodeId u = nodes[static_cast<std::size_t>(below(nodes.size()))];
-      const auto v = static_cast<NodeId>(below(contents_.num_nodes()));
+      const NodeId v = second_end(static_cast<NodeId>(below(contents_.order().users())));
       const std::int32_t one = contents_.label(u), other = contents_.label(v);
       if (one == kNoLabel || other == kNoLabel || one == other || graph_.has_edge(u, v)) continue;
-      if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add(RequestKind::insert_edge, u, v);
+      if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add_edge(RequestKind::insert_edge, u, v);
     }
   }
 

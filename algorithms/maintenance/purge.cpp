@@ -140,12 +140,18 @@ class Purge {
 
  private:
   [[nodiscard]] std::uint64_t added_nodes() const {
-    const std::uint64_t nodes = options_.nodes.value_or(before_.nodes);
-    if (nodes < before_.nodes)
+    const std::uint64_t nodes = options_.nodes.value_or(before_.user_nodes());
+    if (before_.layers != Layers::none && nodes != before_.user_nodes())
+      throw UsageError(option("nodes", std::to_string(nodes)) + ": the edges of " + store_.string() +
+                       " have directions, and such a store does not grow; write it to files by " +
+                       operation("export " + shell_word(store_.string()) + ' ' + option("all", "DIR")) +
+                       " and import these with this number of nodes");
+    if (nodes < before_.user_nodes())
       throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() + " has " +
-                       std::to_string(before_.nodes) + " nodes, and ids are never given again; name as many or more");
+                       std::to_string(before_.user_nodes()) +
+                       " nodes, and ids are never given again; name as many or more");
     require_room_for_weights(NodeCount(nodes).value(), before_.max_weight);
-    return NodeCount(nodes).value() - before_.nodes;
+    return NodeCount(nodes).value() - before_.user_nodes();
   }
 
   /// After a failure. What this cannot remove either, the next writer can.

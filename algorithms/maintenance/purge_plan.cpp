@@ -139,7 +139,8 @@ std::uint64_t content_bytes(const LiveStore& store, bool all) {
 /// Whether every file is written anew.
 bool writes_all(const LiveStore& store, const PurgeOptions& options) {
   const Manifest& manifest = store.manifest();
-  return (manifest.order_file && !options.keep_order) || options.nodes.value_or(manifest.nodes) != manifest.nodes;
+  return (manifest.order_file && !options.keep_order) ||
+         options.nodes.value_or(manifest.user_nodes()) != manifest.user_nodes();
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ bool writes_all(const LiveStore& store, const PurgeOptions& options) {
 std::optional<double> lambda_of_purged(const LiveStore& store, const ModelRecord& record, const PurgeOptions& options) {
   if (lambda_chosen(store, record) != kDefaultLambda) return std::nullopt;
   const NetworkShape shape = shape_of(record.model);
-  const double lambda = default_lambda({record.model.solver, options.nodes.value_or(store.manifest().nodes),
+  const double lambda = default_lambda({record.model.solver, options.nodes.value_or(store.manifest().user_nodes()),
                                         shape.features, shape.classes, record.options.head});
   return lambda == record.options.lambda ? std::nullopt : std::optional(lambda);
 }

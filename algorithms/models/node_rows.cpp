@@ -9,6 +9,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
+#include "algorithms/updates/requests.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -29,7 +30,7 @@ void require_rows(const LiveStore& store, const ModelRecord& record, std::span<c
   for (const NodeId node : nodes) {
     const NodeId position = order.position(node);
     if (store.embedding().is_target(position)) continue;
-    if (store.contents().graph().degree(position) == 1 && store.contents().is_blank(position))  // itself alone
+    if (edges_of(store.contents(), node) == 0 && store.contents().is_blank(position))
       throw UsageError("node " + order.names().text(node) +
                        " has no edges, features and label: it was removed, or never had any, and " + fate +
                        "; take it out of the list");

@@ -18,12 +18,17 @@ constexpr const char* kUnit = "node";  // what a row is of
 Json program_json(const RowProgram& program) {
   Json lift;
   if (program.lift) lift = {{"width", program.lift->width}, {"key", program.lift->key}, {"bias", program.lift->bias}};
-  return {{"unit", kUnit}, {"blocks", program.blocks}, {"scale", scale_name(program.scale)}, {"lift", std::move(lift)}};
+  Json json = {{"unit", kUnit}, {"blocks", program.blocks}};
+  if (program.copies > 1) json["copies"] = program.copies;
+  json["scale"] = scale_name(program.scale);
+  json["lift"] = std::move(lift);
+  return json;
 }
 
 void read_program(RowProgram& program, const Json& json) {
   if (json.at("unit").get<std::string>() != kUnit) throw std::runtime_error("its rows are of a unit that is none");
   program.blocks = json.at("blocks").get<std::vector<std::string>>();
+  if (json.contains("copies")) program.copies = whole_number<std::uint32_t>(json.at("copies"));
   program.scale = scale_named(json.at("scale").get<std::string>());
   if (const Json& lift = json.at("lift"); !lift.is_null())
     program.lift = {whole_number<std::uint32_t>(lift.at("width")), whole_number<std::uint64_t>(lift.at("key")),

@@ -28,11 +28,15 @@ void to_unit(std::span<float> row) {
 }  // namespace
 
 RowMaker::RowMaker(const RowSource& source, RowProgram program) : source_(source), program_(std::move(program)) {
+  if (program_.copies != source.contents.order().copies())
+    throw UsageError("rows of " + std::to_string(program_.copies) + " copies of a node, and the store has " +
+                     std::to_string(source.contents.order().copies()) + "; train a model on this store");
   levels_width_ = plain_width_ = source.embedding.row_width(program_.weights);
   for (const std::string& name : program_.blocks) {
     blocks_.push_back(row_block(name).make(source));
     plain_width_ += blocks_.back()->width();
   }
+  plain_width_ *= program_.copies;
   width_ = plain_width_;
   if (!program_.lift) return;
   lift_.emplace(plain_width_, *program_.lift);
@@ -40,31 +44,39 @@ RowMaker::RowMaker(const RowSource& source, RowProgram program) : source_(source
 }
 
 void RowMaker::rows(std::span<const NodeId> nodes, float* out) const {
+  const NodeOrder& order = source_.contents.order();
   if (program_.only_levels()) {
-    source_.embedding.rows(nodes, program_.weights, out);
+    source_.embedding.rows(order.with_copies(nodes), program_.weights, out);
     return;
   }
-  const std::size_t chunk = std::max<std::size_t>(64, kChunkBytes / (levels_width_ * sizeof(float)));
-  std::vector<float> levels(std::min(chunk, nodes.size()) * levels_width_);
+  const std::size_t width = program_.copies * levels_width_;
+  const std::size_t chunk = std::max<std::size_t>(64, kChunkBytes / (width * sizeof(float)));
+  std::vector<float> levels(std::min(chunk, nodes.size()) * width);
   for (std::size_t first = 0; first < nodes.size(); first += chunk) {
     const std::span<const NodeId> some = nodes.subspan(first, std::min(chunk, nodes.size() - first));
-    source_.embedding.rows(some, program_.weights, levels.data());
+    const std::vector<NodeId> all = order.with_copies(some);
+    source_.embedding.rows(all, program_.weights, levels.data());
     parallel_ranges(0, some.size(), LiftTransform::kBatch, [&](std::size_t begin, std::size_t end) {
-      finish(some.subspan(begin, end - begin), levels.data() + begin * levels_width_, out + (first + begin) * width_);
+      finish(std::span(all).subspan(begin * program_.copies, (end - begin) * program_.copies),
+             levels.data() + begin * width, out + (first + begin) * width_);
     });
   }
 }
 
-void RowMaker::finish(std::span<const NodeId> nodes, const float* levels, float* out) const {
+void RowMaker::finish(std::span<const NodeId> copies, const float* levels, float* out) const {
   LiftTransform::Room room;
-  for (std::size_t first = 0; first < nodes.size(); first += LiftTransform::kBatch) {
-    const std::size_t count = std::min(LiftTransform::kBatch, nodes.size() - first);
+  const std::size_t nodes = copies.size() / program_.copies;
+  for (std::size_t first = 0; first < nodes; first += LiftTransform::kBatch) {
+    const std::size_t count = std::min(LiftTransform::kBatch, nodes - first);
     for (std::size_t i = first; i < first + count; ++i) {
       float* const row = out + i * width_;
-      float* at = std::copy_n(levels + i * levels_width_, levels_width_, row);
-      for (const auto& block : blocks_) {
-        block->write(nodes[i], at);
-        at += block->width();
+      float* at = row;
+      for (std::size_t copy = i * program_.copies; copy < (i + 1) * program_.copies; ++copy) {
+        at = std::copy_n(levels + copy * levels_width_, levels_width_, at);
+        for (const auto& block : blocks_) {
+          block->write(copies[copy], at);
+          at += block->width();
+        }
       }
       const std::span<float> plain(row, plain_width_);
       if (program_.scale == RowScale::unit) to_unit(plain);
@@ -80,16 +92,21 @@ void RowMaker::finish(std::span<const NodeId> nodes, const float* levels, float*
 std::optional<std::vector<NodeId>> RowMaker::changed(const UpdateReport& update,
                                                      std::span<const NodeId> touched) const {
   if (update.all_rows) return std::nullopt;
+  const NodeOrder& order = source_.contents.order();
   std::vector<NodeId> nodes = update.changed;
-  if (blocks_.empty()) return nodes;
-  nodes.insert(nodes.end(), touched.begin(), touched.end());
+  if (blocks_.empty() && program_.copies == 1) return nodes;
   const bool labels =
       std::any_of(blocks_.begin(), blocks_.end(), [](const auto& block) { return block->reads_neighbours_labels(); });
+  if (!blocks_.empty()) nodes.insert(nodes.end(), touched.begin(), touched.end());
   std::vector<NodeId> neighbours;
-  for (std::size_t i = 0; labels && i < touched.size(); ++i) {
-    source_.contents.graph().neighbours(touched[i], neighbours);
+  // A split names the first copy alone, and the neighbours of all copies read it.
+  const std::vector<NodeId> all = labels ? order.with_copies(touched) : std::vector<NodeId>();
+  for (const NodeId node : all) {
+    source_.contents.graph().neighbours(node, neighbours);
     nodes.insert(nodes.end(), neighbours.begin(), neighbours.end());
   }
+  if (program_.copies > 1)
+    for (NodeId& node : nodes) node = order.position(order.user(node));
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
@@ -98,6 +115,7 @@ std::optional<std::vector<NodeId>> RowMaker::changed(const UpdateReport& update,
 std::size_t width_of(const RowProgram& program, std::uint32_t levels, std::size_t columns, std::size_t classes) {
   std::size_t width = columns * blocks_of(program.weights, levels);
   for (const std::string& name : program.blocks) width += row_block(name).width(columns, classes);
+  width *= program.copies;
   return program.lift ? width + lifted_width(width, *program.lift) : width;
 }
 

@@ -13,7 +13,8 @@
 
 namespace unweave {
 
-/// Makes rows: blocks side by side, then the scale, then the lift beside them. Each step is a
+/// Makes rows: blocks side by side, those of all copies of a node one after the other, then the
+/// scale, then the lift beside them. Each step is a
 /// composition of IEEE operations in a fixed order on present data and public constants, so that
 /// the rows are a function of the present data (specification: Lemma P of the theorems' page). The
 /// source outlives it; any number of threads may call it at once.
@@ -25,17 +26,17 @@ class RowMaker {
   [[nodiscard]] const RowProgram& program() const noexcept { return program_; }
   /// Numbers of a row, without an intercept.
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  /// Rows of `nodes`, row-major nodes x width(), not yet in their form (RowForm). Throws what
+  /// Rows of `nodes`, first copies, row-major nodes x width(), not yet in their form (RowForm). Throws what
   /// Embedding::rows() throws.
   void rows(std::span<const NodeId> nodes, float* out) const;
-  /// The nodes, sorted, whose rows may have changed with `update`, where `touched` are those whose
+  /// The nodes, first copies, sorted, whose rows may have changed with `update`, where `touched` are those whose
   /// own edges, features, label or split differ; none: all may.
   [[nodiscard]] std::optional<std::vector<NodeId>> changed(const UpdateReport& update,
                                                            std::span<const NodeId> touched) const;
 
  private:
-  /// Some nodes, few enough for a thread's room: their levels are there.
-  void finish(std::span<const NodeId> nodes, const float* levels, float* out) const;
+  /// All copies of some nodes, few enough for a thread's room: their levels are there.
+  void finish(std::span<const NodeId> copies, const float* levels, float* out) const;
 
   RowSource source_;
   RowProgram program_;

@@ -82,6 +82,7 @@ std::string words_of(const RowProgram& program, const std::string& levels) {
 
 std::string text_of(const RowProgram& program) {
   std::string text = words_of(program, is_stack(program.weights) ? "stack" : "levels");
+  if (program.copies > 1) text += " of " + std::to_string(program.copies) + " copies";
   if (program.scale == RowScale::unit) text += " unit";
   if (program.lift) text += " lift " + text_of(*program.lift);
   return text;

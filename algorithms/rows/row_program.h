@@ -37,11 +37,15 @@ struct RowProgram {
   /// Weights of the levels, L + 1 numbers for each block of weighted sums (Embedding::rows).
   std::vector<double> weights{};
   std::vector<std::string> blocks{};  ///< names of further blocks (row_block.h), in the order of their table
+  /// Copies of a node in the store (storage/types/layers.h), whose blocks stand side by side.
+  std::uint32_t copies = 1;
   RowScale scale = RowScale::clip;
   std::optional<Lift> lift{};
 
-  /// Whether rows are weighted sums of levels and nothing else.
-  [[nodiscard]] bool only_levels() const noexcept { return blocks.empty() && scale == RowScale::clip && !lift; }
+  /// Whether rows are weighted sums of a node's levels and nothing else.
+  [[nodiscard]] bool only_levels() const noexcept {
+    return blocks.empty() && copies == 1 && scale == RowScale::clip && !lift;
+  }
   friend bool operator==(const RowProgram&, const RowProgram&) = default;
 };
 

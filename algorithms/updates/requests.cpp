@@ -25,17 +25,24 @@ class Preview {
  public:
   explicit Preview(const Contents& contents) : contents_(contents) {}
 
-  /// Where the node with a user's id stands; none when there is no such node.
-  [[nodiscard]] std::optional<NodeId> position(std::uint64_t user) const {
-    if (user >= contents_.num_nodes()) return std::nullopt;
-    return contents_.order().position(static_cast<NodeId>(user));
+  /// Where a copy of the node with a user's id stands; none when there is no such node.
+  [[nodiscard]] std::optional<NodeId> position(std::uint64_t user, std::uint32_t copy = 0) const {
+    if (user >= order().users()) return std::nullopt;
+    return order().position(static_cast<NodeId>(user), copy);
   }
 
   /// Nothing also where it was written as a name that the node has lost.
-  [[nodiscard]] std::optional<NodeId> meant(std::uint64_t user, bool by_name) const {
-    const std::optional<NodeId> node = position(user);
+  [[nodiscard]] std::optional<NodeId> meant(std::uint64_t user, bool by_name, std::uint32_t copy = 0) const {
+    const std::optional<NodeId> node = position(user, copy);
     return node && by_name && has_lost_name(*node) ? std::nullopt : node;
   }
+
+  [[nodiscard]] const NodeOrder& order() const noexcept { return contents_.order(); }
+  /// The copy of a node in which edges end that requests name it second in.
+  [[nodiscard]] std::uint32_t second_copy() const noexcept { return is_directed() ? 1 : 0; }
+  [[nodiscard]] bool is_directed() const noexcept { return order().layers() == Layers::directed; }
+  /// All places of the node that stands at this one.
+  [[nodiscard]] std::vector<NodeId> copies(NodeId node) const { return order().with_copies({&node, 1}); }
 
   /// What an edge weighs, 0 where there is none.
   std::uint32_t weight(NodeId u, NodeId v) {
@@ -71,8 +78,8 @@ class Preview {
     if (note(node_item(named)) != nullptr && is_gone(node)) drop_note(node_item(named));
     if (note(feature_item(named)) != nullptr && is_blank(node)) drop_note(feature_item(named));
   }
-  [[nodiscard]] NodeId user(NodeId node) const { return contents_.order().user(node); }
-  [[nodiscard]] Edge edge_item(NodeId u, NodeId v) const { return key(user(u), user(v)); }
+  [[nodiscard]] NodeId user(NodeId node) const { return order().user(node); }
+  [[nodiscard]] Edge edge_item(NodeId u, NodeId v) const { return key(order().number(u), order().number(v)); }
   [[nodiscard]] const std::map<Edge, std::optional<ExpiryNote>>& expiries() const noexcept { return expiries_; }
   /// Each neighbour once.
   std::vector<NodeId> neighbours(NodeId node) {
@@ -90,23 +97,32 @@ class Preview {
   [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }
   [[nodiscard]] bool has_cleared(NodeId node) const { return cleared_.contains(node); }
   [[nodiscard]] bool has_lost_name(NodeId node) const {
-    return nameless_.contains(node) || contents_.order().names().has_lost(contents_.order().user(node));
+    return nameless_.contains(user(node)) || order().names().has_lost(user(node));
   }
-  [[nodiscard]] bool has_name(NodeId node) const { return !nameless_.contains(node) && !contents_.name(node).empty(); }
+  [[nodiscard]] bool has_name(NodeId node) const {
+    return !nameless_.contains(user(node)) && !contents_.name(node).empty();
+  }
   /// A removed node, which has a name or none.
   void lose_name(NodeId node) {
-    if (has_name(node)) nameless_.insert(node);
+    if (has_name(node)) nameless_.insert(user(node));
   }
   /// Whether clearing it would change nothing.
   [[nodiscard]] bool is_blank(NodeId node) {
     return label(node) == kNoLabel && (has_row(node) ? is_zero(*row(node)) : has_cleared(node) || has_zeros(node));
   }
+  /// Whether no copy of it has an edge.
+  [[nodiscard]] bool is_alone(NodeId node) {
+    const std::vector<NodeId> all = copies(node);
+    return std::all_of(all.begin(), all.end(), [&](NodeId one) { return neighbours(one).empty(); });
+  }
   /// Whether removing it would change nothing.
-  [[nodiscard]] bool is_gone(NodeId node) { return neighbours(node).empty() && is_blank(node) && !has_name(node); }
+  [[nodiscard]] bool is_gone(NodeId node) { return is_blank(node) && !has_name(node) && is_alone(node); }
   void clear(NodeId node) {
-    cleared_.insert(node);
-    data_.erase(node);
-    rows_.erase(node);
+    for (const NodeId one : copies(node)) {
+      cleared_.insert(one);
+      data_.erase(one);
+      rows_.erase(one);
+    }
   }
 
   [[nodiscard]] const DataRules& rules() const noexcept { return contents_.rules(); }
@@ -132,10 +148,14 @@ class Preview {
     return has_cleared(node) || (it != data_.end() && it->second.split);
   }
   [[nodiscard]] bool has_set_row(NodeId node) const { return has_cleared(node) || has_row(node); }
-  void set_label(NodeId node, std::int32_t label) { data_[node].label = label; }
+  void set_label(NodeId node, std::int32_t label) {
+    for (const NodeId one : copies(node)) data_[one].label = label;
+  }
+  /// The splits list the first copies alone.
   void set_split(NodeId node, SplitName split) { data_[node].split = split; }
   void set_row(NodeId node, std::span<const float> values) {
-    rows_[node] = std::make_shared<const std::vector<std::uint32_t>>(pack_row(values));
+    const auto row = std::make_shared<const std::vector<std::uint32_t>>(pack_row(values));
+    for (const NodeId one : copies(node)) rows_[one] = row;
   }
   /// Whether a node has these features, as values: there is one zero.
   [[nodiscard]] bool has_features(NodeId node, std::span<const float> values) {
@@ -161,7 +181,7 @@ class Preview {
       }
     }
     for (const NodeId node : cleared_) nodes[node].cleared = true;
-    for (const NodeId node : nameless_) nodes[node].loses_name = true;
+    for (const NodeId node : nameless_) nodes[order().position(node)].loses_name = true;
     for (const auto& [node, row] : rows_) nodes[node].row = row;
     for (const auto& [node, data] : data_) {
       if (data.label) nodes[node].label = data.label;
@@ -204,7 +224,7 @@ class Preview {
   std::map<Edge, std::optional<ExpiryNote>> expiries_;
   std::unordered_map<NodeId, std::set<NodeId>> touched_;
   std::unordered_set<NodeId> cleared_;
-  std::unordered_set<NodeId> nameless_;  ///< nodes that had a name, and are removed
+  std::unordered_set<NodeId> nameless_;  ///< users' ids of nodes that had a name, and are removed
   std::unordered_map<NodeId, Data> data_;
   std::unordered_map<NodeId, std::shared_ptr<const std::vector<std::uint32_t>>> rows_;
   std::vector<float> scratch_;
@@ -221,7 +241,7 @@ RequestStatus set_feature(Preview& preview, NodeId node, std::string_view value,
     return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::same_features;
   preview.set_row(node, *row);
   ++changes.features_set;
-  changes.forced.push_back(node);
+  for (const NodeId one : preview.copies(node)) changes.forced.push_back(one);
   return RequestStatus::applied;
 }
 
@@ -325,7 +345,7 @@ RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view 
 /// The row of a node that has nothing yet.
 RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
   if (!preview.is_blank(node)) return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::present_node;
-  if (!preview.neighbours(node).empty()) return RequestStatus::present_node;
+  if (!preview.is_alone(node)) return RequestStatus::present_node;
   const RequestStatus status = set_feature(preview, node, value, changes);
   if (status == RequestStatus::applied) {
     --changes.features_set;
@@ -345,9 +365,9 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
     case RequestKind::insert_edge:
     case RequestKind::expire_edge:
     case RequestKind::set_weight: {
-      const std::optional<NodeId> second = preview.meant(request.v, request.v_by_name);
+      const std::optional<NodeId> second = preview.meant(request.v, request.v_by_name, preview.second_copy());
       if (!second) return RequestStatus::id_outside;
-      if (*second == u) return RequestStatus::self_loop;
+      if (*second == u) return RequestStatus::self_loop;  // an arc leads from a node's copy to another one
       const NodeId v = *second;
       const Edge item = preview.edge_item(u, v);
       if (request.kind == RequestKind::expire_edge) return set_expiry(preview, item, u, v, request, changes);
@@ -375,16 +395,18 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (is_expired(request))
         if (const auto status = act_on_note(preview, item, u, u, request)) return *status;
       if (const auto absent = absence(preview, item, u, u)) return *absent;
-      const std::vector<NodeId> neighbours = preview.neighbours(u);
-      for (const NodeId v : neighbours) {
-        preview.set_edge(u, v, 0);
-        preview.drop_notes_of_gone(v);
+      for (const NodeId one : preview.copies(u)) {
+        const std::vector<NodeId> neighbours = preview.neighbours(one);
+        for (const NodeId v : neighbours) {
+          preview.set_edge(one, v, 0);
+          preview.drop_notes_of_gone(v);
+        }
+        changes.edges_of_removed_nodes += neighbours.size();
+        changes.forced.push_back(one);
       }
-      changes.edges_of_removed_nodes += neighbours.size();
       ++changes.nodes_removed;
       preview.clear(u);
       preview.lose_name(u);
-      changes.forced.push_back(u);
       return RequestStatus::applied;
     }
     case RequestKind::remove_feature: {
@@ -394,7 +416,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (const auto absent = absence(preview, item, u, u)) return *absent;
       ++changes.features_removed;
       preview.clear(u);
-      changes.forced.push_back(u);
+      for (const NodeId one : preview.copies(u)) changes.forced.push_back(one);
       return RequestStatus::applied;
     }
     case RequestKind::set_feature:
@@ -423,14 +445,14 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
                            const std::vector<bool>& known) {
   BatchChanges changes;
   Preview preview(contents);
-  const auto ask_for_position = [&](std::uint64_t user) {
-    if (user < contents.num_nodes()) contents.order().read_ahead(static_cast<NodeId>(user));
+  const auto ask_for_position = [&](std::uint64_t user, std::uint32_t copy = 0) {
+    if (user < contents.order().users()) contents.order().read_ahead(static_cast<NodeId>(user), copy);
   };
   // Positions are wanted when lists are asked for, so they have to be asked for as long before
   // that.
   LookAhead positions(0, requests.size(), [&](std::size_t i) {
     ask_for_position(requests[i].u);
-    if (names_edge(requests[i].kind)) ask_for_position(requests[i].v);
+    if (names_edge(requests[i].kind)) ask_for_position(requests[i].v, preview.second_copy());
   });
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
     positions.at(i);
@@ -440,7 +462,7 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
       return;  // which ask for no list
     if (const auto u = preview.position(request.u)) contents.graph().read_ahead(*u);
     if (!names_edge(request.kind)) return;  // in other requests v is 0, which names nobody
-    if (const auto v = preview.position(request.v)) contents.graph().read_ahead(*v);
+    if (const auto v = preview.position(request.v, preview.second_copy())) contents.graph().read_ahead(*v);
   });
   changes.statuses.reserve(requests.size());
   for (const Request& request : requests) {
@@ -463,8 +485,12 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
 }
 
 std::uint64_t edges_of(const Contents& contents, std::uint64_t user) {
-  if (user >= contents.num_nodes()) return 0;
-  return contents.graph().degree(contents.order().position(static_cast<NodeId>(user))) - 1;  // without the self loop
+  const NodeOrder& order = contents.order();
+  if (user >= order.users()) return 0;
+  std::uint64_t edges = 0;
+  for (std::uint32_t copy = 0; copy < order.copies(); ++copy)
+    edges += contents.graph().degree(order.position(static_cast<NodeId>(user), copy)) - 1;  // without the self loop
+  return edges;
 }
 
 std::uint64_t changed_edges(const BatchChanges& changes) noexcept {

@@ -72,10 +72,12 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   labelled_ = static_cast<std::uint64_t>(
       std::count_if(labels_.begin(), labels_.end(), [](std::int32_t label) { return label != kNoLabel; }));
   clear(changes.cleared);
-  for (const auto& [item, time, id] : expiries_.sorted())
-    if (!is_node_item(item) && !is_feature_item(item) &&
-        !graph_.has_edge(order_.position(item.u), order_.position(item.v)))
+  for (const auto& [item, time, id] : expiries_.sorted()) {
+    if ((is_node_item(item) || is_feature_item(item)) && item.v >= order_.users())
+      throw FormatError(store / manifest.expiries->path, "expiries", "no such node");
+    if (!is_node_item(item) && !is_feature_item(item) && !graph_.has_edge(order_.place(item.u), order_.place(item.v)))
       throw FormatError(store / manifest.expiries->path, "expiries", "no such edge in the graph");
+  }
   if (!manifest.changes) return;
   require_places(store, manifest, changes);
   set(changes.labels, changes.splits, changes.rows);

@@ -13,7 +13,8 @@
 namespace unweave {
 
 struct NodeNames::Parts {
-  explicit Parts(const Manifest& manifest) : nodes(manifest.nodes), ids_are(manifest.ids_are), lost(manifest.nodes) {}
+  explicit Parts(const Manifest& manifest)
+      : nodes(manifest.user_nodes()), ids_are(manifest.ids_are), lost(manifest.user_nodes()) {}
 
   NodeId nodes;
   std::optional<IdsAre> ids_are;
@@ -25,7 +26,7 @@ struct NodeNames::Parts {
 NodeNames::NodeNames(const std::filesystem::path& store, const Manifest& manifest)
     : parts_(std::make_unique<Parts>(manifest)) {
   if (!manifest.names) return;
-  parts_->list.emplace(store, manifest.names->names, manifest.nodes);
+  parts_->list.emplace(store, manifest.names->names, manifest.user_nodes());
   parts_->index.emplace(store, manifest.names->index, *parts_->list);
 }
 

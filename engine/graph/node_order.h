@@ -4,18 +4,24 @@
 // A position is a place in the order of the store: shards, features, labels, splits and state lie
 // in it, and NodeId means a position wherever nothing else is said. Ids become positions where
 // something comes in (import, requests) and positions become ids where something goes out (export,
-// messages, digest). Under the order "none" they are the same. Where the store has a dictionary,
-// users write names for ids; node_names.h is that part of the border.
+// messages, digest). Under the order "none" they are the same. Where a store has layers
+// (storage/types/layers.h) a node of users has several positions, one for each of its copies, and
+// each of these becomes the same id again, so that no copy is ever shown. Where the store has a
+// dictionary, users write names for ids; node_names.h is that part of the border.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/graph/node_names.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/order_file.h"
 #include "storage/io/types.h"
+#include "storage/types/layers.h"
 
 namespace unweave {
 
@@ -23,18 +29,40 @@ namespace unweave {
 class NodeOrder {
  public:
   /// Throws DataError, FormatError.
-  NodeOrder(const std::filesystem::path& store, const Manifest& manifest) : names_(store, manifest) {
+  NodeOrder(const std::filesystem::path& store, const Manifest& manifest)
+      : names_(store, manifest), layers_(manifest.layers), users_(manifest.user_nodes()) {
     if (manifest.order_file) file_.emplace(store, *manifest.order_file, manifest.nodes);
   }
 
-  /// True when every id is its own position.
-  [[nodiscard]] bool is_identity() const noexcept { return !file_; }
-  /// Both take an id below N. Throw FormatError.
-  [[nodiscard]] NodeId position(NodeId user) const { return file_ ? file_->position(user) : user; }
-  [[nodiscard]] NodeId user(NodeId position) const { return file_ ? file_->user(position) : position; }
-  /// Asks for what position(user) reads.
-  void read_ahead(NodeId user) const noexcept {
-    if (file_) file_->read_ahead(user);
+  /// True when every id is its own position, and the only one.
+  [[nodiscard]] bool is_identity() const noexcept { return !file_ && copies() == 1; }
+  /// Nodes that users know, N below.
+  [[nodiscard]] NodeId users() const noexcept { return users_; }
+  [[nodiscard]] Layers layers() const noexcept { return layers_; }
+  [[nodiscard]] std::uint32_t copies() const noexcept { return copies_of(layers_); }
+
+  /// Of an id below N. Throws FormatError, as all that take or give positions.
+  [[nodiscard]] NodeId position(NodeId user, std::uint32_t copy = 0) const { return place(copy * users_ + user); }
+  [[nodiscard]] NodeId user(NodeId position) const {
+    const NodeId one = number(position);
+    return one < users_ ? one : one % users_;
+  }
+  [[nodiscard]] bool is_first_copy(NodeId position) const { return copies() == 1 || number(position) < users_; }
+  /// Copy c of node u is number c N + u of the graph before it was ordered.
+  [[nodiscard]] NodeId number(NodeId position) const { return file_ ? file_->user(position) : position; }
+  [[nodiscard]] NodeId place(NodeId number) const { return file_ ? file_->position(number) : number; }
+  /// All copies of the nodes that stand at these positions, those of a node one after the other.
+  [[nodiscard]] std::vector<NodeId> with_copies(std::span<const NodeId> positions) const {
+    if (copies() == 1) return {positions.begin(), positions.end()};
+    std::vector<NodeId> all;
+    all.reserve(positions.size() * copies());
+    for (const NodeId one : positions)
+      for (std::uint32_t copy = 0; copy < copies(); ++copy) all.push_back(position(user(one), copy));
+    return all;
+  }
+  /// Asks for what position(user, copy) reads.
+  void read_ahead(NodeId user, std::uint32_t copy = 0) const noexcept {
+    if (file_) file_->read_ahead(copy * users_ + user);
   }
   /// What users call the nodes, by their ids.
   [[nodiscard]] const NodeNames& names() const noexcept { return names_; }
@@ -45,6 +73,8 @@ class NodeOrder {
 
  private:
   NodeNames names_;
+  Layers layers_;
+  NodeId users_;
   std::optional<OrderFile> file_;
 };
 

@@ -82,7 +82,7 @@ class Compaction {
     if (!before_.order_file) return;
     const Reservation memory = budget_.reserve(2 * bytes, "positions of nodes");
     std::vector<NodeId> positions = moved_;
-    for (NodeId user = 0; user < before_.nodes; ++user) positions[user] = contents_.order().position(user);
+    for (NodeId number = 0; number < before_.nodes; ++number) positions[number] = contents_.order().place(number);
     after_.order_file = write_order(store_, positions);
   }
 
@@ -94,7 +94,8 @@ class Compaction {
     memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
     std::vector<NodeId> users(nodes);
     std::iota(users.begin(), users.end(), NodeId{0});  // new nodes: as if they stood behind
-    for (NodeId position = 0; position < before_.nodes; ++position) users[position] = contents_.order().user(position);
+    for (NodeId position = 0; position < before_.nodes; ++position)
+      users[position] = contents_.order().number(position);
     const std::filesystem::path by_ids = store_ / "graph" / "by-ids";
     Manifest given;
     given.nodes = nodes;
@@ -147,8 +148,8 @@ class Compaction {
     const NodeNames& names = contents_.order().names();
     if (!grows() && names.lost().size() == 0) return;
     after_.names = rewrite_names(
-        store_, names.list(), after_.nodes, [&](NodeId user) { return !names.has_lost(user); }, added, before_.ids_are,
-        budget_, meter_);
+        store_, names.list(), after_.user_nodes(), [&](NodeId user) { return !names.has_lost(user); }, added,
+        before_.ids_are, budget_, meter_);
   }
 
   [[nodiscard]] NodeId place(NodeId node) const { return moved_.empty() ? node : moved_[node]; }

@@ -2,12 +2,14 @@
 // again in an order.
 #include "engine/ingest/graph_import.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "engine/graph/arc_chunks.h"
 #include "engine/ingest/graph_order.h"
+#include "engine/ingest/import_identity.h"
 #include "engine/ingest/import_ranks.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/memory_shares.h"
@@ -73,26 +75,30 @@ ArcCounts GraphImport::build() {
 ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifest& manifest) {
   if (names_ != nullptr && options_.edges && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
     name_table_.emplace(names_->list(), budget_);
+  if (options_.layers != Layers::none) require_known_nodes();
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes_.known(), options_.max_weight,
+  const auto known = options_.layers == Layers::none ? nodes_.known() : std::optional<std::uint64_t>(graph_nodes());
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), known, options_.max_weight,
                    own_sources(nodes_, job_));
   if (options_.edges) collect_arcs(opened_edges(), sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   name_table_.reset();
-  require_ids(arcs->counts());
-  remark_on_header(arcs->counts());
-  settle_nodes(arcs->counts());
-  require_room_for_weights(nodes_.value(), options_.max_weight);
-  manifest.nodes = nodes_.value();
-  meter_.start("graph", own_sources(nodes_, job_).value_or(NodeRange{0, nodes_.value()}).size(), "nodes");
+  const ArcCounts found = by_users(arcs->counts());
+  require_ids(found);
+  remark_on_header(found);
+  settle_nodes(found);
+  const NodeId nodes = graph_nodes();
+  require_room_for_weights(nodes, options_.max_weight);
+  manifest.nodes = nodes;
+  meter_.start("graph", own_sources(nodes_, job_).value_or(NodeRange{0, nodes}).size(), "nodes");
   arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
-    throw InputError(display_name(*options_.edges), "edge " + text_of(edge.u, names_) + " " + text_of(edge.v, names_),
+    throw InputError(display_name(*options_.edges),
+                     "edge " + text_of(edge.u, names_) + " " + text_of(edge.v % nodes_.value(), names_),
                      "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
                          " in another; an edge has one weight, the same in both directions",
                      "correct the weights, or add up those of repeated edges before");
   });
-  BuiltShards built =
-      build_shards(folder, nodes_.value(), options_.max_weight, *arcs, budget_, meter_, own_spans(nodes_, job_));
+  BuiltShards built = build_shards(folder, nodes, options_.max_weight, *arcs, budget_, meter_, own_spans(nodes_, job_));
   ArcCounts counts = arcs->counts();
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
   counts = with_arcs(counts, built.unique);
@@ -101,6 +107,46 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   manifest.max_weight = options_.max_weight;
   if (manifest.max_weight > 1) manifest.weight_sum = built.arcs / 2;
   return counts;
+}
+
+NodeId GraphImport::graph_nodes() const {
+  const std::uint64_t nodes = std::uint64_t{nodes_.value()} * copies_of(options_.layers);
+  if (nodes > kMostNodes)
+    throw UsageError(option("directed") + ": the graph has two copies of each of " + std::to_string(nodes_.value()) +
+                     " nodes, and " + std::to_string(kMostNodes) + " at most");
+  return static_cast<NodeId>(nodes);
+}
+
+/// An arc from u to v is the edge of copy 0 of u and copy 1 of v: also from a node to itself.
+void GraphImport::make_arcs(std::span<Edge> edges) const {
+  if (options_.layers == Layers::none) return;
+  for (Edge& edge : edges) edge.v += nodes_.value();
+}
+
+void GraphImport::look_at_ids(std::span<const Edge> arcs) {
+  for (const Edge& arc : arcs) {
+    const auto [least, most] = std::minmax<NodeId>({arc.u, arc.v - nodes_.value()});
+    smallest_user_ = std::min(smallest_user_.value_or(least), least);
+    largest_user_ = std::max(largest_user_.value_or(most), most);
+  }
+}
+
+/// Counts whose ids are those of users.
+ArcCounts GraphImport::by_users(ArcCounts counts) const {
+  if (options_.layers == Layers::none) return counts;
+  counts.smallest_node = smallest_user_;
+  counts.largest_node = largest_user_;
+  return counts;
+}
+
+/// The number of a copy depends on how many nodes there are.
+void GraphImport::require_known_nodes() {
+  if (nodes_.known() || !options_.edges) return;
+  if (options_.edges->memory == nullptr && is_pipe(*options_.edges))
+    throw UsageError(display_name(*options_.edges).string() + ": with " + option("directed") +
+                     " the number of nodes has to be known before the arcs are read, and a pipe is read once; give " +
+                     option("nodes", "N"));
+  count_nodes();
 }
 
 /// Many edges between nodes 0 and 1 alone are no edges: a mask, or two columns of an adjacency
@@ -182,9 +228,14 @@ OpenedEdges GraphImport::opened_edges() const {
 
 /// One thread reads; names are found, and arcs distributed, on all others meanwhile.
 void GraphImport::collect_arcs(const OpenedEdges& edges, ArcSorter& sorter) {
+  const bool makes_arcs = options_.layers != Layers::none && nodes_.known();  // else they are only counted
   EdgeReader* const numbers = edges.numbers.get();
   std::uint64_t expected = options_.stated_edges ? options_.stated_edges->count : 0;
   if (numbers != nullptr) {
+    if (makes_arcs && numbers->is_undirected())
+      throw InputError(display_name(*options_.edges), "its form",
+                       "a format whose edges have no direction, METIS or a symmetric Matrix Market file",
+                       "leave out " + option("directed") + ", or give the arcs as two ids a line");
     if (const auto known = numbers->count()) require_stated_edges(expected = *known, ".npy header");
     if (const auto declared = numbers->declared_nodes()) {
       nodes_.agree(*declared, *options_.edges, "declared size");
@@ -203,9 +254,11 @@ void GraphImport::collect_arcs(const OpenedEdges& edges, ArcSorter& sorter) {
       },
       [&](NamedEdgeChunk& chunk) {
         if (edges.names) edges.names->resolve(chunk);
+        if (makes_arcs) make_arcs(chunk.edges);
         sorter.add(chunk.edges, chunk.weights);
       },
       [&](const NamedEdgeChunk& chunk) {
+        if (makes_arcs) look_at_ids(chunk.edges);
         edges_read += chunk.edges.size();
         report_.left_out.ignored += chunk.left_out.ignored;
         report_.left_out.zeros += chunk.left_out.zeros;

@@ -43,6 +43,12 @@ class GraphImport {
  private:
   ArcCounts build_by_ids(const std::filesystem::path& folder, Manifest& manifest);
   void settle_nodes(const ArcCounts& counts);
+  /// Nodes of the graph, once those of users are known. Throws UsageError where they are too many.
+  [[nodiscard]] NodeId graph_nodes() const;
+  void make_arcs(std::span<Edge> edges) const;
+  void look_at_ids(std::span<const Edge> arcs);
+  [[nodiscard]] ArcCounts by_users(ArcCounts counts) const;
+  void require_known_nodes();
   void require_ids(const ArcCounts& counts) const;
   void remark_on_header(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
@@ -64,6 +70,7 @@ class GraphImport {
   std::vector<NodeId> positions_;
   Reservation memory_of_positions_;
   double seconds_order_ = 0;
+  std::optional<NodeId> smallest_user_, largest_user_;  ///< among the ends of arcs, where edges have directions
 };
 
 }  // namespace unweave

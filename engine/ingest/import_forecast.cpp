@@ -165,6 +165,7 @@ class Survey {
     }
     if (nodes_ == 0 && options_.edges) throw_no_edge(*options_.edges);
     forecast_.nodes = nodes_;
+    nodes_ *= copies_of(options_.layers);  // each copy has a list, features and a label
     size_graph();
     size_others();
     if (machine != nullptr) forecast_.seconds = time_with(*machine);
@@ -265,7 +266,7 @@ class Survey {
       for (const InputFile* const file : files_of(options_))
         if (options_.features && file != (options_.edges ? &*options_.edges : nullptr))
           bytes += static_cast<std::uint64_t>(plain_size(*file).bytes);
-      forecast_.feature_bytes = bytes / 8 * (4 + value) + 8 * nodes_;
+      forecast_.feature_bytes = copies_of(options_.layers) * (bytes / 8) * (4 + value) + 8 * nodes_;
       assume("features: a value of a sparse matrix and its column take 8 bytes in the files");
     } else {
       forecast_.feature_bytes = nodes_ * forecast_.columns * value * 513 / 512;

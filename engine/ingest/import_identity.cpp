@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -87,15 +88,18 @@ std::vector<const InputFile*> files_of(const ImportOptions& options) {
   return files;
 }
 
+bool is_pipe(const InputFile& file) {
+  std::error_code error;
+  if (file.memory) return false;
+  if (file.path == "-") return true;
+  if (std::filesystem::is_directory(file.path, error)) static_cast<void>(ByteSource(file));  // or says what is wrong
+  return std::filesystem::exists(file.path, error) && !std::filesystem::is_regular_file(file.path, error);
+}
+
 bool reads_a_pipe(const ImportOptions& options) {
-  for (const InputFile* const file : files_of(options)) {
-    std::error_code error;
-    if (file->memory || file->path == "-") return true;
-    if (std::filesystem::is_directory(file->path, error))
-      static_cast<void>(ByteSource(*file));  // or says what is wrong
-    if (std::filesystem::exists(file->path, error) && !std::filesystem::is_regular_file(file->path, error)) return true;
-  }
-  return false;
+  const std::vector<const InputFile*> files = files_of(options);
+  return std::any_of(files.begin(), files.end(),
+                     [](const InputFile* file) { return file->memory != nullptr || is_pipe(*file); });
 }
 
 std::string import_identity(const ImportOptions& options) {
@@ -114,6 +118,7 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("scale", divisor_text(options.scale));
   identity.add("max-weight", std::uint64_t{options.max_weight});
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
+  identity.add("layers", std::string(text_of(options.layers)));
   identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
   identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");
   if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);

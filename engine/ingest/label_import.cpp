@@ -195,8 +195,20 @@ void LabelImport::require_disjoint(const Split& earlier, const Split& later) con
                    "a node belongs to one split at most");
 }
 
+/// Copies of a node have its label. The splits list copy 0 alone, since a node is one row of a model.
+void LabelImport::repeat_for_copies() {
+  const std::uint32_t copies = copies_of(options_.layers);
+  if (copies == 1) return;
+  const std::size_t nodes = labels_.size();
+  memory_of_labels_.release();
+  memory_of_labels_ = budget_.reserve((copies + 1) * nodes * sizeof(std::int32_t), "labels of all copies");
+  labels_.reserve(copies * nodes);
+  for (std::uint32_t copy = 1; copy < copies; ++copy) std::copy_n(labels_.begin(), nodes, std::back_inserter(labels_));
+}
+
 void LabelImport::write(std::span<const NodeId> positions) {
   if (!options_.labels) return;
+  repeat_for_copies();
   if (!positions.empty()) {
     const Reservation memory = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels by position");
     std::vector<std::int32_t> moved(labels_.size());

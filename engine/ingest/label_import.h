@@ -42,6 +42,7 @@ class LabelImport {
   };
 
   [[nodiscard]] std::vector<std::int32_t> read_labels();
+  void repeat_for_copies();
   void drop_header(std::vector<std::int32_t>& labels);
   void remark_on_classes();
   void remark_on_minus_ones(const std::string& name);

@@ -42,7 +42,8 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.self_loops = counts.self_loops;
   report.duplicates = counts.duplicates;
   report.spooled_bytes = counts.spooled_bytes;
-  report.nodes = manifest.nodes;
+  report.nodes = manifest.user_nodes();
+  report.layers = manifest.layers;
   report.edges = manifest.edges;
   report.max_weight = manifest.max_weight;
   report.weight_sum = manifest.weight_sum;
@@ -51,7 +52,9 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.order = manifest.order;
   std::uint64_t bytes = 0;
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
-  if (manifest.edges > 0) report.bits_per_arc = 8.0 * static_cast<double>(bytes) / static_cast<double>(manifest.arcs());
+  if (manifest.edges > 0)
+    report.bits_per_arc =
+        8.0 * static_cast<double>(bytes) / (static_cast<double>(manifest.arcs()) / copies_of(manifest.layers));
   return report;
 }
 

@@ -22,6 +22,7 @@
 #include "engine/ingest/import_ranks.h"
 #include "engine/ingest/label_import.h"
 #include "engine/ingest/name_import.h"
+#include "engine/ingest/repeated_rows.h"
 #include "engine/ingest/standardize.h"
 #include "engine/ingest/store_builder.h"
 #include "engine/resources/memory_shares.h"
@@ -121,6 +122,20 @@ const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
   return file != nullptr ? *file : std::get<CsrInput>(input).files.indptr;
 }
 
+/// Throws UsageError where copies of nodes cannot be made.
+void require_layers(const ImportOptions& options) {
+  const std::string directed = option("directed");
+  if (options.replay)
+    throw UsageError(directed + " and " + option("replay") +
+                     " exclude each other: the test of forgetting that the latter prepares is one of a graph without "
+                     "directions; leave one of them out");
+  const auto* const features = options.features ? &first_file(*options.features) : nullptr;
+  if (features != nullptr && is_pipe(*features))
+    throw UsageError(display_name(*features).string() + ": with " + directed +
+                     " features are read once for each of two copies of a node, and a pipe can be read once; name a "
+                     "file");
+}
+
 class Import {
  public:
   Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter,
@@ -182,14 +197,15 @@ class Import {
       return {};
     }
     Manifest& manifest = builder_.manifest();
-    manifest.nodes = nodes_.value();
+    manifest.layers = options_.layers;
+    manifest.nodes = nodes_.value() * copies_of(options_.layers);
     builder_.commit();
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
     report_.scale = manifest.scale;
     report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = labels.unlabelled_split_ids();
     report_.seconds_order = graph.seconds_order();
-    count_one_way_edges(counts, manifest.edges, report_);
+    if (options_.layers == Layers::none) count_one_way_edges(counts, manifest.edges, report_);
     job_.barrier();
     return std::move(report_);
   }
@@ -207,7 +223,7 @@ class Import {
     Manifest& manifest = builder_.manifest();
     manifest.names = imported.entries;
     manifest.ids_are = options_.ids_are;
-    manifest.nodes = imported.nodes;
+    manifest.nodes = imported.nodes;  // of users; names do not know of copies
     report_.named = imported.named;
     names_.emplace(builder_.path(), manifest);
     nodes_.agree(imported.nodes, *options_.ids, "lines");
@@ -222,6 +238,11 @@ class Import {
   std::unique_ptr<FeatureReader> open_rows() {
     auto rows = open_matrix(*options_.features, nodes_.known());
     return replayed_.empty() ? std::move(rows) : mark_features(std::move(rows), replayed_);
+  }
+
+  /// The rows of all copies of the nodes.
+  std::unique_ptr<FeatureReader> for_copies(std::unique_ptr<FeatureReader> rows) {
+    return repeat_rows(std::move(rows), copies_of(options_.layers), [this] { return open_rows(); });
   }
 
   void import_features(std::unique_ptr<FeatureReader> reader, std::span<const NodeId> positions) {
@@ -247,9 +268,11 @@ class Import {
       } else {
         reader = surveyed(std::move(reader), survey);
       }
+      reader = for_copies(std::move(reader));
       BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions,
                                            budget_, meter_, own_spans(nodes_, job_));
       join_features(builder_.path(), built, job_);
+      built.norms.above /= copies_of(options_.layers);
       if (options_.scale.as_given && job_.first()) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
@@ -260,6 +283,7 @@ class Import {
       return;
     }
     const auto standardization = measure_standardization([&] { return open_rows(); }, budget_, meter_);
+    reader = for_copies(std::move(reader));
     meter_.start("features", reader->rows(), "rows");
     manifest.feature_files = build_standardized_features(builder_.path(), *reader, standardization,
                                                          options_.feature_type, positions, budget_, meter_);
@@ -349,6 +373,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
                      ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
+  if (options.layers != Layers::none) require_layers(options);
   if (!is_order(options.order))
     throw UsageError(option("order", options.order) + ": name one of none, " + order_names());
   if (options.standardize && !options.features)

@@ -18,22 +18,22 @@ bool is_item(Edge item, NodeId nodes) noexcept {
 }
 
 /// A request of one of these kinds, about the item.
-Request request_about(const Expiry& expiry, RequestKind edge, RequestKind node, RequestKind feature) {
+Request request_about(const Expiry& expiry, NodeId users, RequestKind edge, RequestKind node, RequestKind feature) {
   const auto& [item, time, id] = expiry;
   const std::string moment = time_text(time);
   if (is_feature_item(item)) return {feature, item.v, 0, id, moment};
   if (is_node_item(item)) return {node, item.u, 0, id, moment};
-  return {edge, item.u, item.v, id, moment};
+  return {edge, item.u, item.v % users, id, moment};  // the copy of an arc's end
 }
 
 }  // namespace
 
-Request note_request(const Expiry& expiry) {
-  return request_about(expiry, RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature);
+Request note_request(const Expiry& expiry, NodeId users) {
+  return request_about(expiry, users, RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature);
 }
 
-Request removal_request(const Expiry& expiry) {
-  return request_about(expiry, RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature);
+Request removal_request(const Expiry& expiry, NodeId users) {
+  return request_about(expiry, users, RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature);
 }
 
 FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries) {

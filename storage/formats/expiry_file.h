@@ -1,8 +1,9 @@
 // storage/formats/expiry_file.h - what is to be removed when, at rest (FORMAT.md, "Expiries").
 //
 // Sealed file of kind "expiries": for each item, sorted, 16 bytes
-//   item   two u32: the ends of an edge, ids of the user, the smaller one first; twice the id of a
-//          node; kNoNode and the id of a node whose features are to go
+//   item   two u32: the ends of an edge, ids of the user or numbers of copies (storage/types/layers.h),
+//          the smaller one first; twice the id of a node; kNoNode and the id of a node whose features
+//          are to go
 //   time   i64, milliseconds since 1970, UTC
 // and, where a request that set one had an id, a line for each item: this id, or nothing.
 #pragma once
@@ -20,7 +21,7 @@ namespace unweave {
 
 struct Request;
 
-/// What a note is about: an edge of users' ids u < v, or one of these.
+/// What a note is about: an edge u < v, or one of these.
 [[nodiscard]] constexpr Edge node_item(NodeId user) noexcept {
   return {user, user};
 }
@@ -48,10 +49,10 @@ struct PackedExpiry {
   Millis time = 0;
 };
 
-/// The request that sets the note anew.
-[[nodiscard]] Request note_request(const Expiry& expiry);
+/// The request that sets the note anew. `users`: how many nodes users know.
+[[nodiscard]] Request note_request(const Expiry& expiry, NodeId users);
 /// The request that does what the note asks for when its time has come.
-[[nodiscard]] Request removal_request(const Expiry& expiry);
+[[nodiscard]] Request removal_request(const Expiry& expiry, NodeId users);
 
 /// `expiries` is sorted by item, each item once.
 FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries);

@@ -219,6 +219,12 @@ Manifest manifest_from(const Json& json) {
   if (json.contains("names"))
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("ids_are")) m.ids_are = ids_are_of(json.at("ids_are").get<std::string>());
+  if (json.contains("layers")) {
+    const auto layers = layers_of(json.at("layers").get<std::string>());
+    if (!layers || *layers == Layers::none || m.nodes % copies_of(*layers) != 0)
+      throw std::runtime_error("layers: none that there are, or of another number of nodes");
+    m.layers = *layers;
+  }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
@@ -276,6 +282,7 @@ std::vector<std::string> Manifest::needs() const {
   if (expiries) words.emplace_back("expiries");
   if (max_weight > 1) words.emplace_back("weights");
   if (propagation && !propagation->kept.has_sums()) words.emplace_back("rows");
+  if (layers != Layers::none) words.emplace_back("layers");
   return words;
 }
 
@@ -376,7 +383,7 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   if (json.at("version") != kManifestVersion)
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
-  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows"};
+  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
@@ -414,6 +421,7 @@ std::string journal_name(Manifest manifest) {
 std::string manifest_text(const Manifest& manifest) {
   Json contents = manifest_json(manifest);
   if (manifest.lazy) contents["lazy"] = true;
+  if (manifest.layers != Layers::none) contents["layers"] = text_of(manifest.layers);
   if (manifest.scale.as_given)
     contents["scale"] = "none";
   else if (manifest.scale != FeatureScale())

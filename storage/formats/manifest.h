@@ -19,6 +19,7 @@
 #include "storage/types/feature_layout.h"
 #include "storage/types/file_entry.h"
 #include "storage/types/ids_are.h"
+#include "storage/types/layers.h"
 #include "storage/types/propagation_spec.h"
 
 namespace unweave {
@@ -27,7 +28,8 @@ namespace unweave {
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
 
 struct Manifest {
-  NodeId nodes = 0;
+  NodeId nodes = 0;              ///< of the graph: copies are nodes of their own
+  Layers layers = Layers::none;  ///< how they stand for the nodes of users
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   bool standardized = false;
@@ -61,12 +63,14 @@ struct Manifest {
   /// What is recorded of a model or a log; none where nothing is.
   [[nodiscard]] const FileEntry* release(std::string_view path) const;
 
+  /// Nodes that users know.
+  [[nodiscard]] NodeId user_nodes() const noexcept { return nodes / copies_of(layers); }
   /// Arcs of the graph: an edge is two for each unit of its weight.
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
-  /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights"
-  /// and "rows", in this order: one that has never heard of a word would lose what it stands for.
+  /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
+  /// "rows" and "layers", in this order: one that has never heard of a word would lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

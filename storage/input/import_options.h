@@ -12,6 +12,7 @@
 #include "storage/input/input_file.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"
+#include "storage/types/layers.h"
 
 namespace unweave {
 
@@ -64,6 +65,7 @@ struct ImportOptions {
   FeatureScale scale;                                     ///< not with standardize
   std::string order = "none";                             ///< order of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
+  Layers layers = Layers::none;                           ///< directed: an edge u-v is the arc from u to v
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
   std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most

@@ -10,6 +10,7 @@
 
 #include "storage/io/types.h"
 #include "storage/types/feature_layout.h"
+#include "storage/types/layers.h"
 
 namespace unweave {
 
@@ -21,7 +22,8 @@ struct BuildReport {
   std::uint64_t spooled_bytes = 0;         ///< bytes of arcs that passed through a temporary file
   std::uint64_t unlabelled_split_ids = 0;  ///< ignored
   NodeId nodes = 0;
-  std::uint64_t edges = 0;       ///< undirected, distinct, without loops
+  std::uint64_t edges = 0;       ///< undirected, distinct, without loops; arcs of a directed graph
+  Layers layers = Layers::none;  ///< whether edges have directions
   std::uint32_t max_weight = 1;  ///< as declared; 1 where edges have no weights
   std::uint64_t weight_sum = 0;  ///< weights of all edges, where they have some
   std::uint32_t features = 0;

@@ -27,7 +27,8 @@ struct ChangedWorld {
   NodeId nodes = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 3;
-  std::set<std::pair<NodeId, NodeId>> edges;                   ///< u < v
+  bool directed = false;
+  std::set<std::pair<NodeId, NodeId>> edges;                   ///< u < v, or arcs from u to v
   std::uint32_t max_weight = 1;                                ///< above 1: edges have weights
   std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights;  ///< what edges weigh that weigh more than 1
   std::vector<double> features;                                ///< as a user gives them, row-major
@@ -50,8 +51,8 @@ struct ChangedWorld {
     if (word == "edge" || word == "insert-edge") {
       NodeId v = 0;
       in >> v;
-      const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
-      if (u == v) return false;
+      const std::pair<NodeId, NodeId> edge = edge_of(u, v);
+      if (u == v && !directed) return false;
       std::uint32_t weight = 1;
       if (std::string unused; in >> unused) in >> weight;  // "weight W"
       if (word == "edge") {
@@ -66,7 +67,7 @@ struct ChangedWorld {
       NodeId v = 0;
       std::uint32_t weight = 0;
       in >> v >> weight;
-      const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
+      const std::pair<NodeId, NodeId> edge = edge_of(u, v);
       if (weight > max_weight || !edges.contains(edge) || weight_of(edge) == weight) return false;
       weigh(edge, weight);
       return true;
@@ -126,6 +127,22 @@ struct ChangedWorld {
     for (const auto& edge : edges) weigh(edge, random() % 2 == 0 ? 1 : static_cast<std::uint32_t>(1 + random() % most));
   }
 
+  [[nodiscard]] std::pair<NodeId, NodeId> edge_of(NodeId u, NodeId v) const {
+    return directed ? std::pair(u, v) : std::pair(std::min(u, v), std::max(u, v));
+  }
+  /// Turns some edges around, doubles some, and adds loops.
+  void direct_all(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const std::set<std::pair<NodeId, NodeId>> undirected = std::exchange(edges, {});
+    directed = true;
+    for (const auto& [u, v] : undirected) {
+      const auto dice = random() % 5;
+      if (dice != 0) edges.insert({u, v});
+      if (dice < 3) edges.insert({v, u});
+    }
+    for (NodeId node = 0; node < nodes; node += 9) edges.insert({node, node});
+  }
+
   /// New nodes have nothing.
   void grow(NodeId to) {
     nodes = to;
@@ -169,6 +186,7 @@ struct ChangedWorld {
                 std::to_string(weight_of(edge)) + "\n";
     }
     options.max_weight = max_weight;
+    options.layers = directed ? Layers::directed : Layers::none;
     options.edges = file("edges", text);
     if (named) {
       std::string names;

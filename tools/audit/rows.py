@@ -75,10 +75,16 @@ def lifted(rows, lift):
 
 class Data:
     """What rows are made from: whole[l] [nodes, columns], level l times 2^scale_bits, NaN for a node without one; edges [m, 2], each
-    once, their weights; labels; train, the training nodes that have one; classes."""
+    once, their weights; labels; train, the training nodes that have one; classes. With two copies of a node, whose levels stand side
+    by side in `levels`, an edge is an arc from copy 0 of its first end to copy 1 of its second: copy c of node u is node c N + u here."""
 
-    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes):
-        self.unit, self.labels, self.classes = 2.0**-scale_bits, labels, classes
+    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1):
+        self.unit, self.classes, self.nodes, self.copies = 2.0**-scale_bits, classes, len(labels), copies
+        levels = [np.concatenate(np.split(level, copies, axis=1)) for level in levels]
+        if copies > 1:
+            edges = edges + np.array([0, self.nodes])
+            train = np.concatenate([train + copy * self.nodes for copy in range(copies)])
+        labels = self.labels = np.tile(labels, copies)
         self.whole = [level.astype(float) / self.unit for level in levels]
         for level in self.whole:
             there = level[~np.isnan(level)]
@@ -159,7 +165,11 @@ def form(data, weights, program, nodes):
     """The rows of a program: weights of its levels, and the member `rows` of a model."""
     if program["unit"] != "node":
         raise ValueError(f"rows of {program['unit']!r} are not known")
-    rows = np.hstack([data.levels(nodes, weights)] + [BLOCKS[name](data, nodes) for name in program["blocks"]])
+    if program.get("copies", 1) != data.copies:
+        raise ValueError(f"rows of {program.get('copies', 1)} copies of a node, and the data have {data.copies}")
+    copies = [nodes + copy * data.nodes for copy in range(data.copies)]
+    rows = np.hstack([part for some in copies
+                      for part in (data.levels(some, weights), *(BLOCKS[name](data, some) for name in program["blocks"]))])
     if np.isnan(rows).any():
         raise ValueError("a node has no level, and so no row")
     if program["scale"] == "unit":
@@ -195,8 +205,9 @@ def check(model, levels, edges, weights, labels, train, rows, nodes):
         raise ValueError("levels are exact in float32 after a propagation with --rho 1 and --scale-bits 24 at most")
     if len(levels) != propagation["levels"] + 1:
         raise ValueError(f"{len(levels)} levels are given, the model has {propagation['levels'] + 1}")
-    data = Data(levels, propagation["scale_bits"], edges, weights, labels, train, model["classes"])
-    return differences(rows, form(data, model["weights"], model.get("rows", PLAIN), nodes), nodes)
+    program = model.get("rows", PLAIN)
+    data = Data(levels, propagation["scale_bits"], edges, weights, labels, train, model["classes"], program.get("copies", 1))
+    return differences(rows, form(data, model["weights"], program, nodes), nodes)
 
 
 def main():

@@ -8,12 +8,13 @@ namespace unweave {
 Table build_table(const BuildReport& report) {
   Table table;
   table.add_row({"nodes", count_text(report.nodes)});
-  table.add_row({"edges", count_text(report.edges)});
+  const bool directed = report.layers == Layers::directed;
+  table.add_row({directed ? "arcs" : "edges", count_text(report.edges)});
   if (report.max_weight > 1) {
     table.add_row({"largest weight, as declared", count_text(report.max_weight)});
     table.add_row({"sum of the weights", count_text(report.weight_sum)});
   }
-  table.add_row({"self loops dropped", count_text(report.self_loops)});
+  if (!directed) table.add_row({"self loops dropped", count_text(report.self_loops)});
   table.add_row({"duplicates dropped", count_text(report.duplicates)});
   table.add_row({"features", count_text(report.features)});
   table.add_row({"classes", count_text(report.classes)});

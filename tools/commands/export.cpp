@@ -78,6 +78,7 @@ std::string import_command(const ExportedStore& exported) {
   if (exported.edges > 0 && exported.by_name) text += " --edges edges.txt";
   if (exported.edges > 0 && !exported.by_name)
     text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
+  if (exported.layers == Layers::directed) text += " --directed";
   if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
   if (exported.max_weight > 1 && exported.edges > 0 && !exported.by_name) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
@@ -195,7 +196,7 @@ void run_export(CommandLine& line) {
   add("weights", po::value<RealList>()->value_name("W"),
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"),
-      "int64 m x 2, each edge once, u < v; F.txt: as import reads text, by names where there are some");
+      "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),

@@ -26,7 +26,7 @@ namespace unweave {
 namespace {
 
 constexpr const char* kDescription =
-    "Builds a store in a new or empty folder. Edges are made undirected; repeated edges and self loops are dropped and\n"
+    "Builds a store in a new or empty folder. Edges are made undirected (but for --directed); repeated edges and self loops are dropped and\n"
     "counted. Rows of features above norm 1 are scaled down to it (--scale). Every file may be plain, .gz or .zst; one may be -\n"
     "for standard input. Without edges the store holds flat data. An import that was ended begins anew when the same\n"
     "command is given again.";
@@ -201,6 +201,7 @@ ImportOptions import_options(const CommandLine& line) {
   ImportOptions options;
   options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
+  options.layers = line.get<bool>("directed") ? Layers::directed : Layers::none;
   options.ignore_weights = line.get<bool>("ignore-weights");
   options.edge_weights = file_option(line, "edge-weights");
   if (const auto most = count_option(line, "max-weight"))
@@ -253,6 +254,9 @@ void run_import(CommandLine& line) {
       "text (two ids a line, # comments, perhaps a header), .npy (m x 2 or 2 x m integers), .npz (a sparse matrix of SciPy, "
       "Shchur's adj_*, edge_index), Matrix Market or METIS; one array of an archive is F.npz[NAME], columns of a table by name "
       "or by place from 0 are F.csv[src,dst] or F.csv[0,2], and a folder of parts is read as one table, here and below");
+  add("directed", po::bool_switch(),
+      "edges are arcs, from the first node to the second; a loop is one, too. A hop then averages over where arcs of a node "
+      "lead, and beside it over where they come from: a row of the embedding has both, and is twice as wide");
   add("max-weight", count("W"),
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "

@@ -22,7 +22,7 @@ class LabelBlock final : public RowBlock {
     std::vector<std::uint64_t> counts(source_.classes);
     for (const NodeId neighbour : neighbours)
       if (const std::int32_t label = contents.label(neighbour);
-          label != kNoLabel && contents.split(neighbour) == SplitName::train)
+          label != kNoLabel && split_of(neighbour) == SplitName::train)
         ++counts[static_cast<std::size_t>(label)];
     const auto all = static_cast<double>(neighbours.size());
     std::transform(counts.begin(), counts.end(), out, [&](std::uint64_t count) {
@@ -33,6 +33,11 @@ class LabelBlock final : public RowBlock {
   [[nodiscard]] bool reads_neighbours_labels() const noexcept override { return true; }
 
  private:
+  /// The splits list the first copies of nodes.
+  [[nodiscard]] SplitName split_of(NodeId node) const {
+    const NodeOrder& order = source_.contents.order();
+    return source_.contents.split(order.copies() == 1 ? node : order.position(order.user(node)));
+  }
   RowSource source_;
 };
 

@@ -37,6 +37,10 @@ class EdgeReader {
   /// The number of nodes that the file itself declares (Matrix Market does).
   [[nodiscard]] virtual std::optional<std::uint64_t> declared_nodes() const { return std::nullopt; }
 
+  /// Whether the file itself says that its edges have no direction (METIS and symmetric Matrix
+  /// Market do), so that an edge need not stand there in both.
+  [[nodiscard]] virtual bool is_undirected() const noexcept { return false; }
+
   /// What read() has left out so far.
   [[nodiscard]] virtual LeftOutWeights left_out() const { return {}; }
 

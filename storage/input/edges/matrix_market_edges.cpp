@@ -28,6 +28,7 @@ class MatrixMarketEdges final : public EdgeReader {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
+  [[nodiscard]] bool is_undirected() const noexcept override { return is_symmetric_; }
   [[nodiscard]] LeftOutWeights left_out() const override { return left_out_; }
 
  private:
@@ -94,6 +95,7 @@ class MatrixMarketEdges final : public EdgeReader {
     if (symmetry != "general" && symmetry != "symmetric") {
       fail("symmetry " + quote_for_message(symmetry) + " is not supported");
     }
+    is_symmetric_ = symmetry == "symmetric";
     has_value_ = field != "pattern";
     if (!has_value_ && rule_.reads_weights())
       throw_no_weight(lines_.name(), lines_.place(), "give a matrix of integers, or real numbers that are whole");
@@ -133,6 +135,7 @@ class MatrixMarketEdges final : public EdgeReader {
   std::uint64_t outer_limit_;  // given from outside
   WeightRule rule_;
   LeftOutWeights left_out_;
+  bool is_symmetric_ = false;
   std::uint64_t limit_ = 0;  // and by the file
   std::uint64_t nodes_ = 0;
   std::uint64_t entries_ = 0;

@@ -27,6 +27,7 @@ class MetisEdges final : public EdgeReader {
   }
 
   [[nodiscard]] std::optional<std::uint64_t> declared_nodes() const override { return nodes_; }
+  [[nodiscard]] bool is_undirected() const noexcept override { return true; }
   [[nodiscard]] LeftOutWeights left_out() const override { return left_out_; }
 
  private:

@@ -15,6 +15,8 @@
 namespace unweave {
 namespace {
 
+constexpr NodeId kNodes = 5;
+
 TEST_SUITE("unit") {
   TEST_CASE("expiries come back; edges out of order or of no nodes, and moments before 1970, are refused") {
     const testing::TempDir dir;
@@ -43,12 +45,13 @@ TEST_SUITE("unit") {
     const testing::TempDir dir;
     const std::vector<Expiry> notes{{{0, 3}, 1, "T1"}, {node_item(2), 2}, {{2, 4}, 3}, {feature_item(1), 4, "T4"}};
     CHECK(read_expiries(dir.path(), write_expiries(dir.path(), notes), 5) == notes);
-    CHECK(text_of(note_request(notes[1])) == "node 2 expires 1970-01-01T00:00:00.002Z");
-    CHECK(text_of(removal_request(notes[3])) == "feature 1 expired 1970-01-01T00:00:00.004Z id=T4");
-    CHECK(text_of(removal_request(notes[0])) == "edge 0 3 expired 1970-01-01T00:00:00.001Z id=T1");
+    CHECK(text_of(note_request(notes[1], kNodes)) == "node 2 expires 1970-01-01T00:00:00.002Z");
+    CHECK(text_of(removal_request(notes[2], 3)) == "edge 2 1 expired 1970-01-01T00:00:00.003Z");  // copy 1 of node 1
+    CHECK(text_of(removal_request(notes[3], kNodes)) == "feature 1 expired 1970-01-01T00:00:00.004Z id=T4");
+    CHECK(text_of(removal_request(notes[0], kNodes)) == "edge 0 3 expired 1970-01-01T00:00:00.001Z id=T1");
     for (const Expiry& one : notes) {
-      CHECK(is_expired(removal_request(one)));
-      CHECK_FALSE(is_expired(note_request(one)));
+      CHECK(is_expired(removal_request(one, kNodes)));
+      CHECK_FALSE(is_expired(note_request(one, kNodes)));
     }
   }
 

@@ -71,6 +71,7 @@ ImportOptions import_options(const py::dict& options) {
   ImportOptions out;
   out.edges = file_at(options, "edges");
   out.two_row_edges = taken_or(options, "two_row_edges", false);
+  out.layers = taken_or(options, "directed", false) ? Layers::directed : Layers::none;
   out.ignore_weights = taken_or(options, "ignore_weights", false);
   out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
   out.edge_weights = file_at(options, "edge_weights");

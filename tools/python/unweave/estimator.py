@@ -44,8 +44,8 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
     ``epsilon``, ``delta``: as :meth:`unweave.Store.train` has them; the default of ``lambda_`` is 0.1 / N of the fit, and stays when something is
     forgotten. ``scale``: as :func:`unweave.import_store` has it: rows above norm 1 are divided by their norm, with a warning, or all by a public
     number that you give. ``coef_`` is that of the rows as they were scaled; with ``rows_of``, ``scale_rows`` or ``lift`` it is that of the
-    program's rows, which :meth:`unweave.Store.rows` gives, and has a column for each of their numbers. ``graph``, ``max_weight``, ``ignore_weights``: as
-    :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
+    program's rows, which :meth:`unweave.Store.rows` gives, and has a column for each of their numbers. ``graph``, ``directed``, ``max_weight``, ``ignore_weights``:
+    as :func:`unweave.import_store` has them. ``features``: [N, F], the rows of all nodes, where X is a column of nodes. ``ids``, ``ids_are``: names of
     the nodes, as it has them; a search parts what its own ``fit`` gets by samples, so that they are given here for it. ``store``: a new folder
     for the store, which stays; by default a temporary one, which goes with it and ``store_``. ``memory``, ``threads``: as
     :class:`unweave.Store` has them.
@@ -62,7 +62,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
                  graph: Any = None, features: Any = None, store: Any = None, memory: int | str | None = None, threads: int = 0,
                  max_weight: int | None = None, ignore_weights: bool = False, ids: Any = None, ids_are: str | None = None,
                  scale: float | str = "rows", rho: float = 0.5, rows_of: str | Sequence[str] | None = None, scale_rows: str | None = None,
-                 lift: int | str | None = None) -> None:
+                 lift: int | str | None = None, directed: bool = False) -> None:
         self.scale = scale
         self.rho = rho
         self.rows_of = rows_of
@@ -77,6 +77,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         self.epsilon = epsilon
         self.delta = delta
         self.graph = graph
+        self.directed = directed
         self.features = features
         self.store = store
         self.memory = memory
@@ -109,7 +110,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
 
         Wrong rows, classes or options are a ValueError, most of them a :class:`unweave.UsageError`.
         """
-        arrays.require_flags(ignore_weights=self.ignore_weights)
+        arrays.require_flags(directed=self.directed, ignore_weights=self.ignore_weights)
         graph = self.graph if graph is None else graph
         ids, ids_are = self.ids if ids is None else ids, self.ids_are if ids_are is None else ids_are
         for name, value in (("X", X), ("y", y), ("features", self.features)):
@@ -166,7 +167,7 @@ class ForgettingClassifier(ClassifierMixin, BaseEstimator):
         path = pathlib.Path(self.store) if folder is None else pathlib.Path(folder.name) / "store"
         store = import_store(path, graph, rows, labels, train=train, valid=valid, test=test, ids=ids, ids_are=ids_are,
                              classes=names or len(self.classes_), memory=self.memory, threads=self.threads, progress=False,
-                             max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header,
+                             directed=self.directed, max_weight=self.max_weight, ignore_weights=self.ignore_weights, header=header,
                              scale=self.scale)
         if (scaled := store.imported.rows_scaled) and store.imported.scale == "rows":  # of a number the import has told it
             warnings.warn(f"X: {scaled} of {len(rows) if not arrays.is_path(rows) else 'the'} rows are longer than 1 and were divided by their norm, so that they keep their direction "

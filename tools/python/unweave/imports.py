@@ -16,7 +16,7 @@ __all__ = ["generate_store", "import_store"]
 
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
-                 classes: int | Sequence[str] | None = None, order: str = "none",
+                 classes: int | Sequence[str] | None = None, directed: bool = False, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
                  edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
@@ -36,6 +36,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     by default; or a list of their names, in the order of their numbers. Paths stand for any of these; those of Parquet and Arrow are read
     as :class:`unweave.Columns`, which can name columns.
 
+    ``directed``: edges are arcs, from the first node to the second; those of a matrix lead from its row to its column, and a loop is one. A hop then
+    averages over where arcs of a node lead, and beside it over where they come from: a row of Z has both, and is twice as wide.
     ``order``: of the nodes inside the store, "none", "degree", "bfs", "community" or "auto"; numbers stay the user's. ``scale``: "rows", those
     above norm 1 are divided by it, as certificates need it; "none", one above it is an error; or a number by which all are divided.
     ``feature_type``: "f32" or "f16", bits of a value at rest. ``standardize``: columns to mean 0 and deviation 1, for comparisons:
@@ -59,7 +61,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     Wrong arguments are a UsageError, wrong contents a DataError that names argument and place; both are ValueErrors. What may be a slip is a
     :class:`unweave.RemarkWarning`, and stands in ``store.imported.remarks``.
     """
-    arrays.require_flags(standardize=standardize, ignore_weights=ignore_weights)
+    arrays.require_flags(directed=directed, standardize=standardize, ignore_weights=ignore_weights)
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     left_out = graphs.remarks_on_graph(graph)
     if graph is not None:
@@ -69,7 +71,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
             if parts.get(name) is None:
                 parts[name] = value
     options: dict[str, Any] = {"order": order, "feature_type": feature_type, "standardize": standardize,
-                               "scale": None if standardize else scale, "ignore_weights": ignore_weights}
+                               "scale": None if standardize else scale, "ignore_weights": ignore_weights, "directed": directed}
     is_declared = max_weight is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
     if edge_weights is not None:

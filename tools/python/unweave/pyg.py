@@ -61,7 +61,8 @@ class FeatureStore(_FeatureStore):
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None:
         if attr.group_name != NODE or attr.attr_name not in ("x", "y"):
             return None
-        return (self._info.nodes,) if attr.attr_name == "y" else (self._info.nodes, self._info.features)
+        width = self._info.features * (2 if self._info.directed else 1)  # of both directions
+        return (self._info.nodes,) if attr.attr_name == "y" else (self._info.nodes, width)
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
         attrs = [TensorAttr(group_name=NODE, attr_name="x")]
@@ -77,20 +78,20 @@ class FeatureStore(_FeatureStore):
 
 
 class GraphStore(_GraphStore):
-    """Gives the edges of the type ("node", "to", "node"), both directions of each, in the layouts COO, CSR and CSC. They are read from
-    the store at the first call and kept: 16 bytes an arc."""
+    """Gives the edges of the type ("node", "to", "node"), both directions of each, or arcs as they lead where they have directions, in the layouts
+    COO, CSR and CSC. They are read from the store at the first call and kept: 16 bytes an arc."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
         self._store = store
-        self._nodes = store.info().nodes
+        self._nodes, self._directed = store.info().nodes, store.info().directed
         self._arcs: Any = None
 
     def _sorted_arcs(self) -> np.ndarray:
         """int64 [2, arcs], sorted by the second row, then by the first."""
         if self._arcs is None:
             edges = self._store.edges()
-            arcs = np.concatenate([edges, edges[:, ::-1]]).T
+            arcs = (edges if self._directed else np.concatenate([edges, edges[:, ::-1]])).T
             self._arcs = np.ascontiguousarray(arcs[:, np.lexsort((arcs[0], arcs[1]))])
         return self._arcs
 
@@ -101,9 +102,12 @@ class GraphStore(_GraphStore):
         layout = EdgeLayout(edge_attr.layout)
         if layout == EdgeLayout.COO:
             return torch.from_numpy(sources), torch.from_numpy(targets)
+        # Where edges have no direction the arcs into a node, sorted, are the arcs out of it.
+        if layout == EdgeLayout.CSR and self._directed:
+            order = np.lexsort((targets, sources))
+            sources, targets = targets[order], sources[order]
         offsets = np.zeros(self._nodes + 1, dtype=np.int64)
         np.cumsum(np.bincount(targets, minlength=self._nodes), out=offsets[1:])
-        # The graph is undirected: the arcs into a node, sorted, are the arcs out of it.
         pair = torch.from_numpy(sources), torch.from_numpy(offsets)
         return pair if layout == EdgeLayout.CSC else (pair[1], pair[0])
 

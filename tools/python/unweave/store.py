@@ -305,7 +305,8 @@ class Store:
         info = self.info()
         if info.hops is None:
             raise UsageError("the store was not propagated yet; call propagate()")
-        fields: list[tuple[str, Any, int | None]] = [("node", np.dtype(np.int64), None), ("z", np.dtype(np.float32), int(info.features))]
+        width = int(info.features) * (2 if info.directed else 1)  # of both directions
+        fields: list[tuple[str, Any, int | None]] = [("node", np.dtype(np.int64), None), ("z", np.dtype(np.float32), width)]
         return Exported(fields, lambda: ([Column(ids), Column(rows)] for ids, rows in self.batches(nodes, size=size, weights=weights)))
 
     # Models

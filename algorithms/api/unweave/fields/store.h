@@ -52,6 +52,7 @@ template <class Visit>
 void describe(const StoreInfo& store, Visit&& field) {
   field("nodes", store.nodes);
   field("edges", store.edges);
+  field("directed", store.directed);
   field("arcs", store.arcs);
   field("max_weight", only_if(store.max_weight > 1, store.max_weight));
   field("weight_sum", only_if(store.max_weight > 1, store.weight_sum));

@@ -1,0 +1,252 @@
+// tests/algorithms/live/layers_test.cpp - stores whose edges have directions, against plain loops
+// over arcs and against fresh imports.
+#include "storage/types/layers.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algorithms/live/digest.h"
+#include "algorithms/live/export.h"
+#include "algorithms/live/export_all.h"
+#include "algorithms/live/request_draw.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
+#include "algorithms/maintenance/purge.h"
+#include "algorithms/models/recorded_release.h"
+#include "algorithms/models/training_rows.h"
+#include "algorithms/rows/row_maker.h"
+#include "algorithms/verification/verify.h"
+#include "engine/ingest/store_import.h"
+#include "storage/io/error.h"
+#include "support/changed_world.h"
+#include "support/folder_bytes.h"
+#include "support/input_files.h"
+#include "support/npy_file.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+#include "support/trained_store.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ample_budget;
+using testing::ChangedWorld;
+using testing::TempDir;
+
+ChangedWorld directed_world(std::uint64_t seed, const std::string& order = "none") {
+  ChangedWorld world = testing::changed_world(50, 4, seed, false);
+  world.direct_all(seed);
+  world.order = order;
+  return world;
+}
+
+const PropagationSpec& spec() {
+  static const PropagationSpec means = testing::tiny_spec(2, true, 1);
+  return means;
+}
+
+std::string verified(const fs::path& store) {
+  return testing::text_of(verify_store(store, {std::nullopt, false, 1}, ample_budget()));
+}
+
+/// Exact sums of level 1, then the means that the next level adds up, by loops over arcs.
+class PlainMeans {
+ public:
+  /// `out`: over where arcs of a node lead, and the node; else over where they come from.
+  PlainMeans(const ChangedWorld& world) : world_(world), own_(2 * world.nodes * world.columns) {
+    for (std::size_t i = 0; i < world.features.size(); ++i)
+      own_[i] = own_[i + world.features.size()] = std::rint(float_of(world.features[i]) * 0x1p24);
+  }
+  /// Adds a hop: copy 0 of u meets copy 1 of where its arcs lead, and the other way round.
+  void hop() {
+    const std::size_t columns = world_.columns;
+    std::vector<double> sums = own_;
+    std::vector<double> counts(2 * world_.nodes, 1);
+    const auto add = [&](std::size_t to, std::size_t from, double weight) {
+      counts[to] += weight;
+      for (std::size_t c = 0; c < columns; ++c) sums[to * columns + c] += weight * own_[from * columns + c];
+    };
+    for (const auto& arc : world_.edges) {
+      const double weight = world_.weight_of(arc);
+      add(arc.first, arc.second + world_.nodes, weight);
+      add(arc.second + world_.nodes, arc.first, weight);
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) own_[i] = std::rint(sums[i] / counts[i / columns]);
+  }
+  [[nodiscard]] double at(std::size_t copy, NodeId node, std::size_t column) const {
+    return own_[(copy * world_.nodes + node) * world_.columns + column] * 0x1p-24;
+  }
+
+ private:
+  static double float_of(double value) { return static_cast<double>(static_cast<float>(value)); }
+  const ChangedWorld& world_;
+  std::vector<double> own_;
+};
+
+Digest digest_of_import(const ChangedWorld& world) {
+  const TempDir dir;
+  world.import(dir / "fresh");
+  testing::propagate_store(dir / "fresh", spec());
+  return content_digest(StoreReader(dir / "fresh", ample_budget(), release_ledger()));
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("a row has means over where arcs lead and over where they come from, in any order of the store") {
+    for (const std::string order : {"none", "degree"})
+      for (const std::uint32_t heaviest : {1U, 5U}) {
+        ChangedWorld world = directed_world(3, order);
+        if (heaviest > 1) world.weigh_all(heaviest, 3);
+        const TempDir dir;
+        world.import(dir / "s");
+        testing::propagate_store(dir / "s", spec());
+        CHECK(verified(dir / "s").empty());
+        const StoreReader store(dir / "s", ample_budget(), release_ledger());
+        CHECK(store.contents().order().users() == world.nodes);
+        CHECK(store.contents().graph().num_edges() == world.edges.size());
+        PlainMeans means(world);
+        for (std::size_t level = 1; level <= 2; ++level) {
+          means.hop();
+          std::vector<double> weights(3);
+          weights[level] = 1;
+          RowProgram program(weights);
+          program.copies = 2;
+          const RowMaker maker(row_source(store), program);
+          REQUIRE(maker.width() == 2 * world.columns);
+          std::vector<float> row(maker.width());
+          for (NodeId user = 0; user < world.nodes; ++user) {
+            const NodeId node = store.contents().order().position(user);
+            maker.rows({&node, 1}, row.data());
+            for (std::size_t copy = 0; copy < 2; ++copy)
+              for (std::size_t c = 0; c < world.columns; ++c)  // a level's value is not rounded to the grid
+                CHECK(std::abs(row[copy * world.columns + c] - means.at(copy, user, c)) <= 0x1p-23);
+          }
+        }
+      }
+  }
+
+  TEST_CASE("streams of every kind of request lead to the digest, and a purge to the bytes, of a fresh import") {
+    for (const std::string order : {"none", "bfs"})
+      for (const std::uint32_t heaviest : {1U, 4U}) {
+        CAPTURE(order);
+        CAPTURE(heaviest);
+        ChangedWorld world = directed_world(5, order);
+        if (heaviest > 1) world.weigh_all(heaviest, 5);
+        const TempDir dir;
+        world.import(dir / "s");
+        testing::propagate_store(dir / "s", spec());
+        const std::vector<std::string> lines = testing::changing_lines(world, 200, 6, false);
+        {
+          StoreWriter store(dir / "s", ample_budget(), release_ledger());
+          for (std::size_t at = 0; at < lines.size(); at += 10) {
+            const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                                                lines.begin() + static_cast<std::ptrdiff_t>(at + 10));
+            store.set_plan(at % 20 == 0 ? Plan::push : Plan::recompute);
+            const std::vector<Request> requests = testing::requests_of(some);
+            BatchChanges changes = store.resolve(requests);
+            for (std::size_t i = 0; i < some.size(); ++i) {
+              CAPTURE(some[i]);
+              CHECK((changes.statuses[i] == RequestStatus::applied) == world.apply(some[i]));
+            }
+            store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
+            if (at == 100) store.checkpoint();
+          }
+          CHECK(content_digest(store) == digest_of_import(world));
+        }
+        CHECK(verified(dir / "s").empty());
+        testing::purge(dir / "s");
+        const TempDir other;
+        world.import(other / "fresh");
+        testing::propagate_store(other / "fresh", spec());
+        testing::check_same_store(dir / "s", other / "fresh");
+      }
+  }
+
+  TEST_CASE("what is exported is what was imported, arcs by the user's ids") {
+    for (const std::string order : {"none", "degree"}) {
+      ChangedWorld world = directed_world(7, order);
+      const TempDir dir;
+      world.import(dir / "s");
+      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const ExportedStore exported = export_all(store, dir / "all");
+      CHECK(exported.nodes == world.nodes);
+      CHECK(exported.layers == Layers::directed);
+      const std::vector<std::int64_t> pairs = testing::Npy<std::int64_t>(dir / "all" / "edges.npy").values;
+      REQUIRE(pairs.size() == 2 * world.edges.size());
+      std::size_t at = 0;
+      for (const auto& [u, v] : world.edges) {
+        CHECK(pairs[at++] == u);
+        CHECK(pairs[at++] == v);
+      }
+      CHECK(testing::Npy<float>(dir / "all" / "features.npy").values.size() == world.features.size());
+      CHECK(testing::Npy<std::int64_t>(dir / "all" / "labels.npy").values.size() == world.nodes);
+    }
+  }
+
+  TEST_CASE("drawn requests name arcs that there are, and notes of arcs become requests of users") {
+    ChangedWorld world = directed_world(9);
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", spec());
+    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    DrawOptions draw;
+    draw.kind = DrawKind::kEdge;
+    draw.count = world.edges.size();
+    for (const Request& one : draw_requests(store, draw))
+      CHECK(world.edges.contains({static_cast<NodeId>(one.u), static_cast<NodeId>(one.v)}));
+    draw.kind = DrawKind::kAdversarialEdge;
+    draw.count = 20;
+    for (const Request& one : draw_requests(store, draw)) {
+      CHECK(one.u < world.nodes);
+      CHECK(one.v < world.nodes);
+      CHECK_FALSE(world.edges.contains({static_cast<NodeId>(one.u), static_cast<NodeId>(one.v)}));
+    }
+    const auto [u, v] = *std::find_if(world.edges.begin(), world.edges.end(), [&](const auto& arc) {
+      return arc.first > arc.second && !world.edges.contains({arc.second, arc.first});
+    });
+    const std::string ends = std::to_string(u) + " " + std::to_string(v);
+    const std::vector<Request> notes =
+        testing::requests_of({"edge " + ends + " expires 2030-01-01T00:00:00Z",
+                              "edge " + std::to_string(v) + " " + std::to_string(u) + " expires 2030-01-01T00:00:00Z"});
+    BatchChanges changes = store.resolve(notes);
+    CHECK(changes.statuses[0] == RequestStatus::applied);
+    CHECK(changes.statuses[1] == RequestStatus::absent_edge);
+    store.apply(notes, std::move(changes), {0, ThresholdScale::absolute});
+    store.checkpoint();
+    export_expiries(store, NpyTarget(dir / "expiries.txt"));
+    CHECK(testing::read_all(dir / "expiries.txt") == "edge " + ends + " expires 2030-01-01T00:00:00.000Z\n");
+  }
+
+  TEST_CASE("formats whose edges have no direction, and what cannot be read twice, are refused") {
+    const TempDir dir;
+    WorkMeter nobody;
+    ImportOptions options;
+    options.layers = Layers::directed;
+    const auto refusal = [&](const std::string& name, const std::string& bytes) {
+      options.edges = InputFile{testing::write_file(dir / name, bytes), {}};
+      try {
+        import_store(dir / "s", options, ample_budget(), nobody);
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string("imported");
+    };
+    CHECK(refusal("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n").find("no direction") !=
+          std::string::npos);
+    CHECK(refusal("a.metis", "3 2\n2\n1 3\n2\n").find("no direction") != std::string::npos);
+    CHECK(refusal("b.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n2 1\n3 3\n") == "imported");
+    const StoreReader store(dir / "s", ample_budget(), release_ledger());
+    CHECK(store.contents().graph().num_edges() == 2);
+    CHECK(store.contents().order().users() == 3);
+  }
+}
+
+}  // namespace unweave
