@@ -58,9 +58,14 @@ void export_rows(const Reader& reader, const StoredModel& model, const std::vect
   export_rows(Internals::store(reader), Internals::record(model), nodes, target);
 }
 
-void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights) {
+void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights,
+                  const std::string& relation) {
   const WatchedBy watched(Internals::resources(reader).meter());
-  export_edges(Internals::store(reader), target, weights);
+  export_edges(Internals::store(reader), target, weights, relation);
+}
+
+std::uint64_t count_edges(const Reader& reader, const std::string& relation) {
+  return count_edges(Internals::store(reader), relation);
 }
 
 void export_edge_weights(const Reader& reader, const NpyTarget& weights) {

@@ -142,12 +142,17 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   const Manifest& manifest = store.manifest();
   const Contents& contents = store.contents();
   // Entries of lists: an arc of a directed graph stands in two of them, too.
-  const std::uint64_t arcs = contents.graph().num_arcs() / contents.order().copies();
+  const std::uint64_t arcs = contents.graph().num_arcs() / (manifest.layers.directed ? 2 : 1);
   StoreInfo info;
   info.nodes = manifest.user_nodes();
-  info.directed = manifest.layers == Layers::directed;
+  info.directed = manifest.layers.directed;
   info.edges = contents.graph().num_edges();
-  info.max_weight = manifest.max_weight;
+  info.relations = manifest.layers.relations;
+  for (const auto& subset : manifest.layers.subsets) {
+    info.subsets.emplace_back();
+    for (const std::uint32_t one : subset) info.subsets.back().push_back(manifest.layers.relations[one]);
+  }
+  info.max_weight = info.relations.empty() ? manifest.max_weight : 1;
   info.weight_sum = contents.graph().num_arcs() / 2;
   info.arcs = arcs;
   info.features = manifest.features;
@@ -336,7 +341,7 @@ ReadId id_reader(const Reader& reader) {
 }
 
 RequestWords words_of(const LiveStore& store, ReadId node) {
-  return {std::move(node), std::make_shared<const ClassWords>(class_names(store))};
+  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)), store.manifest().layers.relations};
 }
 
 }  // namespace

@@ -96,8 +96,9 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
     std::vector<NodeId> neighbours;
     graph.neighbours(rows.nodes()[*bridge], neighbours);
     // Training nodes are first copies, at which arcs begin.
-    canaries.push_back(
-        {"bridge", {{RequestKind::remove_edge, order.user(rows.nodes()[*bridge]), order.user(neighbours.front())}}});
+    Request request{RequestKind::remove_edge, order.user(rows.nodes()[*bridge]), order.user(neighbours.front())};
+    request.relation = order.layers().relations.empty() ? 0 : 1;
+    canaries.push_back({"bridge", {std::move(request)}});
   }
   if (steepest) canaries.push_back({"gradient", {{RequestKind::remove_node, order.user(rows.nodes()[*steepest]), 0}}});
   return canaries;

@@ -58,7 +58,7 @@ void require_copy(const LiveStore& before, const LiveStore& present) {
   if (old.nodes == now.nodes && old.features == now.features && old.classes == now.classes && old.layers == now.layers)
     return;
   const auto text = [](const Manifest& of) {
-    const std::string kind = of.layers == Layers::directed ? " nodes with arcs, " : " nodes, ";
+    const std::string kind = of.layers.directed ? " nodes with arcs, " : " nodes, ";
     return std::to_string(of.user_nodes()) + kind + std::to_string(of.features) + " features and " +
            std::to_string(of.classes) + " classes";
   };

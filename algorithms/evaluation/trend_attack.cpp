@@ -32,6 +32,16 @@ std::vector<NodeId> positions_of_present(const LiveStore& before, const LiveStor
   return positions;
 }
 
+/// Whether copies of two nodes, by their ids, have an edge.
+bool are_joined(const Contents& contents, NodeId one, NodeId other) {
+  const NodeOrder& order = contents.order();
+  for (std::uint32_t copy = 0; copy < order.copies(); ++copy) {
+    const std::uint32_t end = order.layers().directed ? 1 - copy : copy;
+    if (contents.graph().has_edge(order.position(one, copy), order.position(other, end))) return true;
+  }
+  return false;
+}
+
 /// Keeps each of a sequence of items with the same chance, `most` of them (Vitter's algorithm R).
 class Reservoir {
  public:
@@ -107,7 +117,8 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
   Reservoir removed(most, random_key(seed, kRemovedEdges));
   std::vector<NodeId> there, neighbours;
   for (NodeId u = 0; u < old.num_nodes(); ++u) {
-    if (positions[u] == kNoNode) continue;
+    const bool is_of_set = !order.layers().relations.empty() && order.copy(u) >= order.layers().relations.size();
+    if (positions[u] == kNoNode || is_of_set) continue;  // edges of sets are those of relations
     there.push_back(u);
     old.neighbours(u, neighbours);
     neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());  // whatever they weigh
@@ -123,10 +134,9 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
     const auto draw = [&](std::uint64_t which) {
       return there[static_cast<std::size_t>(bits_below(random_bits(key, 2 * t + which), there.size()))];
     };
-    const NodeId u = order.position(order.user(draw(0)));
-    const NodeId v = order.position(order.user(draw(1)), order.copies() - 1);  // where an arc would end
-    if (order.user(u) == order.user(v) || old.has_edge(u, v) || now.has_edge(positions[u], positions[v])) continue;
-    others_.push_back({order.user(u), order.user(v)});
+    const NodeId u = order.user(draw(0)), v = order.user(draw(1));
+    if (u == v || are_joined(before.contents(), u, v) || are_joined(present.contents(), u, v)) continue;
+    others_.push_back({u, v});
   }
 }
 
@@ -136,8 +146,9 @@ std::vector<NodeId> TrendAttack::neighbours_of(NodeId user) const {
   for (std::uint32_t copy = 0; copy < contents.order().copies(); ++copy) {
     std::vector<NodeId> some;
     contents.graph().neighbours(contents.order().position(user, copy), some);
-    all.insert(all.end(), some.begin(), some.end());
+    for (const NodeId one : some) all.push_back(contents.order().position(contents.order().user(one)));
   }
+  std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::erase_if(all, [&](NodeId node) { return !present_.embedding().is_target(node); });
   const std::size_t stride = (all.size() + kMostNeighbours - 1) / kMostNeighbours;

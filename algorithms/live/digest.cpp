@@ -73,6 +73,12 @@ class Words {
     words_.resize(words_.size() + count);
     return words_.data() + words_.size() - count;
   }
+  /// How many bytes it has, and these, the last word filled with zeros.
+  void add_text(std::string_view text) {
+    add(static_cast<std::uint32_t>(text.size()));
+    std::uint32_t* const words = extend((text.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
+    if (!text.empty()) std::memcpy(words, text.data(), text.size());  // what was added is zeros
+  }
   [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
 
  private:
@@ -116,7 +122,7 @@ class NodeHasher {
         for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) add_sums(level, first + i);
         for (std::uint32_t level = 0; level < embedding_->levels(); ++level) add_stale(level, first + i);
       }
-      if (contents_.order().names().given()) add_name(contents_.name(first + i));
+      if (contents_.order().names().given()) words_.add_text(contents_.name(first + i));
       hashes[ids[i] - users.first] = hash(words_.bytes());
     }
   }
@@ -144,7 +150,7 @@ class NodeHasher {
       }
       for (std::uint32_t level = 0; level < embedding_->levels(); ++level) words_.add(0);
     }
-    if (contents_.order().names().given()) add_name(name);
+    if (contents_.order().names().given()) words_.add_text(name);
     return hash(words_.bytes());
   }
 
@@ -173,12 +179,6 @@ class NodeHasher {
       out[nonzeros] = std::bit_cast<std::uint32_t>(x[c]);
       ++out;
     }
-  }
-
-  void add_name(std::string_view name) {
-    words_.add(static_cast<std::uint32_t>(name.size()));
-    std::uint32_t* const words = words_.extend((name.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
-    if (!name.empty()) std::memcpy(words, name.data(), name.size());  // what was added is zeros
   }
 
   /// 1 for nodes of train, 2 of valid, 4 of test.
@@ -271,10 +271,23 @@ void look_ahead(const Contents& contents, const Embedding* embedding, std::size_
     embedding->read_ahead(level, nodes);
 }
 
+/// Directions, or names of relations and which of them are together.
+void add_layers(const Layers& layers, Words& words) {
+  words.add(layers.directed ? 1 : 0);
+  words.add(static_cast<std::uint32_t>(layers.relations.size()));
+  for (const std::string& name : layers.relations) words.add_text(name);
+  words.add(static_cast<std::uint32_t>(layers.subsets.size()));
+  for (const std::vector<std::uint32_t>& subset : layers.subsets) {
+    words.add(static_cast<std::uint32_t>(subset.size()));
+    for (const std::uint32_t relation : subset) words.add(relation);
+  }
+}
+
 void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
   words.add(kRootTag);
   const std::uint32_t version = manifest.names ? kDigestOfNames : kVersion;
-  words.add(manifest.layers == Layers::none ? version : version + kDigestOfLayers);
+  words.add(manifest.layers.any() ? version + kDigestOfLayers : version);
+  if (manifest.layers.any()) add_layers(manifest.layers, words);
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);

@@ -20,6 +20,7 @@
 #include "storage/input/words/quoted_word.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 #include "storage/io/plain_text.h"
 #include "storage/io/shell_word.h"
 #include "storage/npy/id_writer.h"
@@ -205,8 +206,9 @@ void for_all_edges(const Graph& graph, const Use& use) {
 /// Edges between users' ids, and their weights where somebody wants them.
 class EdgeSink {
  public:
-  EdgeSink(const LiveStore& store, const std::optional<NpyTarget>& pairs, const std::optional<NpyTarget>& weights)
-      : store_(store), left_(store.contents().graph().num_edges()) {
+  EdgeSink(const LiveStore& store, std::uint64_t edges, const std::optional<NpyTarget>& pairs,
+           const std::optional<NpyTarget>& weights)
+      : store_(store), left_(edges) {
     const std::array<std::uint64_t, 2> shape{left_, 2};
     if (pairs && takes_text(*pairs))
       text_writer_.emplace(*pairs);
@@ -255,7 +257,8 @@ class EdgeSink {
   /// weights.
   void add_lines(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
     const NodeNames& names = store_.contents().order().names();
-    const bool weighted = store_.contents().rules().max_weight > 1;
+    const Contents& contents = store_.contents();
+    const bool weighted = contents.rules().max_weight > 1 && contents.order().layers().relations.empty();
     for (std::size_t i = 0; i < edges.size(); ++i) {
       line_ = names.text(edges[i].u) + '\t' + names.text(edges[i].v);
       if (weighted) line_ += '\t' + std::to_string(weights.empty() ? 1 : weights[i]);
@@ -271,14 +274,20 @@ class EdgeSink {
   std::vector<std::int64_t> pairs_, weights_;
 };
 
-/// Edges by the user's ids come in no useful order.
-void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder, EdgeSink& sink) {
+/// Edges by the user's ids come in no useful order. `relation`: those of its copies alone, which weigh
+/// 1.
+void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder,
+                        const std::optional<std::uint32_t>& relation, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();
   const Reservation memory = store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "sorting of edges");
   const NodeId nodes = store.contents().num_nodes();
   const Graph& graph = store.contents().graph();
-  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, relation ? 1 : graph.max_weight());
   for_all_edges(graph, [&](EdgePiece& piece) {
+    if (relation) {
+      std::erase_if(piece.edges, [&](const Edge& edge) { return order.copy(edge.u) != *relation; });
+      piece.weights.clear();
+    }
     for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
     sorter.add(piece.edges, piece.weights);
   });
@@ -293,11 +302,25 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
         edges.clear();
         weights.clear();
         for_edges(all, [&](NodeId u, NodeId v, std::uint32_t weight) {
-          edges.push_back({u, v % order.users()});  // an arc begins at a first copy
+          edges.push_back({u % order.users(), v % order.users()});  // an arc begins at a first copy
           weights.push_back(weight);
         });
         sink.add(edges, weights);
       });
+}
+
+/// The relation whose edges are wanted; none where all are, since there are no relations.
+std::optional<std::uint32_t> relation_of(const LiveStore& store, const std::string& name) {
+  const Layers& layers = store.contents().order().layers();
+  if (layers.relations.empty() && name.empty()) return std::nullopt;
+  const std::uint32_t relation = relation_named(layers, name);
+  if (relation < layers.relations.size()) return relation;
+  if (layers.relations.empty())
+    throw UsageError(option("relation", name) + ": the edges of " + store.path().string() + " have no relations");
+  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
+  throw UsageError(name.empty() ? store.path().string() + ": its edges have relations; name one of them by " +
+                                      option("relation") + ": " + one_of(names)
+                                : unknown_name("relation", name, names));
 }
 
 void write_array(const NpyTarget& target, const std::vector<std::int64_t>& values) {
@@ -353,14 +376,27 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   return exported;
 }
 
-void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
-                  const std::optional<NpyTarget>& weights) {
+std::uint64_t count_edges(const LiveStore& store, const std::string& relation) {
+  const std::optional<std::uint32_t> wanted = relation_of(store, relation);
   const Graph& graph = store.contents().graph();
-  EdgeSink sink(store, target, weights);
+  if (!wanted) return graph.num_edges();
+  const NodeOrder& order = store.contents().order();
+  std::uint64_t edges = 0;
+  for_all_edges(graph, [&](const EdgePiece& piece) {
+    edges += static_cast<std::uint64_t>(std::count_if(piece.edges.begin(), piece.edges.end(),
+                                                      [&](const Edge& edge) { return order.copy(edge.u) == *wanted; }));
+  });
+  return edges;
+}
+
+void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
+                  const std::optional<NpyTarget>& weights, const std::string& relation) {
+  EdgeSink sink(store, count_edges(store, relation), target, weights);
   if (store.contents().order().is_identity())
-    for_all_edges(graph, [&](const EdgePiece& piece) { sink.add(piece.edges, piece.weights); });
+    for_all_edges(store.contents().graph(), [&](const EdgePiece& piece) { sink.add(piece.edges, piece.weights); });
   else
-    write_sorted_edges(store, folder_beside(store, target ? *target : weights.value()), sink);
+    write_sorted_edges(store, folder_beside(store, target ? *target : weights.value()), relation_of(store, relation),
+                       sink);
   sink.finish();
 }
 

@@ -28,9 +28,12 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
                                const std::optional<NpyTarget>& ids = std::nullopt);
 
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
-/// edges have none. One of both targets may be missing.
+/// edges have none. One of both targets may be missing. `relation`: whose edges, which has to be said
+/// where there are some; else UsageError.
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
-                  const std::optional<NpyTarget>& weights = std::nullopt);
+                  const std::optional<NpyTarget>& weights = std::nullopt, const std::string& relation = {});
+/// How many export_edges() writes.
+[[nodiscard]] std::uint64_t count_edges(const LiveStore& store, const std::string& relation);
 
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const LiveStore& store, const NpyTarget& target);

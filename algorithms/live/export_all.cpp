@@ -216,7 +216,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.nodes = contents.order().users();
   exported.layers = contents.order().layers();
   exported.edges = contents.graph().num_edges();
-  exported.max_weight = rules.max_weight;
+  exported.max_weight = contents.order().layers().relations.empty() ? rules.max_weight : 1;
   exported.columns = contents.features().columns();
   exported.sparse = store.manifest().feature_layout.sparse;
   exported.type = rules.type;
@@ -233,8 +233,13 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.by_name = exported.ids_are == IdsAre::names && are_all_named(contents);
   if (exported.ids_are && !exported.by_name) exported.ids_are = IdsAre::positions;  // which the arrays have
   const auto weights =
-      rules.max_weight > 1 && !exported.by_name ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt;
-  if (exported.edges > 0)
+      exported.max_weight > 1 && !exported.by_name ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt;
+  const std::vector<std::string>& relations = exported.layers.relations;
+  for (std::size_t r = 0; r < relations.size(); ++r) {
+    exported.relation_files.push_back("edges-" + std::to_string(r) + (exported.by_name ? ".txt" : ".npy"));
+    export_edges(store, NpyTarget(folder / exported.relation_files.back()), std::nullopt, relations[r]);
+  }
+  if (exported.edges > 0 && relations.empty())
     export_edges(store, NpyTarget(folder / (exported.by_name ? "edges.txt" : "edges.npy")), weights);
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
   // Numbers in an array might be taken for names that are numbers.

@@ -94,9 +94,10 @@ struct ExportedRows {
 /// What the files hold, and what an import of them needs to be told.
 struct ExportedStore {
   NodeId nodes = 0;
-  std::uint64_t edges = 0;       ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
-  Layers layers = Layers::none;  ///< directed: edges are arcs, from the first node to the second
-  std::uint32_t max_weight = 1;  ///< above 1: weights.npy, int64 [edges]
+  std::uint64_t edges = 0;  ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
+  Layers layers;            ///< directed: edges are arcs, from the first node to the second
+  std::vector<std::string> relation_files{};  ///< edges of each of the relations, in the place of edges.npy
+  std::uint32_t max_weight = 1;               ///< above 1: weights.npy, int64 [edges]
   /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as
   /// a third column, and splits as .txt stand in the place of these arrays.
   bool by_name = false;

@@ -66,10 +66,11 @@ class Draw {
   void add(RequestKind kind, NodeId node) { requests_.push_back({kind, contents_.order().user(node), 0}); }
   void add_edge(RequestKind kind, NodeId u, NodeId v) { requests_.push_back(edge_request(kind, u, v)); }
 
-  /// A place that is drawn among all, or, where nodes have copies, the last copy of a drawn node.
-  [[nodiscard]] NodeId second_end(NodeId drawn) const {
+  /// Copies of two nodes, the second one by its id, that an edge of the drawn relation would join.
+  [[nodiscard]] std::pair<NodeId, NodeId> ends(NodeId node, NodeId drawn, std::uint32_t relation) const {
     const NodeOrder& order = contents_.order();
-    return order.copies() == 1 ? drawn : order.position(drawn, order.copies() - 1);
+    if (order.copies() == 1) return {node, drawn};
+    return {order.position(order.user(node), relation), order.position(drawn, order.layers().directed ? 1 : relation)};
   }
 
   /// Positions of the pool's nodes, sorted, none twice; those of `standard` with a label where no
@@ -95,11 +96,18 @@ class Draw {
     return nodes;
   }
 
-  /// An edge by the user's ids: an arc begins at a first copy.
+  /// An edge by the user's ids: an arc begins at a first copy, and copies of relations name theirs.
   [[nodiscard]] Request edge_request(RequestKind kind, NodeId u, NodeId v) const {
     const NodeOrder& order = contents_.order();
-    if (order.copies() > 1 && !order.is_first_copy(u)) std::swap(u, v);
-    return {kind, order.user(u), order.user(v)};
+    if (order.layers().directed && !order.is_first_copy(u)) std::swap(u, v);
+    Request request{kind, order.user(u), order.user(v)};
+    if (!order.layers().relations.empty()) request.relation = order.copy(u) + 1;
+    return request;
+  }
+  /// Whether edges at a node are those of users, and not those of a set of relations.
+  [[nodiscard]] bool has_own_edges(NodeId node) const {
+    const std::vector<std::string>& relations = contents_.order().layers().relations;
+    return relations.empty() || contents_.order().copy(node) < relations.size();
   }
 
   void draw_nodes(RequestKind kind) {
@@ -119,7 +127,7 @@ class Draw {
       read_ahead_of(graph_, b);
       graph_.decode(b, buffer, block);
       unweave::for_edges(block, [&](NodeId u, NodeId v, std::uint32_t /*weight*/) {
-        if (pool == nullptr || pool->contains(u) || pool->contains(v)) use(u, v);
+        if ((pool == nullptr || pool->contains(u) || pool->contains(v)) && has_own_edges(u)) use(u, v);
       });
     }
   }
@@ -132,7 +140,7 @@ class Draw {
     }
     const RowMask* const wanted = mask ? &*mask : nullptr;
     std::uint64_t edges = graph_.num_edges();
-    if (wanted != nullptr) {
+    if (wanted != nullptr || !contents_.order().layers().subsets.empty()) {
       edges = 0;
       for_edges(wanted, [&](NodeId, NodeId) { ++edges; });
     }
@@ -164,6 +172,7 @@ class Draw {
       const NodeId u = nodes[static_cast<std::size_t>(order.at(i))];
       const std::int32_t label = contents_.label(u);
       for (const NodeId one : contents_.order().with_copies({&u, 1})) {
+        if (!has_own_edges(one)) continue;
         graph_.neighbours(one, neighbours);
         for (const NodeId v : neighbours) {
           if (label == kNoLabel || contents_.label(v) != label || requests_.size() == options_.count) continue;
@@ -181,8 +190,10 @@ class Draw {
     const auto below = [&](std::uint64_t bound) { return bits_below(random_bits(key_, counter++), bound); };
     for (std::uint64_t tries = 0; requests_.size() < options_.count; ++tries) {
       if (nodes.empty() || tries >= kTriesAnEdge * options_.count) require(requests_.size(), "adversarial edges");
-      const NodeId u = nodes[static_cast<std::size_t>(below(nodes.size()))];
-      const NodeId v = second_end(static_cast<NodeId>(below(contents_.order().users())));
+      const NodeId first = nodes[static_cast<std::size_t>(below(nodes.size()))];
+      const auto second = static_cast<NodeId>(below(contents_.order().users()));
+      const std::size_t relations = contents_.order().layers().relations.size();
+      const auto [u, v] = ends(first, second, relations > 1 ? static_cast<std::uint32_t>(below(relations)) : 0);
       const std::int32_t one = contents_.label(u), other = contents_.label(v);
       if (one == kNoLabel || other == kNoLabel || one == other || graph_.has_edge(u, v)) continue;
       if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add_edge(RequestKind::insert_edge, u, v);

@@ -25,16 +25,17 @@ namespace {
 constexpr std::uint64_t kIdBytes = 144;
 constexpr std::uint64_t kLeastRoom = 4096;  // ids
 
-/// What a request asks for, whoever sends it: ends of an edge have no order.
-std::string content_of(const Request& request) {
+/// What a request asks for, whoever sends it: ends of an edge have no order, unless it is an arc.
+std::string content_of(const Request& request, bool are_arcs) {
   using End = std::pair<std::uint64_t, bool>;
   End first{request.u, request.u_by_name}, second{request.v, request.v_by_name};
-  if (names_edge(request.kind) && second < first) std::swap(first, second);
+  if (names_edge(request.kind) && !are_arcs && second < first) std::swap(first, second);
   std::string text = "unweave request 1";
   for (const std::uint64_t number : {static_cast<std::uint64_t>(request.kind), first.first, std::uint64_t{first.second},
                                      second.first, std::uint64_t{second.second}})
     text.append(1, ' ').append(std::to_string(number));
-  return text.append(1, ' ').append(request.value);
+  text.append(1, ' ').append(request.value);
+  return request.relation == 0 ? text : text.append(1, ' ').append(std::to_string(request.relation));
 }
 
 /// The kind whose records have this name, the first one of several.
@@ -62,7 +63,11 @@ std::optional<std::array<std::uint64_t, 2>> read_mark(std::string_view digits) {
 
 RequestRegister::RequestRegister(const std::filesystem::path& store, const Manifest& manifest, bool writer,
                                  MemoryBudget& budget)
-    : store_(store), writer_(writer), budget_(budget), journal_after_(manifest.sequence) {
+    : store_(store),
+      are_arcs_(manifest.layers.directed),
+      writer_(writer),
+      budget_(budget),
+      journal_after_(manifest.sequence) {
   RandomSource random = RandomSource::from_system();
   secret_ = draw_hash(random);
   const auto take_key = [&](std::string_view digits) {
@@ -104,7 +109,7 @@ RequestRegister::Key RequestRegister::key_of(std::string_view id) const {
 }
 
 RequestRegister::Key RequestRegister::mark_of(const Request& request) const {
-  return first_half(hash_of(content_of(request), mark_key_));
+  return first_half(hash_of(content_of(request, are_arcs_), mark_key_));
 }
 
 RequestRegister::Known RequestRegister::known_of(const Request& request, std::uint64_t sequence, Millis time) const {
@@ -172,7 +177,8 @@ std::vector<IdUse> RequestRegister::uses(std::span<const Request> requests,
       const bool is_same = is_kept(found->second) && found->second.mark == mark_of(request);
       uses[i] = is_same ? IdUse::known : is_kept(found->second) ? IdUse::other : IdUse::unkept;
     } else if (!is_first) {
-      uses[i] = content_of(requests[first->second]) == content_of(request) ? IdUse::known : IdUse::other;
+      uses[i] = content_of(requests[first->second], are_arcs_) == content_of(request, are_arcs_) ? IdUse::known
+                                                                                                 : IdUse::other;
     }
   }
   return uses;

@@ -104,6 +104,7 @@ class RequestRegister {
   void grow(std::uint64_t ids);
 
   std::filesystem::path store_;
+  bool are_arcs_;  ///< edges have directions
   bool writer_;
   MemoryBudget& budget_;
   Hash secret_{};

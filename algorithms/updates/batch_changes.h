@@ -46,7 +46,9 @@ struct BatchChanges {
   std::uint64_t rejected = 0;
   std::uint64_t edges_removed = 0;  ///< by `edge` requests
   std::uint64_t nodes_removed = 0;
-  std::uint64_t edges_of_removed_nodes = 0;  ///< which tells what degrees removed nodes had, and is shown to nobody
+  /// By which the number of the graph's edges changes, in all copies; it tells what degrees removed
+  /// nodes had, and is shown to nobody.
+  std::int64_t edge_difference = 0;
   std::uint64_t features_removed = 0;
   std::uint64_t edges_inserted = 0;
   std::uint64_t features_set = 0;

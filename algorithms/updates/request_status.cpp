@@ -35,6 +35,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"same-weight", "the edge has this weight already"},
     {"other-expiry", "its time had come, and a later request has set another or none"},
     {"number-or-name", "a class has a number as its name; #1 is a number, \"1\" a name"},
+    {"no-relation", "the store has no edges of this kind"},
 }};
 
 std::string_view name_of(RequestStatus status) {

@@ -43,6 +43,7 @@ enum class RequestStatus : std::uint8_t {
   same_weight,
   other_expiry,
   number_or_name,
+  no_relation,
 };
 
 struct StatusText {
@@ -50,7 +51,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 25;
+inline constexpr std::size_t kStatuses = 26;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

@@ -38,9 +38,17 @@ class Preview {
   }
 
   [[nodiscard]] const NodeOrder& order() const noexcept { return contents_.order(); }
-  /// The copy of a node in which edges end that requests name it second in.
-  [[nodiscard]] std::uint32_t second_copy() const noexcept { return is_directed() ? 1 : 0; }
-  [[nodiscard]] bool is_directed() const noexcept { return order().layers() == Layers::directed; }
+  [[nodiscard]] const Layers& layers() const noexcept { return order().layers(); }
+  /// Whether a request names an edge of a kind that there is.
+  [[nodiscard]] bool has_relation(const Request& request) const noexcept {
+    return layers().relations.empty() ? request.relation == 0
+                                      : request.relation > 0 && request.relation <= layers().relations.size();
+  }
+  /// The copies of its two nodes that an edge of a request joins.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> copies_of_ends(const Request& request) const noexcept {
+    const std::uint32_t relation = request.relation == 0 ? 0 : request.relation - 1;
+    return {relation, layers().directed ? 1 : relation};
+  }
   /// All places of the node that stands at this one.
   [[nodiscard]] std::vector<NodeId> copies(NodeId node) const { return order().with_copies({&node, 1}); }
 
@@ -59,6 +67,21 @@ class Preview {
     }
     it->second.now = now;
     if (now == 0) drop_note(edge_item(u, v));
+  }
+  /// An edge that a request has found, in its first copies: what it weighs in all copies that have it.
+  void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
+    const bool was = has_edge(u, v);
+    set_edge(u, v, now);
+    if (request.relation == 0 || was == (now > 0)) return;
+    const std::vector<std::uint32_t> copies = layers().copies_with(request.relation - 1);
+    for (std::size_t i = 1; i < copies.size(); ++i) {
+      const NodeId one = order().position(user(u), copies[i]), other = order().position(user(v), copies[i]);
+      set_edge(one, other, now > 0 ? weight(one, other) + 1 : weight(one, other) - 1);
+    }
+  }
+  /// Most that an edge of users weighs.
+  [[nodiscard]] std::uint32_t most_weight() const noexcept {
+    return layers().relations.empty() ? rules().max_weight : 1;
   }
   /// The note of an item, null where it is to stay, and whether an earlier request has said so.
   [[nodiscard]] const ExpiryNote* note(Edge item) const {
@@ -169,6 +192,12 @@ class Preview {
     return std::equal(values.begin(), values.end(), scratch_.begin(), scratch_.end());
   }
 
+  /// How many more edges the graph has than the contents.
+  [[nodiscard]] std::int64_t edge_difference() const {
+    std::int64_t difference = 0;
+    for (const auto& [edge, state] : edges_) difference += (state.now > 0 ? 1 : 0) - (state.before > 0 ? 1 : 0);
+    return difference;
+  }
   /// Nodes that differ from the contents, sorted.
   [[nodiscard]] std::vector<NodeChange> net() const {
     std::map<NodeId, NodeChange> nodes;
@@ -335,7 +364,7 @@ RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view 
   const std::uint32_t before = preview.weight(u, v);
   if (before == 0) return RequestStatus::absent_edge;
   const std::uint64_t weight = given_weight(value);
-  if (weight > preview.rules().max_weight) return RequestStatus::weight_outside;
+  if (weight > preview.most_weight()) return RequestStatus::weight_outside;
   if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
   preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
   ++changes.weights_set;
@@ -357,7 +386,9 @@ RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value,
 /// Applies one request to the preview, unless it would change nothing; but for notes that go with
 /// what it removes.
 RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges& changes) {
-  const std::optional<NodeId> first = preview.meant(request.u, request.u_by_name);
+  const auto [from, to] = preview.copies_of_ends(request);
+  if (!preview.has_relation(request) && names_edge(request.kind)) return RequestStatus::no_relation;
+  const std::optional<NodeId> first = preview.meant(request.u, request.u_by_name, from);
   if (!first) return RequestStatus::id_outside;
   const NodeId u = *first;
   switch (request.kind) {
@@ -365,7 +396,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
     case RequestKind::insert_edge:
     case RequestKind::expire_edge:
     case RequestKind::set_weight: {
-      const std::optional<NodeId> second = preview.meant(request.v, request.v_by_name, preview.second_copy());
+      const std::optional<NodeId> second = preview.meant(request.v, request.v_by_name, to);
       if (!second) return RequestStatus::id_outside;
       if (*second == u) return RequestStatus::self_loop;  // an arc leads from a node's copy to another one
       const NodeId v = *second;
@@ -381,8 +412,8 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
       const std::uint64_t weight = insert ? given_weight(request.value) : 0;
-      if (weight > preview.rules().max_weight) return RequestStatus::weight_outside;
-      preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
+      if (weight > preview.most_weight()) return RequestStatus::weight_outside;
+      preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
       ++(insert ? changes.edges_inserted : changes.edges_removed);
       return RequestStatus::applied;
     }
@@ -401,7 +432,6 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
           preview.set_edge(one, v, 0);
           preview.drop_notes_of_gone(v);
         }
-        changes.edges_of_removed_nodes += neighbours.size();
         changes.forced.push_back(one);
       }
       ++changes.nodes_removed;
@@ -448,11 +478,16 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   const auto ask_for_position = [&](std::uint64_t user, std::uint32_t copy = 0) {
     if (user < contents.order().users()) contents.order().read_ahead(static_cast<NodeId>(user), copy);
   };
+  const auto copies_of = [&](const Request& request) {
+    return names_edge(request.kind) && preview.has_relation(request) ? preview.copies_of_ends(request)
+                                                                     : std::pair<std::uint32_t, std::uint32_t>{};
+  };
   // Positions are wanted when lists are asked for, so they have to be asked for as long before
   // that.
   LookAhead positions(0, requests.size(), [&](std::size_t i) {
-    ask_for_position(requests[i].u);
-    if (names_edge(requests[i].kind)) ask_for_position(requests[i].v, preview.second_copy());
+    const auto [from, to] = copies_of(requests[i]);
+    ask_for_position(requests[i].u, from);
+    if (names_edge(requests[i].kind)) ask_for_position(requests[i].v, to);
   });
   LookAhead ahead(0, requests.size(), [&](std::size_t i) {
     positions.at(i);
@@ -460,9 +495,10 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     if (request.kind == RequestKind::set_feature || request.kind == RequestKind::set_label ||
         request.kind == RequestKind::move_split)
       return;  // which ask for no list
-    if (const auto u = preview.position(request.u)) contents.graph().read_ahead(*u);
+    const auto [from, to] = copies_of(request);
+    if (const auto u = preview.position(request.u, from)) contents.graph().read_ahead(*u);
     if (!names_edge(request.kind)) return;  // in other requests v is 0, which names nobody
-    if (const auto v = preview.position(request.v, preview.second_copy())) contents.graph().read_ahead(*v);
+    if (const auto v = preview.position(request.v, to)) contents.graph().read_ahead(*v);
   });
   changes.statuses.reserve(requests.size());
   for (const Request& request : requests) {
@@ -474,6 +510,7 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     changes.text_bytes += request.value.empty() ? 0 : request.value.size() + 2;
   }
   changes.nodes = preview.net();
+  changes.edge_difference = preview.edge_difference();
   changes.expiries.assign(preview.expiries().begin(), preview.expiries().end());
   for (const NodeChange& change : changes.nodes) {
     const std::int32_t before = contents.label(change.node);
@@ -529,8 +566,7 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.split) splits.push_back({change.node, *change.split});
     if (change.row) rows.push_back({change.node, change.row});
   }
-  contents.graph().count_edges(static_cast<std::int64_t>(changes.edges_inserted) -
-                               static_cast<std::int64_t>(changes.edges_removed + changes.edges_of_removed_nodes));
+  contents.graph().count_edges(changes.edge_difference);
   for (const auto& [item, note] : changes.expiries) contents.expiries().set(item, note);
   contents.clear(cleared);
   contents.lose_names(nameless);

@@ -1,13 +1,18 @@
 // algorithms/verification/verify_layers.cpp - copies of a node agree, and edges lead where the
 // layers of a store have them lead.
+#include <sodium.h>
+
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
+#include "algorithms/random/counter_random.h"
 #include "algorithms/verification/verify_checks.h"
 #include "engine/graph/edge_pieces.h"
 #include "engine/resources/parallel.h"
 #include "engine/resources/watcher.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
@@ -55,13 +60,50 @@ void check_arcs(const VerifyContext& context, FalseStatements& wrong) {
       });
 }
 
+/// Every edge joins equal copies. Edges of a set weigh what its relations have: the sums of hashes of
+/// edges, times their weights, are equal, and else are so with probability 2^-64.
+void check_relations(const VerifyContext& context, FalseStatements& wrong) {
+  const NodeOrder& order = context.contents.order();
+  const Layers& layers = order.layers();
+  std::array<std::uint64_t, 2> keys{};
+  if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
+  randombytes_buf(keys.data(), sizeof keys);
+  std::vector<std::uint64_t> sums(order.copies());
+  for_edge_pieces(
+      context.contents.graph(), [](const EdgePiece&) {},
+      [&](const EdgePiece& piece) {
+        for (std::size_t i = 0; i < piece.edges.size(); ++i) {
+          const Edge& edge = piece.edges[i];
+          const std::uint32_t copy = order.copy(edge.u);
+          if (copy != order.copy(edge.v)) {
+            wrong.add(std::uint64_t{edge.u} << 32 | edge.v,
+                      "an edge of " + order.text(edge.u) + " joins copies of two relations");
+            continue;
+          }
+          const auto [u, v] = std::minmax<NodeId>({order.user(edge.u), order.user(edge.v)});
+          const std::uint64_t hash = random_bits(keys[0], random_bits(keys[1], std::uint64_t{u} << 32 | v));
+          sums[copy] += hash * (piece.weights.empty() ? 1 : piece.weights[i]);
+        }
+      });
+  for (std::size_t i = 0; i < layers.subsets.size(); ++i) {
+    std::uint64_t of_relations = 0;
+    std::string names;
+    for (const std::uint32_t relation : layers.subsets[i]) {
+      of_relations += sums[relation];
+      names += (names.empty() ? "" : ",") + layers.relations[relation];
+    }
+    if (sums[layers.relations.size() + i] != of_relations)
+      wrong.add(i, "the edges of the set " + names + " are not those of its relations");
+  }
+}
+
 }  // namespace
 
 void check_layers(const VerifyContext& context) {
   if (context.contents.order().copies() == 1) return;
   FalseStatements wrong;
   check_copies(context, wrong);
-  check_arcs(context, wrong);
+  (context.contents.order().layers().directed ? check_arcs : check_relations)(context, wrong);
   wrong.report_to(context.report, "layers");
 }
 

@@ -14,10 +14,14 @@ namespace unweave {
 
 struct NodeNames::Parts {
   explicit Parts(const Manifest& manifest)
-      : nodes(manifest.user_nodes()), ids_are(manifest.ids_are), lost(manifest.user_nodes()) {}
+      : nodes(manifest.user_nodes()),
+        ids_are(manifest.ids_are),
+        relations(manifest.layers.relations),
+        lost(manifest.user_nodes()) {}
 
   NodeId nodes;
   std::optional<IdsAre> ids_are;
+  std::vector<std::string> relations;
   NodeSet lost;
   std::optional<NameList> list;
   std::optional<NameIndex> index;  ///< refers to the list
@@ -58,6 +62,10 @@ bool NodeNames::has_lost(NodeId user) const noexcept {
 
 const NodeSet& NodeNames::lost() const noexcept {
   return parts_->lost;
+}
+
+const std::vector<std::string>& NodeNames::relations() const noexcept {
+  return parts_->relations;
 }
 
 std::optional<IdsAre> NodeNames::ids_are() const noexcept {
@@ -112,10 +120,11 @@ std::uint64_t NodeNames::find(std::string_view name) const {
 }
 
 std::string NodeNames::text_of(const Request& request, bool names_nobody) const {
-  return unweave::text_of(request, [&](std::uint64_t user, bool by_name) {
+  const auto write = [&](std::uint64_t user, bool by_name) {
     if (!by_name || user >= parts_->nodes || !has_lost(static_cast<NodeId>(user))) return text(user);
     return names_nobody ? text(kUnknownName) : word_of_name(name_in_files(static_cast<NodeId>(user)));
-  });
+  };
+  return unweave::text_of(request, write, relations());
 }
 
 }  // namespace unweave

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/input/request_words.h"
 #include "storage/io/types.h"
@@ -55,6 +56,8 @@ class NodeNames {
   [[nodiscard]] bool has_lost(NodeId user) const noexcept;
   /// Nodes, by their ids, that have lost their names.
   [[nodiscard]] const NodeSet& lost() const noexcept;
+  /// Names of kinds of edges; none where there is one.
+  [[nodiscard]] const std::vector<std::string>& relations() const noexcept;
   /// What a number means in files and requests, where somebody has said so.
   [[nodiscard]] std::optional<IdsAre> ids_are() const noexcept;
   /// How a node is written for users: "17", or with a dictionary its name, or "#17" where it has

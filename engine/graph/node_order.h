@@ -30,7 +30,7 @@ class NodeOrder {
  public:
   /// Throws DataError, FormatError.
   NodeOrder(const std::filesystem::path& store, const Manifest& manifest)
-      : names_(store, manifest), layers_(manifest.layers), users_(manifest.user_nodes()) {
+      : names_(store, manifest), layers_(manifest.layers), copies_(layers_.copies()), users_(manifest.user_nodes()) {
     if (manifest.order_file) file_.emplace(store, *manifest.order_file, manifest.nodes);
   }
 
@@ -38,8 +38,8 @@ class NodeOrder {
   [[nodiscard]] bool is_identity() const noexcept { return !file_ && copies() == 1; }
   /// Nodes that users know, N below.
   [[nodiscard]] NodeId users() const noexcept { return users_; }
-  [[nodiscard]] Layers layers() const noexcept { return layers_; }
-  [[nodiscard]] std::uint32_t copies() const noexcept { return copies_of(layers_); }
+  [[nodiscard]] const Layers& layers() const noexcept { return layers_; }
+  [[nodiscard]] std::uint32_t copies() const noexcept { return copies_; }
 
   /// Of an id below N. Throws FormatError, as all that take or give positions.
   [[nodiscard]] NodeId position(NodeId user, std::uint32_t copy = 0) const { return place(copy * users_ + user); }
@@ -47,6 +47,7 @@ class NodeOrder {
     const NodeId one = number(position);
     return one < users_ ? one : one % users_;
   }
+  [[nodiscard]] std::uint32_t copy(NodeId position) const { return number(position) / users_; }
   [[nodiscard]] bool is_first_copy(NodeId position) const { return copies() == 1 || number(position) < users_; }
   /// Copy c of node u is number c N + u of the graph before it was ordered.
   [[nodiscard]] NodeId number(NodeId position) const { return file_ ? file_->user(position) : position; }
@@ -74,6 +75,7 @@ class NodeOrder {
  private:
   NodeNames names_;
   Layers layers_;
+  std::uint32_t copies_;
   NodeId users_;
   std::optional<OrderFile> file_;
 };

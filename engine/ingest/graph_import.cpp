@@ -11,6 +11,7 @@
 #include "engine/ingest/graph_order.h"
 #include "engine/ingest/import_identity.h"
 #include "engine/ingest/import_ranks.h"
+#include "engine/ingest/relation_subsets.h"
 #include "engine/ingest/shard_builder.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
@@ -26,6 +27,8 @@ namespace {
 constexpr std::size_t kReadEdges = std::size_t{1} << 16;
 /// The files of the graph before it is ordered, in the store.
 constexpr const char* kByIds = "graph/by-ids";
+/// Those of the graph of relations, before sets of them are added.
+constexpr const char* kOfRelations = "graph/of-relations";
 
 }  // namespace
 
@@ -37,17 +40,19 @@ GraphImport::GraphImport(const ImportContext& context)
       nodes_(context.nodes),
       builder_(context.builder),
       report_(context.report),
-      names_(context.names) {}
+      names_(context.names) {
+  if (options_.edges) files_.push_back(&*options_.edges);
+  for (const InputFile& relation : options_.relations) files_.push_back(&relation);
+}
 
 /// Reads the edges for their largest id alone, where the file does not declare a number of nodes.
 void GraphImport::count_nodes() {
-  const OpenedEdges edges = opened_edges();
-  if (const auto declared = edges.numbers->declared_nodes())
-    return nodes_.agree(*declared, *options_.edges, "declared size");
+  if (const auto declared = opened_edges(edges()).numbers->declared_nodes())
+    return nodes_.agree(*declared, edges(), "declared size");
   const Reservation memory = budget_.reserve(ArcSorter::kMinBudget, "reading of edges");
   ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight,
                     NodeRange());
-  collect_arcs(edges, counter);
+  collect_arcs(counter);
   settle_nodes(counter.counts());
 }
 
@@ -73,14 +78,15 @@ ArcCounts GraphImport::build() {
 
 /// Shards by the user's ids in a folder, named by a manifest.
 ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifest& manifest) {
-  if (names_ != nullptr && options_.edges && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
+  if (names_ != nullptr && !files_.empty() && NameTable::bytes(names_->list()) <= memory_shares::kNameTable.of(budget_))
     name_table_.emplace(names_->list(), budget_);
-  if (options_.layers != Layers::none) require_known_nodes();
+  if (options_.layers.any()) require_known_nodes();
+  if (!options_.layers.subsets.empty()) return build_subsets(folder, manifest);
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-  const auto known = options_.layers == Layers::none ? nodes_.known() : std::optional<std::uint64_t>(graph_nodes());
+  const auto known = options_.layers.any() ? std::optional<std::uint64_t>(graph_nodes()) : nodes_.known();
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), known, options_.max_weight,
                    own_sources(nodes_, job_));
-  if (options_.edges) collect_arcs(opened_edges(), sorter);
+  collect_arcs(sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   name_table_.reset();
   const ArcCounts found = by_users(arcs->counts());
@@ -92,7 +98,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   manifest.nodes = nodes;
   meter_.start("graph", own_sources(nodes_, job_).value_or(NodeRange{0, nodes}).size(), "nodes");
   arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
-    throw InputError(display_name(*options_.edges),
+    throw InputError(display_name(edges()),
                      "edge " + text_of(edge.u, names_) + " " + text_of(edge.v % nodes_.value(), names_),
                      "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
                          " in another; an edge has one weight, the same in both directions",
@@ -110,22 +116,25 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
 }
 
 NodeId GraphImport::graph_nodes() const {
-  const std::uint64_t nodes = std::uint64_t{nodes_.value()} * copies_of(options_.layers);
+  const std::uint64_t copies = options_.layers.copies(), nodes = std::uint64_t{nodes_.value()} * copies;
   if (nodes > kMostNodes)
-    throw UsageError(option("directed") + ": the graph has two copies of each of " + std::to_string(nodes_.value()) +
-                     " nodes, and " + std::to_string(kMostNodes) + " at most");
+    throw UsageError(option(options_.layers.directed ? "directed" : "relation") + ": the graph has " +
+                     std::to_string(copies) + " copies of each of " + std::to_string(nodes_.value()) + " nodes, and " +
+                     std::to_string(kMostNodes) + " nodes at most");
   return static_cast<NodeId>(nodes);
 }
 
-/// An arc from u to v is the edge of copy 0 of u and copy 1 of v: also from a node to itself.
-void GraphImport::make_arcs(std::span<Edge> edges) const {
-  if (options_.layers == Layers::none) return;
-  for (Edge& edge : edges) edge.v += nodes_.value();
+/// By which the ids of an edge of a file grow in the graph. An arc from u to v is the edge of copy 0
+/// of u and copy 1 of v, also from a node to itself; an edge of relation r is one of copies r.
+Edge GraphImport::shift(std::size_t file) const {
+  if (!options_.layers.any() || !nodes_.known()) return {0, 0};  // else ids are only counted
+  const auto copy = static_cast<NodeId>(file);
+  return {copy * nodes_.value(), (options_.layers.directed ? 1 : copy) * nodes_.value()};
 }
 
-void GraphImport::look_at_ids(std::span<const Edge> arcs) {
-  for (const Edge& arc : arcs) {
-    const auto [least, most] = std::minmax<NodeId>({arc.u, arc.v - nodes_.value()});
+void GraphImport::look_at_ids(std::span<const Edge> edges, Edge shift) {
+  for (const Edge& edge : edges) {
+    const auto [least, most] = std::minmax<NodeId>({edge.u - shift.u, edge.v - shift.v});
     smallest_user_ = std::min(smallest_user_.value_or(least), least);
     largest_user_ = std::max(largest_user_.value_or(most), most);
   }
@@ -133,7 +142,7 @@ void GraphImport::look_at_ids(std::span<const Edge> arcs) {
 
 /// Counts whose ids are those of users.
 ArcCounts GraphImport::by_users(ArcCounts counts) const {
-  if (options_.layers == Layers::none) return counts;
+  if (!options_.layers.any()) return counts;
   counts.smallest_node = smallest_user_;
   counts.largest_node = largest_user_;
   return counts;
@@ -141,12 +150,55 @@ ArcCounts GraphImport::by_users(ArcCounts counts) const {
 
 /// The number of a copy depends on how many nodes there are.
 void GraphImport::require_known_nodes() {
-  if (nodes_.known() || !options_.edges) return;
-  if (options_.edges->memory == nullptr && is_pipe(*options_.edges))
-    throw UsageError(display_name(*options_.edges).string() + ": with " + option("directed") +
-                     " the number of nodes has to be known before the arcs are read, and a pipe is read once; give " +
+  if (nodes_.known() || files_.empty()) return;
+  if (std::any_of(files_.begin(), files_.end(), [](const InputFile* file) { return is_pipe(*file); }))
+    throw UsageError(display_name(edges()).string() + ": with " +
+                     option(options_.layers.directed ? "directed" : "relation") +
+                     " the number of nodes has to be known before the edges are read, and a pipe is read once; give " +
                      option("nodes", "N"));
   count_nodes();
+}
+
+/// Shards of relations, then of these and of sets of them, whose edges weigh as many units as there
+/// are relations that have them: a sort drops what is repeated, and does not add it.
+ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manifest& manifest) {
+  const NodeId users = nodes_.value();
+  const auto relations = static_cast<NodeId>(options_.layers.relations.size());
+  const std::filesystem::path of_relations = folder / kOfRelations;
+  make_folders(of_relations);
+  Manifest apart;
+  apart.nodes = users * relations;
+  ArcCounts counts;
+  {
+    const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
+    ArcSorter sorter(of_relations, static_cast<std::size_t>(memory.bytes()), apart.nodes);
+    collect_arcs(sorter);
+    const std::unique_ptr<SortedArcs> arcs = sorter.finish();
+    counts = by_users(arcs->counts());
+    require_ids(counts);
+    remark_on_header(counts);
+    settle_nodes(counts);
+    meter_.start("relations", apart.nodes, "nodes");
+    BuiltShards built = build_shards(of_relations, apart.nodes, 1, *arcs, budget_, meter_);
+    counts = with_arcs(counts, built.unique);
+    apart.shards = std::move(built.files);
+    apart.edges = built.unique / 2;
+  }
+  manifest.nodes = graph_nodes();
+  manifest.max_weight = options_.layers.max_weight();
+  require_room_for_weights(manifest.nodes, manifest.max_weight);
+  const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), manifest.nodes, manifest.max_weight);
+  meter_.start("sets of relations", users, "nodes");
+  add_with_subsets(Graph(of_relations, apart, Changes()), options_.layers, users, sorter, meter_);
+  const std::unique_ptr<SortedArcs> arcs = sorter.finish();
+  meter_.start("graph", manifest.nodes, "nodes");
+  BuiltShards built = build_shards(folder, manifest.nodes, manifest.max_weight, *arcs, budget_, meter_);
+  manifest.shards = std::move(built.files);
+  manifest.edges = built.unique / 2;
+  manifest.weight_sum = built.arcs / 2;
+  remove_tree(of_relations);
+  return counts;
 }
 
 /// Many edges between nodes 0 and 1 alone are no edges: a mask, or two columns of an adjacency
@@ -154,7 +206,7 @@ void GraphImport::require_known_nodes() {
 void GraphImport::require_ids(const ArcCounts& counts) const {
   constexpr std::uint64_t kMostEdges = 4;
   if (names_ != nullptr || counts.largest_node.value_or(NodeId{2}) > 1 || counts.edges_read <= kMostEdges) return;
-  throw InputError(display_name(*options_.edges), "whole file",
+  throw InputError(display_name(edges()), "whole file",
                    std::to_string(counts.edges_read) +
                        " edges whose ends are all 0 or 1 seem to be a mask, or a part of an adjacency matrix",
                    "write the ids of two nodes for each edge; numpy.argwhere(a) has those of an adjacency matrix");
@@ -177,23 +229,22 @@ void GraphImport::settle_nodes(const ArcCounts& counts) {
     if (counts.smallest_node == NodeId{1} && !options_.nodes && !options_.stated_nodes && names_ == nullptr &&
         !edges_tell_nodes_ && report_.left_out.zeros == 0)
       report_.remark(
-          display_name(*options_.edges).string() +
+          display_name(edges()).string() +
           ": no edge has node 0, the smallest id is 1; ids that count from 1 should have 1 subtracted, else node 0 "
           "is a node without edges (" +
           option("nodes", "N") + " says that it is meant)");
   };
   if (nodes_.known()) return remark_first_id();
   const auto largest = counts.largest_node;
-  if (!largest) throw_no_edge(*options_.edges);
-  require_plain_id(*largest, counts.edges_read, *options_.edges, edge_options());
-  nodes_.agree(std::uint64_t{*largest} + 1, *options_.edges, "largest id + 1");
+  if (!largest) throw_no_edge(edges());
+  require_plain_id(*largest, counts.edges_read, edges(), edge_options());
+  nodes_.agree(std::uint64_t{*largest} + 1, edges(), "largest id + 1");
   remark_first_id();
   constexpr std::uint64_t kManyNodes = 1000, kMostWithout = 4;
   const std::uint64_t with_edges = std::min<std::uint64_t>(std::uint64_t{*largest} + 1, 2 * counts.edges_read);
   if (*largest >= kManyNodes && *largest / kMostWithout > with_edges)
-    report_.remark(display_name(*options_.edges).string() + ": the largest id, " + std::to_string(*largest) +
-                   ", makes " + std::to_string(std::uint64_t{*largest} + 1) + " nodes, of which " +
-                   std::to_string(with_edges) +
+    report_.remark(display_name(edges()).string() + ": the largest id, " + std::to_string(*largest) + ", makes " +
+                   std::to_string(std::uint64_t{*largest} + 1) + " nodes, of which " + std::to_string(with_edges) +
                    " at most have an edge; where ids are those of another system, give them as names with " +
                    option("ids", "FILE") + ", else " + option("nodes", "N") + " says that it is meant");
 }
@@ -216,29 +267,35 @@ EdgeOptions GraphImport::edge_options() const {
           options_.max_weight, options_.edge_weights, options_.ids_are};
 }
 
-OpenedEdges GraphImport::opened_edges() const {
-  if (names_ == nullptr) return {open_edges(*options_.edges, edge_options()), nullptr};
+OpenedEdges GraphImport::opened_edges(const InputFile& file) const {
+  if (names_ == nullptr) return {open_edges(file, edge_options()), nullptr};
   return open_named_edges(
-      *options_.edges, edge_options(),
+      file, edge_options(),
       [this](std::span<const std::string_view> names, NodeId* nodes) {
         name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
       },
       display_name(*options_.ids).string());
 }
 
+void GraphImport::collect_arcs(ArcSorter& sorter) {
+  report_.left_out = {};
+  for (std::size_t file = 0; file < files_.size(); ++file) collect_arcs(*files_[file], shift(file), sorter);
+}
+
 /// One thread reads; names are found, and arcs distributed, on all others meanwhile.
-void GraphImport::collect_arcs(const OpenedEdges& edges, ArcSorter& sorter) {
-  const bool makes_arcs = options_.layers != Layers::none && nodes_.known();  // else they are only counted
+void GraphImport::collect_arcs(const InputFile& file, Edge shift, ArcSorter& sorter) {
+  const OpenedEdges edges = opened_edges(file);
+  const bool is_shifted = shift.u > 0 || shift.v > 0;
   EdgeReader* const numbers = edges.numbers.get();
   std::uint64_t expected = options_.stated_edges ? options_.stated_edges->count : 0;
   if (numbers != nullptr) {
-    if (makes_arcs && numbers->is_undirected())
-      throw InputError(display_name(*options_.edges), "its form",
+    if (options_.layers.directed && numbers->is_undirected())
+      throw InputError(display_name(file), "its form",
                        "a format whose edges have no direction, METIS or a symmetric Matrix Market file",
                        "leave out " + option("directed") + ", or give the arcs as two ids a line");
     if (const auto known = numbers->count()) require_stated_edges(expected = *known, ".npy header");
     if (const auto declared = numbers->declared_nodes()) {
-      nodes_.agree(*declared, *options_.edges, "declared size");
+      nodes_.agree(*declared, file, "declared size");
       edges_tell_nodes_ = true;
     }
   }
@@ -254,24 +311,28 @@ void GraphImport::collect_arcs(const OpenedEdges& edges, ArcSorter& sorter) {
       },
       [&](NamedEdgeChunk& chunk) {
         if (edges.names) edges.names->resolve(chunk);
-        if (makes_arcs) make_arcs(chunk.edges);
+        for (std::size_t i = 0; is_shifted && i < chunk.edges.size(); ++i)
+          chunk.edges[i] = {chunk.edges[i].u + shift.u, chunk.edges[i].v + shift.v};
         sorter.add(chunk.edges, chunk.weights);
       },
       [&](const NamedEdgeChunk& chunk) {
-        if (makes_arcs) look_at_ids(chunk.edges);
+        if (options_.layers.any() && nodes_.known()) look_at_ids(chunk.edges, shift);
         edges_read += chunk.edges.size();
         report_.left_out.ignored += chunk.left_out.ignored;
         report_.left_out.zeros += chunk.left_out.zeros;
         meter_.advance(chunk.edges.size());
       });
-  if (numbers != nullptr) report_.left_out = numbers->left_out();
+  if (numbers != nullptr) {
+    report_.left_out.ignored += numbers->left_out().ignored;
+    report_.left_out.zeros += numbers->left_out().zeros;
+  }
   require_stated_edges(edges_read + report_.left_out.zeros, "whole file");
 }
 
 void GraphImport::require_stated_edges(std::uint64_t count, const std::string& place) const {
   const auto& stated = options_.stated_edges;
   if (!stated || stated->count == count) return;
-  throw InputError(display_name(*options_.edges), place,
+  throw InputError(display_name(edges()), place,
                    std::to_string(count) + " edges, but " + display_name(stated->file).string() + " (" + stated->place +
                        ") says " + std::to_string(stated->count),
                    "fetch the files again");

@@ -45,16 +45,20 @@ class GraphImport {
   void settle_nodes(const ArcCounts& counts);
   /// Nodes of the graph, once those of users are known. Throws UsageError where they are too many.
   [[nodiscard]] NodeId graph_nodes() const;
-  void make_arcs(std::span<Edge> edges) const;
-  void look_at_ids(std::span<const Edge> arcs);
+  [[nodiscard]] Edge shift(std::size_t file) const;
+  void look_at_ids(std::span<const Edge> edges, Edge shift);
   [[nodiscard]] ArcCounts by_users(ArcCounts counts) const;
   void require_known_nodes();
   void require_ids(const ArcCounts& counts) const;
   void remark_on_header(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
   [[nodiscard]] EdgeOptions edge_options() const;
-  [[nodiscard]] OpenedEdges opened_edges() const;
-  void collect_arcs(const OpenedEdges& edges, ArcSorter& sorter);
+  [[nodiscard]] OpenedEdges opened_edges(const InputFile& file) const;
+  void collect_arcs(ArcSorter& sorter);
+  void collect_arcs(const InputFile& file, Edge shift, ArcSorter& sorter);
+  ArcCounts build_subsets(const std::filesystem::path& folder, Manifest& manifest);
+  /// The file of edges, or the first of several, for messages.
+  [[nodiscard]] const InputFile& edges() const { return *files_.front(); }
   void require_stated_edges(std::uint64_t count, const std::string& place) const;
 
   const ImportOptions& options_;
@@ -65,6 +69,7 @@ class GraphImport {
   StoreBuilder& builder_;
   ImportReport& report_;
   const NodeNames* names_;               ///< or null
+  std::vector<const InputFile*> files_;  ///< of edges: one, or one a relation
   bool edges_tell_nodes_ = false;        ///< the file of edges says how many nodes there are
   std::optional<NameTable> name_table_;  ///< while edges are read, where the budget has room
   std::vector<NodeId> positions_;

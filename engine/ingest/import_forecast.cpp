@@ -163,9 +163,10 @@ class Survey {
       forecast_.nodes_exact = false;
       assume("nodes: the largest id among the first " + std::to_string(sampled_) + " edges is the largest of all");
     }
-    if (nodes_ == 0 && options_.edges) throw_no_edge(*options_.edges);
+    if (nodes_ == 0 && (options_.edges || !options_.relations.empty()))
+      throw_no_edge(options_.edges ? *options_.edges : options_.relations.front());
     forecast_.nodes = nodes_;
-    nodes_ *= copies_of(options_.layers);  // each copy has a list, features and a label
+    nodes_ *= options_.layers.copies();  // each copy has a list, features and a label
     size_graph();
     size_others();
     if (machine != nullptr) forecast_.seconds = time_with(*machine);
@@ -203,13 +204,18 @@ class Survey {
   }
 
   void look_at_edges() {
-    if (!options_.edges) return;
+    if (options_.edges) look_at_edges(*options_.edges, 1);
+    for (std::size_t r = 0; r < options_.relations.size(); ++r)
+      look_at_edges(options_.relations[r], options_.layers.copies_with(static_cast<std::uint32_t>(r)).size());
+  }
+
+  /// `copies`: how many of them an edge of the file joins.
+  void look_at_edges(const InputFile& file, std::size_t copies) {
     // An import sorts while it reads: a window that has no room beside that is refused here, too.
     const Reservation sorting = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-    const InputFile& file = *options_.edges;
     const PlainSize size = plain_size(file);
-    text_bytes_ = size.bytes;
-    unpacked_bytes_ = size.compressed ? size.bytes : 0;
+    std::uint64_t edges = 0;
+    bool is_text = true;
     if (!options_.ids) {
       const auto reader =
           open_edges(file, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_, options_.two_row_edges,
@@ -218,26 +224,30 @@ class Survey {
       std::vector<Edge> some(kSampleEdges);
       std::vector<std::uint32_t> weights(options_.max_weight > 1 ? kSampleEdges : 0);
       some.resize(reader->read(some, weights));
-      sampled_ = some.size();
+      sampled_ += some.size();
       for (const Edge& edge : some) largest_ = std::max({largest_.value_or(0), edge.u, edge.v});
       if (const auto count = reader->count()) {
-        forecast_.edges = *count;
-        is_text_ = false;
+        edges = *count;
+        is_text = false;
       }
     }
-    if (options_.stated_edges) forecast_.edges = options_.stated_edges->count;
-    if (forecast_.edges > 0) return;
-    const double line = line_bytes(file, size.compressed);
-    forecast_.edges = line == 0 ? 0 : static_cast<std::uint64_t>(std::llround(size.bytes / line));
-    forecast_.edges_exact = false;
-    assume("edges: " + decimal(line) + " bytes a line, as in a sample");
-    if (!size.is_told)
-      assume("edges: the file is " + decimal(kAssumedRatio) + " times as long when it is decompressed");
+    if (options_.stated_edges) edges = options_.stated_edges->count;
+    if (edges == 0) {
+      const double line = line_bytes(file, size.compressed);
+      edges = line == 0 ? 0 : static_cast<std::uint64_t>(std::llround(size.bytes / line));
+      forecast_.edges_exact = false;
+      assume("edges: " + decimal(line) + " bytes a line, as in a sample");
+      if (!size.is_told)
+        assume("edges: the file is " + decimal(kAssumedRatio) + " times as long when it is decompressed");
+    }
+    forecast_.edges += edges;
+    arcs_ += 2 * static_cast<double>(edges) * static_cast<double>(copies);
+    unpacked_bytes_ += size.compressed ? size.bytes : 0;
+    text_bytes_ += is_text ? size.bytes : 0;
+    edge_bytes_ += static_cast<double>(size_of(file));
   }
 
   void size_graph() {
-    const auto edges = static_cast<double>(forecast_.edges);
-    arcs_ = 2 * edges;
     if (forecast_.edges == 0) return;
     assume("graph: no edge is repeated, in either direction, and none is a self loop");
     const double nodes = std::max(2.0, static_cast<double>(nodes_));
@@ -264,9 +274,8 @@ class Survey {
       // As many values as the files have: ids of 4 bytes at least.
       std::uint64_t bytes = 0;
       for (const InputFile* const file : files_of(options_))
-        if (options_.features && file != (options_.edges ? &*options_.edges : nullptr))
-          bytes += static_cast<std::uint64_t>(plain_size(*file).bytes);
-      forecast_.feature_bytes = copies_of(options_.layers) * (bytes / 8) * (4 + value) + 8 * nodes_;
+        if (options_.features && !is_of_edges(file)) bytes += static_cast<std::uint64_t>(plain_size(*file).bytes);
+      forecast_.feature_bytes = options_.layers.copies() * (bytes / 8) * (4 + value) + 8 * nodes_;
       assume("features: a value of a sparse matrix and its column take 8 bytes in the files");
     } else {
       forecast_.feature_bytes = nodes_ * forecast_.columns * value * 513 / 512;
@@ -294,6 +303,11 @@ class Survey {
                            std::max(forecast_.feature_bytes, forecast_.temporary_bytes);
   }
 
+  [[nodiscard]] bool is_of_edges(const InputFile* file) const {
+    const auto& relations = options_.relations;
+    return (options_.edges && file == &*options_.edges) ||
+           std::any_of(relations.begin(), relations.end(), [&](const InputFile& one) { return file == &one; });
+  }
   [[nodiscard]] ArcSorter::Room room_of(std::uint64_t sort_bytes) const {
     return ArcSorter::expected_room(static_cast<std::size_t>(sort_bytes), nodes_, arcs_, options_.max_weight);
   }
@@ -303,10 +317,10 @@ class Survey {
     const auto threads = static_cast<double>(active_threads());
     const DiskProfile& disk = machine.disk;
     const double resident = forecast_.input_resident;
-    const double edge_bytes = options_.edges ? static_cast<double>(size_of(*options_.edges)) : 0;
+    const double edge_bytes = edge_bytes_;
     const double feature_input = std::max(0.0, static_cast<double>(forecast_.input_bytes) - edge_bytes);
     double reading = unpacked_bytes_ * cost::kUnpackedByte;
-    if (is_text_) reading += text_bytes_ * (cost::kTextByte + (options_.ids ? cost::kNameByte : 0));
+    reading += text_bytes_ * (cost::kTextByte + (options_.ids ? cost::kNameByte : 0));
     // One thread reads while others distribute.
     seconds.edges = std::max({machine.read_seconds(edge_bytes, resident), reading,
                               (reading + arcs_ * cost::kDistributedArc) / threads}) +
@@ -331,8 +345,7 @@ class Survey {
   std::uint64_t nodes_ = 0;
   std::optional<NodeId> largest_;
   std::size_t sampled_ = 0;
-  double arcs_ = 0, waiting_ = 0, spooled_ = 0, text_bytes_ = 0, unpacked_bytes_ = 0;
-  bool is_text_ = true;
+  double arcs_ = 0, waiting_ = 0, spooled_ = 0, text_bytes_ = 0, unpacked_bytes_ = 0, edge_bytes_ = 0;
 };
 
 }  // namespace

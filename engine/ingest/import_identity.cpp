@@ -56,6 +56,7 @@ std::vector<std::pair<std::string, const InputFile*>> named_files(const ImportOp
     if (file) files.emplace_back(option, &*file);
   };
   add("edges", options.edges);
+  for (const InputFile& relation : options.relations) files.emplace_back("relation", &relation);
   add("edge-weights", options.edge_weights);
   add("ids", options.ids);
   add("labels", options.labels);
@@ -118,7 +119,7 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("scale", divisor_text(options.scale));
   identity.add("max-weight", std::uint64_t{options.max_weight});
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
-  identity.add("layers", std::string(text_of(options.layers)));
+  identity.add("directed", options.layers.directed ? "yes" : "no");
   identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
   identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");
   if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);

@@ -22,7 +22,7 @@ void require_shared_import(const ImportOptions& options) {
   if (options.order != "none") refuse(option("order", options.order));
   if (options.ids) refuse(option("ids"));
   if (options.standardize) refuse(option("standardize"));
-  if (options.layers != Layers::none) refuse(option("directed"));
+  if (options.layers.any()) refuse(option(options.layers.directed ? "directed" : "relation"));
   if (reads_a_pipe(options))
     throw UsageError(
         "standard input, pipes and devices are for one process, since every rank reads the files; name files on "

@@ -197,7 +197,7 @@ void LabelImport::require_disjoint(const Split& earlier, const Split& later) con
 
 /// Copies of a node have its label. The splits list copy 0 alone, since a node is one row of a model.
 void LabelImport::repeat_for_copies() {
-  const std::uint32_t copies = copies_of(options_.layers);
+  const std::uint32_t copies = options_.layers.copies();
   if (copies == 1) return;
   const std::size_t nodes = labels_.size();
   memory_of_labels_.release();

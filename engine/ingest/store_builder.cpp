@@ -54,7 +54,7 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
   if (manifest.edges > 0)
     report.bits_per_arc =
-        8.0 * static_cast<double>(bytes) / (static_cast<double>(manifest.arcs()) / copies_of(manifest.layers));
+        8.0 * static_cast<double>(bytes) / (static_cast<double>(manifest.arcs()) / (manifest.layers.directed ? 2 : 1));
   return report;
 }
 

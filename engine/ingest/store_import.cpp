@@ -53,6 +53,11 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
+  for (InputFile& relation : options.relations) {
+    add(relation);
+    relation.header_key = "edges";
+    relation.words_are_data = options.ids.has_value();
+  }
   const std::pair<std::optional<InputFile>&, const char*> files[] = {
       {options.edges, "edges"}, {options.edge_weights, ""}, {options.ids, "ids"},  {options.labels, "labels"},
       {options.train, "train"}, {options.valid, "valid"},   {options.test, "test"}};
@@ -124,16 +129,26 @@ const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
 
 /// Throws UsageError where copies of nodes cannot be made.
 void require_layers(const ImportOptions& options) {
-  const std::string directed = option("directed");
+  const std::string directed = option(options.layers.directed ? "directed" : "relation");
+  if (const std::string fault = layers_fault(options.layers); !fault.empty()) throw UsageError(directed + ": " + fault);
+  if (options.layers.relations.size() != options.relations.size())
+    throw UsageError(directed + ": " + std::to_string(options.layers.relations.size()) + " names of relations, and " +
+                     std::to_string(options.relations.size()) + " files of their edges");
+  if (!options.relations.empty() && options.edges)
+    throw UsageError(directed + " and " + option("edges") +
+                     ": edges of relations have files of their own; give one of both");
+  if (!options.relations.empty() && (options.max_weight > 1 || options.edge_weights))
+    throw UsageError(directed + " and " + option("max-weight") +
+                     " exclude each other: edges of relations have no weights; take them by " +
+                     option("ignore-weights"));
   if (options.replay)
     throw UsageError(directed + " and " + option("replay") +
                      " exclude each other: the test of forgetting that the latter prepares is one of a graph without "
-                     "directions; leave one of them out");
+                     "copies of nodes; leave one of them out");
   const auto* const features = options.features ? &first_file(*options.features) : nullptr;
   if (features != nullptr && is_pipe(*features))
     throw UsageError(display_name(*features).string() + ": with " + directed +
-                     " features are read once for each of two copies of a node, and a pipe can be read once; name a "
-                     "file");
+                     " features are read once for each copy of a node, and a pipe can be read once; name a file");
 }
 
 class Import {
@@ -198,14 +213,14 @@ class Import {
     }
     Manifest& manifest = builder_.manifest();
     manifest.layers = options_.layers;
-    manifest.nodes = nodes_.value() * copies_of(options_.layers);
+    manifest.nodes = nodes_.value() * options_.layers.copies();
     builder_.commit();
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
     report_.scale = manifest.scale;
     report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = labels.unlabelled_split_ids();
     report_.seconds_order = graph.seconds_order();
-    if (options_.layers == Layers::none) count_one_way_edges(counts, manifest.edges, report_);
+    if (!options_.layers.any()) count_one_way_edges(counts, manifest.edges, report_);
     job_.barrier();
     return std::move(report_);
   }
@@ -242,7 +257,7 @@ class Import {
 
   /// The rows of all copies of the nodes.
   std::unique_ptr<FeatureReader> for_copies(std::unique_ptr<FeatureReader> rows) {
-    return repeat_rows(std::move(rows), copies_of(options_.layers), [this] { return open_rows(); });
+    return repeat_rows(std::move(rows), options_.layers.copies(), [this] { return open_rows(); });
   }
 
   void import_features(std::unique_ptr<FeatureReader> reader, std::span<const NodeId> positions) {
@@ -272,7 +287,7 @@ class Import {
       BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions,
                                            budget_, meter_, own_spans(nodes_, job_));
       join_features(builder_.path(), built, job_);
-      built.norms.above /= copies_of(options_.layers);
+      built.norms.above /= options_.layers.copies();
       if (options_.scale.as_given && job_.first()) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
@@ -358,7 +373,8 @@ class Import {
 
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter, Ranks& job) {
-  if (!options.edges && !options.features && !options.labels && !options.nodes && !options.ids)
+  if (!options.edges && options.relations.empty() && !options.features && !options.labels && !options.nodes &&
+      !options.ids)
     throw UsageError("nothing to import: give " + option("edges") + ", " + option("features") + ", " +
                      option("labels") + " or " + option("nodes"));
   if ((options.train || options.valid || options.test) && !options.labels)
@@ -373,7 +389,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
                      ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
-  if (options.layers != Layers::none) require_layers(options);
+  if (options.layers.any()) require_layers(options);
   if (!is_order(options.order))
     throw UsageError(option("order", options.order) + ": name one of none, " + order_names());
   if (options.standardize && !options.features)

@@ -54,9 +54,11 @@ constexpr std::uint64_t kMaxText = std::uint64_t{1} << 31;
 struct PackedRequest {
   std::uint64_t u;
   std::uint64_t v;
-  std::uint64_t kind;  ///< with kUByName where u came as a name, and kVByName where v did
+  /// With kUByName where u came as a name, and kVByName where v did; from bit 16 on the relation.
+  std::uint64_t kind;
 };
 constexpr std::uint64_t kUByName = 0x100, kVByName = 0x200;
+constexpr std::uint64_t kRelationBit = 16, kMostRelation = 0xFFFF;
 
 template <class T>
 std::span<const std::byte> raw(const T& value, std::size_t bytes = sizeof(T)) {
@@ -289,14 +291,16 @@ bool decode(const File& file, std::uint64_t at, const RecordHeader& record, std:
     PackedRequest one{};
     std::memcpy(&one, packed.peek(sizeof one).data(), sizeof one);
     packed.skip(sizeof one);
-    const std::uint64_t kind = one.kind & ~(kUByName | kVByName);
-    if (!is_kind(kind)) return false;
+    const std::uint64_t relation = one.kind >> kRelationBit;
+    const std::uint64_t kind = one.kind & ((1U << kRelationBit) - 1) & ~(kUByName | kVByName);
+    if (!is_kind(kind) || relation > kMostRelation) return false;
     Request& request = batch.requests.emplace_back();
     request.kind = static_cast<RequestKind>(kind);
     request.u = one.u;
     request.v = one.v;
     request.u_by_name = (one.kind & kUByName) != 0;
     request.v_by_name = (one.kind & kVByName) != 0;
+    request.relation = static_cast<std::uint32_t>(relation);
     if (words && !decode_words(text, request)) return false;
     part_text += request.id.size() + request.value.size();
     if (i + 1 == requests || (batch.requests.size() < kPartRequests && part_text < kPartText)) continue;
@@ -382,7 +386,7 @@ void Journal::append(double r_max, ThresholdScale scale, std::span<const Request
   for (const Request& request : requests)
     put(PackedRequest{request.u, request.v,
                       static_cast<std::uint64_t>(request.kind) | (request.u_by_name ? kUByName : 0) |
-                          (request.v_by_name ? kVByName : 0)});
+                          (request.v_by_name ? kVByName : 0) | std::uint64_t{request.relation} << kRelationBit});
   if (!time.empty()) record.append(time) += '\n';
   if (words)
     for (const Request& request : requests) record.append(request.id).append(1, '\t').append(request.value) += '\n';

@@ -121,6 +121,28 @@ void read_order(const Json& json, Manifest& m) {
   if ((m.order == "none") == m.order_file.has_value()) throw std::runtime_error("order: name and file disagree");
 }
 
+/// A word where edges have directions, an object where they have relations.
+Json layers_json(const Layers& layers) {
+  if (layers.directed) return "directed";
+  return {{"relations", layers.relations}, {"subsets", layers.subsets}};
+}
+
+Layers layers_from(const Json& json) {
+  Layers layers;
+  if (json.is_string()) {
+    layers.directed = json == "directed";
+  } else {
+    layers.relations = json.at("relations").get<std::vector<std::string>>();
+    for (const Json& subset : json.at("subsets")) {
+      layers.subsets.emplace_back();
+      for (const Json& relation : subset) layers.subsets.back().push_back(whole_number<std::uint32_t>(relation));
+    }
+  }
+  const std::string fault = layers.any() ? layers_fault(layers) : "none";
+  if (!fault.empty()) throw std::runtime_error("layers: " + fault);
+  return layers;
+}
+
 Json level_json(const LevelFiles& files) {
   Json json = Json::object();
   for (const LevelFileKind& kind : kLevelFileKinds) {
@@ -220,10 +242,8 @@ Manifest manifest_from(const Json& json) {
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("ids_are")) m.ids_are = ids_are_of(json.at("ids_are").get<std::string>());
   if (json.contains("layers")) {
-    const auto layers = layers_of(json.at("layers").get<std::string>());
-    if (!layers || *layers == Layers::none || m.nodes % copies_of(*layers) != 0)
-      throw std::runtime_error("layers: none that there are, or of another number of nodes");
-    m.layers = *layers;
+    m.layers = layers_from(json.at("layers"));
+    if (m.nodes % m.layers.copies() != 0) throw std::runtime_error("layers: copies of another number of nodes");
   }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
   if (json.contains("weights")) {
@@ -282,7 +302,7 @@ std::vector<std::string> Manifest::needs() const {
   if (expiries) words.emplace_back("expiries");
   if (max_weight > 1) words.emplace_back("weights");
   if (propagation && !propagation->kept.has_sums()) words.emplace_back("rows");
-  if (layers != Layers::none) words.emplace_back("layers");
+  if (layers.any()) words.emplace_back("layers");
   return words;
 }
 
@@ -421,7 +441,7 @@ std::string journal_name(Manifest manifest) {
 std::string manifest_text(const Manifest& manifest) {
   Json contents = manifest_json(manifest);
   if (manifest.lazy) contents["lazy"] = true;
-  if (manifest.layers != Layers::none) contents["layers"] = text_of(manifest.layers);
+  if (manifest.layers.any()) contents["layers"] = layers_json(manifest.layers);
   if (manifest.scale.as_given)
     contents["scale"] = "none";
   else if (manifest.scale != FeatureScale())

@@ -28,8 +28,8 @@ namespace unweave {
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
 
 struct Manifest {
-  NodeId nodes = 0;              ///< of the graph: copies are nodes of their own
-  Layers layers = Layers::none;  ///< how they stand for the nodes of users
+  NodeId nodes = 0;  ///< of the graph: copies are nodes of their own
+  Layers layers;     ///< how they stand for the nodes of users
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   bool standardized = false;
@@ -64,7 +64,7 @@ struct Manifest {
   [[nodiscard]] const FileEntry* release(std::string_view path) const;
 
   /// Nodes that users know.
-  [[nodiscard]] NodeId user_nodes() const noexcept { return nodes / copies_of(layers); }
+  [[nodiscard]] NodeId user_nodes() const noexcept { return nodes / layers.copies(); }
   /// Arcs of the graph: an edge is two for each unit of its weight.
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// Columns of a kept row, or of the features where sums are kept.

@@ -65,7 +65,8 @@ struct ImportOptions {
   FeatureScale scale;                                     ///< not with standardize
   std::string order = "none";                             ///< order of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
-  Layers layers = Layers::none;                           ///< directed: an edge u-v is the arc from u to v
+  Layers layers;                                          ///< directed: an edge u-v is the arc from u to v
+  std::vector<InputFile> relations;                       ///< edges of each of the relations, in the place of `edges`
   bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
   bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
   std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most

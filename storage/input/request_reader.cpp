@@ -186,6 +186,23 @@ bool read_id_word(std::string_view word, Request& request, std::string& fault) {
   return false;
 }
 
+/// The kind of an edge, which has to be said where there are some.
+bool take_relation(Fields& fields, const std::vector<std::string>& relations, Request& request, std::string& fault) {
+  if (relations.empty()) return true;
+  const std::vector<std::string_view> names(relations.begin(), relations.end());
+  if (fields.at_end()) {
+    fault = "the relation is missing behind the nodes, " + one_of(names);
+    return false;
+  }
+  const std::string_view word = fields.take();
+  const auto found = std::find(names.begin(), names.end(), word);
+  request.relation = static_cast<std::uint32_t>(found - names.begin()) + 1;
+  if (found != names.end()) return true;
+  fault =
+      quote_for_message(word) + " is no relation of this store, which has " + one_of(names) + did_you_mean(word, names);
+  return false;
+}
+
 /// Whether the line ends here, or with the id that its sender gave the request; what it removes may
 /// be to expire, and an edge is inserted with a weight.
 bool take_rest(Fields& fields, Request& request, std::string& fault) {
@@ -275,6 +292,7 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
   const auto read_all = [&] {
     if (!read(request.u, request.u_by_name, "the node")) return false;
     if (names_edge(form->kind) && !read(request.v, request.v_by_name, "the second node")) return false;
+    if (names_edge(form->kind) && !take_relation(fields, meanings.relations, request, fault)) return false;
     std::string_view id;
     if (sets_value(form->kind)) {
       request.value = value_text(form->kind, fields, classes, id, fault);
@@ -310,10 +328,12 @@ std::string text_of(const Request& request) {
   return text_of(request, [](std::uint64_t id, bool) { return std::to_string(id); });
 }
 
-std::string text_of(const Request& request, const WriteRequestNode& write) {
+std::string text_of(const Request& request, const WriteRequestNode& write, const std::vector<std::string>& relations) {
   std::string text(word_of(request.kind));
   text += " " + write(request.u, request.u_by_name);
   if (names_edge(request.kind)) text += " " + write(request.v, request.v_by_name);
+  if (request.relation > 0)
+    text += " " + (request.relation <= relations.size() ? relations[request.relation - 1] : "?");
   if (sets_expiry(request.kind)) text += " " + std::string(kExpiresWord);
   if (is_expired(request)) text += " " + std::string(kExpiredWord);
   if (request.kind == RequestKind::insert_edge && !request.value.empty()) text += " " + std::string(kWeightWord);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "storage/input/request_words.h"
 #include "storage/input/words/class_words.h"
@@ -24,11 +25,13 @@ namespace unweave {
 [[nodiscard]] std::string_view kind_name(RequestKind kind);
 /// The line of a request, without its end, as printable() has it: older programs took ids of any
 /// bytes. A removal that a note has asked for has `expired` and the moment behind its ids, which no
-/// line may have. `write`: how ids are written, where not as numbers.
+/// line may have. `write`: how ids are written, where not as numbers. `relations`: names of kinds of edges;
+/// one of another store is "?".
 [[nodiscard]] std::string text_of(const Request& request);
 /// Gives the text of a node; `by_name`: as the request says of it.
 using WriteRequestNode = std::function<std::string(std::uint64_t id, bool by_name)>;
-[[nodiscard]] std::string text_of(const Request& request, const WriteRequestNode& write);
+[[nodiscard]] std::string text_of(const Request& request, const WriteRequestNode& write,
+                                  const std::vector<std::string>& relations = {});
 
 /// Why a line is no request, for messages.
 struct RequestFault {
@@ -48,7 +51,8 @@ struct RequestFault {
 [[nodiscard]] bool is_skipped_line(std::string_view line);
 
 /// Lines `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U
-/// V` or `insert-edge U V weight W`, `set-weight U V W`, `set-feature U V1 .. VF` or `set-feature U
+/// V` or `insert-edge U V weight W`, `set-weight U V W`, each with a relation behind V in a store that has
+/// some, `set-feature U V1 .. VF` or `set-feature U
 /// C:V ..`, `set-label U C` (a number or name, or none), `move-split U S`, behind which `id=T` may
 /// stand, the sender's name of the request; empty lines and `#` comments are skipped.
 ///

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace unweave {
 
@@ -24,6 +26,7 @@ using ReadId = std::function<NodeWord(std::string_view word)>;
 struct RequestWords {
   ReadId node;                                ///< empty: ids of nodes are numbers
   std::shared_ptr<const ClassWords> classes;  ///< null or without names: classes have numbers alone
+  std::vector<std::string> relations{};       ///< kinds of edges; where there are some, each edge names one
 };
 
 }  // namespace unweave

@@ -163,6 +163,11 @@ struct ChangedWorld {
   /// Writes the data into files and imports them.
   void import(const std::filesystem::path& store) const {
     const TempDir dir;
+    WorkMeter nobody;
+    import_store(store, options_in(dir.path()), ample_budget(), nobody);
+  }
+  /// The options of that import, of files that are written into a folder.
+  [[nodiscard]] ImportOptions options_in(const std::filesystem::path& dir) const {
     const auto file = [&](const std::string& name, const std::string& bytes) {
       return InputFile{write_file(dir / name, bytes), {}};
     };
@@ -186,7 +191,7 @@ struct ChangedWorld {
                 std::to_string(weight_of(edge)) + "\n";
     }
     options.max_weight = max_weight;
-    options.layers = directed ? Layers::directed : Layers::none;
+    options.layers.directed = directed;
     options.edges = file("edges", text);
     if (named) {
       std::string names;
@@ -222,8 +227,7 @@ struct ChangedWorld {
     options.train = ids("train");
     options.valid = ids("valid");
     options.test = ids("test");
-    WorkMeter nobody;
-    import_store(store, options, ample_budget(), nobody);
+    return options;
   }
 };
 

@@ -8,7 +8,7 @@ namespace unweave {
 Table build_table(const BuildReport& report) {
   Table table;
   table.add_row({"nodes", count_text(report.nodes)});
-  const bool directed = report.layers == Layers::directed;
+  const bool directed = report.layers.directed;
   table.add_row({directed ? "arcs" : "edges", count_text(report.edges)});
   if (report.max_weight > 1) {
     table.add_row({"largest weight, as declared", count_text(report.max_weight)});

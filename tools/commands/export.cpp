@@ -75,12 +75,20 @@ std::string import_command(const ExportedStore& exported) {
   if (exported.has_names)
     text += exported.by_name ? " --ids names.txt --header no" : " --ids names.txt --header ids=no";
   if (exported.ids_are) text += " --ids-are " + std::string(text_of(*exported.ids_are));
-  if (exported.edges > 0 && exported.by_name) text += " --edges edges.txt";
-  if (exported.edges > 0 && !exported.by_name)
+  for (std::size_t r = 0; r < exported.relation_files.size(); ++r)
+    text += " --relation '" + exported.layers.relations[r] + "=" + exported.relation_files[r] +
+            (exported.by_name ? "'" : "[0,1]'");
+  for (const std::vector<std::uint32_t>& subset : exported.layers.subsets) {
+    text += " --subset ";
+    for (std::size_t i = 0; i < subset.size(); ++i) text += (i == 0 ? "" : ",") + exported.layers.relations[subset[i]];
+  }
+  const bool has_edges = exported.edges > 0 && exported.relation_files.empty();
+  if (has_edges && exported.by_name) text += " --edges edges.txt";
+  if (has_edges && !exported.by_name)
     text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
-  if (exported.layers == Layers::directed) text += " --directed";
+  if (exported.layers.directed) text += " --directed";
   if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
-  if (exported.max_weight > 1 && exported.edges > 0 && !exported.by_name) text += " --edge-weights weights.npy";
+  if (exported.max_weight > 1 && has_edges && !exported.by_name) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
     text +=
         " --features indptr=features_indptr.npy,indices=features_indices.npy,values=features_values.npy --columns " +
@@ -142,6 +150,7 @@ void check_export_options(const CommandLine& line) {
       throw UsageError("--" + std::string(option) + " needs --embeddings");
   if (line.has("missing") && line.get<std::string>("missing") != "nan")
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
+  if (line.has("relation") && !line.has("edges")) throw UsageError("--relation needs --edges");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
   for (const char* option : {"solver", "name"})
@@ -197,6 +206,7 @@ void run_export(CommandLine& line) {
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"),
       "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
+  add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
@@ -258,7 +268,8 @@ void run_export(CommandLine& line) {
   if (line.has("all")) export_folder(line, reader, progress);
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
   if (line.has("edges"))
-    export_edges(reader, npy_target(line, "edges"), edge_weights);
+    export_edges(reader, npy_target(line, "edges"), edge_weights,
+                 line.has("relation") ? line.get<std::string>("relation") : std::string());
   else if (edge_weights)
     export_edge_weights(reader, *edge_weights);
   progress.finish();

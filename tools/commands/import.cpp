@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "storage/input/line_reader.h"
 #include "storage/input/ogb_folder.h"
 #include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
+#include "storage/io/nearest_name.h"
 #include "tools/cli/build_report.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/report_json.h"
@@ -122,6 +124,8 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
     } else if (const auto file = files.find(key); file == files.end()) {
       throw UsageError("--header: there is no key '" + key +
                        "'; there are edges, features, ids, labels, test, train, valid");
+    } else if (key == "edges" && !options.relations.empty()) {
+      for (InputFile& relation : options.relations) relation.header = header;
     } else if (!*file->second) {
       throw UsageError("--header: there is no file of " + key);
     } else {
@@ -130,7 +134,7 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
   };
   if (text.find('=') == std::string::npos) {
     for (const auto& [key, file] : files)
-      if (*file) set(key, text);
+      if (*file || (key == "edges" && !options.relations.empty())) set(key, text);
     if (features != nullptr) set("features", text);
     return;
   }
@@ -144,8 +148,9 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files{options.edges, options.edge_weights, options.ids,  options.labels,
-                                              options.train, options.valid,        options.test, options.replay};
+  std::vector<std::optional<InputFile>> files(options.relations.begin(), options.relations.end());
+  files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
+                             options.valid, options.test, options.replay});
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
@@ -172,7 +177,7 @@ void note_missing_parts(const CommandLine& line, const ImportOptions& from) {
 
 /// The sources that the folder holds.
 void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
-  for (const std::string other : {"edges", "features", "nodes", "labels", "split"})
+  for (const std::string other : {"edges", "relation", "features", "nodes", "labels", "split"})
     if (line.has(other)) throw UsageError("--ogb and --" + other + ": give one of them; the folder has its own");
   const OgbFolder folder = open_ogb_folder(line.get<std::string>("ogb"));
   options.edges = folder.edges;
@@ -197,11 +202,41 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     if (*file) (*file)->header = Header::no;  // as OGB writes them
 }
 
+/// `--relation NAME=F` for each kind of edges, and sets of their names.
+void add_relations(const CommandLine& line, ImportOptions& options) {
+  Layers& layers = options.layers;
+  if (!line.has("relation")) {
+    if (line.has("subset")) throw UsageError("--subset needs --relation: it names relations");
+    return;
+  }
+  for (const std::string& text : line.get<std::vector<std::string>>("relation")) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals + 1 == text.size())
+      throw UsageError("--relation: " + quote_for_message(text) + " is not NAME=FILE");
+    layers.relations.push_back(text.substr(0, equals));
+    options.relations.push_back(named_input(text.substr(equals + 1)));
+  }
+  if (!line.has("subset")) return;
+  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
+  for (const std::string& text : line.get<std::vector<std::string>>("subset")) {
+    std::vector<std::uint32_t>& subset = layers.subsets.emplace_back();
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', at), text.size());
+      const std::string name = text.substr(at, comma - at);
+      subset.push_back(relation_named(layers, name));
+      if (subset.back() == names.size()) throw UsageError("--subset: " + unknown_name("relation", name, names));
+      at = comma + 1;
+    }
+    std::sort(subset.begin(), subset.end());
+  }
+}
+
 ImportOptions import_options(const CommandLine& line) {
   ImportOptions options;
   options.order = line.get<std::string>("order");
   options.edges = file_option(line, "edges");
-  options.layers = line.get<bool>("directed") ? Layers::directed : Layers::none;
+  options.layers.directed = line.get<bool>("directed");
+  add_relations(line, options);
   options.ignore_weights = line.get<bool>("ignore-weights");
   options.edge_weights = file_option(line, "edge-weights");
   if (const auto most = count_option(line, "max-weight"))
@@ -257,6 +292,11 @@ void run_import(CommandLine& line) {
   add("directed", po::bool_switch(),
       "edges are arcs, from the first node to the second; a loop is one, too. A hop then averages over where arcs of a node "
       "lead, and beside it over where they come from: a row of the embedding has both, and is twice as wide");
+  add("relation", po::value<std::vector<std::string>>()->value_name("NAME=F")->composing(),
+      "in place of --edges, once for each kind of edges: their file, and what requests call them. A hop then averages over "
+      "each kind apart: a row of the embedding has one for each, side by side");
+  add("subset", po::value<std::vector<std::string>>()->value_name("A,B,..")->composing(),
+      "with --relation, for each set of kinds: a hop also averages over all edges of these kinds together");
   add("max-weight", count("W"),
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "

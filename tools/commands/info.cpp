@@ -61,7 +61,8 @@ void print_tables(const Json& info, std::ostream& out) {
           facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
       }
     } else if (name != "levels" &&
-               !(value.is_null() && (name == "max_weight" || name == "weight_sum" || name == "digest"))) {
+               !(value.is_null() && (name == "max_weight" || name == "weight_sum" || name == "digest" ||
+                                     name == "relations" || name == "subsets"))) {
       facts.add_row({label, cell(name, value)});
     }
   }

@@ -281,7 +281,7 @@ void serve(const CommandLine& line) {
   LatchOpener opener(is_listening);
   const auto read_line = [&](std::string_view text, RequestFault& fault) {
     const std::shared_ptr<const NodeNames> present = names.get();
-    RequestWords words{{}, classes};
+    RequestWords words{{}, classes, present->relations()};
     if (present->given()) words.node = [&](std::string_view word) { return present->read(word); };
     return parse_request(text, words, &fault);
   };

@@ -67,9 +67,11 @@ struct ModelInfo {
 struct StoreInfo {
   /// An edge is two arcs for each unit of its weight, or one where edges have directions.
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
-  bool directed = false;         ///< each edge leads from its first node to its second
-  std::uint32_t max_weight = 1;  ///< as declared; 1 where edges have no weights
-  std::uint64_t weight_sum = 0;  ///< weights of all edges, each 1 where they have none
+  std::vector<std::string> relations{};             ///< kinds of edges; empty where there is one
+  std::vector<std::vector<std::string>> subsets{};  ///< sets of them that have copies of their own
+  bool directed = false;                            ///< each edge leads from its first node to its second
+  std::uint32_t max_weight = 1;                     ///< as declared; 1 where edges have no weights
+  std::uint64_t weight_sum = 0;                     ///< weights of all edges, each 1 where they have none
   std::uint32_t features = 0, classes = 0;
   std::vector<std::string> class_names;  ///< one a class; empty where they have numbers alone
   std::optional<std::uint64_t> named;    ///< nodes that have a name; absent where nodes have numbers alone

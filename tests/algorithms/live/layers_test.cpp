@@ -28,6 +28,7 @@
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"
+#include "support/relation_world.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 #include "support/trained_store.h"
@@ -178,7 +179,7 @@ TEST_SUITE("unit") {
       const StoreReader store(dir / "s", ample_budget(), release_ledger());
       const ExportedStore exported = export_all(store, dir / "all");
       CHECK(exported.nodes == world.nodes);
-      CHECK(exported.layers == Layers::directed);
+      CHECK(exported.layers.directed);
       const std::vector<std::int64_t> pairs = testing::Npy<std::int64_t>(dir / "all" / "edges.npy").values;
       REQUIRE(pairs.size() == 2 * world.edges.size());
       std::size_t at = 0;
@@ -225,28 +226,147 @@ TEST_SUITE("unit") {
     CHECK(testing::read_all(dir / "expiries.txt") == "edge " + ends + " expires 2030-01-01T00:00:00.000Z\n");
   }
 
-  TEST_CASE("formats whose edges have no direction, and what cannot be read twice, are refused") {
+  TEST_CASE("edges of several kinds have sums apart and together, which streams and purges keep right") {
+    testing::RelationWorld world = testing::relation_world(4);
     const TempDir dir;
-    WorkMeter nobody;
-    ImportOptions options;
-    options.layers = Layers::directed;
-    const auto refusal = [&](const std::string& name, const std::string& bytes) {
-      options.edges = InputFile{testing::write_file(dir / name, bytes), {}};
-      try {
-        import_store(dir / "s", options, ample_budget(), nobody);
-      } catch (const Error& error) {
-        return std::string(error.what());
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", spec());
+    const auto& own = world.edges;
+    {
+      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const NodeOrder& order = store.contents().order();
+      REQUIRE(order.copies() == 5);
+      // An edge of a set weighs as many units as its relations have it: a multiset, and no union.
+      for (NodeId u = 0; u < order.users(); ++u)
+        for (NodeId v = u + 1; v < order.users(); ++v)
+          for (std::uint32_t copy = 0; copy < 5; ++copy) {
+            std::uint32_t units = 0;
+            for (std::uint32_t r = 0; r < 3; ++r)
+              if (r == copy ||
+                  (copy >= 3 && std::binary_search(world.subsets[copy - 3].begin(), world.subsets[copy - 3].end(), r)))
+                units += own[r].contains({u, v}) ? 1 : 0;
+            CHECK(store.contents().graph().weight(order.position(u, copy), order.position(v, copy)) == units);
+          }
+      for (std::uint32_t r = 0; r < 3; ++r) CHECK(count_edges(store, world.names[r]) == own[r].size());
+      CHECK_THROWS_AS(static_cast<void>(count_edges(store, "")), UsageError);
+      export_edges(store, NpyTarget(dir / "e.npy"), std::nullopt, "writes");
+      const std::vector<std::int64_t> pairs = testing::Npy<std::int64_t>(dir / "e.npy").values;
+      std::size_t at = 0;
+      for (const auto& [u, v] : own[1]) {
+        CHECK(pairs.at(at++) == u);
+        CHECK(pairs.at(at++) == v);
       }
-      return std::string("imported");
-    };
-    CHECK(refusal("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n").find("no direction") !=
-          std::string::npos);
-    CHECK(refusal("a.metis", "3 2\n2\n1 3\n2\n").find("no direction") != std::string::npos);
-    CHECK(refusal("b.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n2 1\n3 3\n") == "imported");
-    const StoreReader store(dir / "s", ample_budget(), release_ledger());
-    CHECK(store.contents().graph().num_edges() == 2);
-    CHECK(store.contents().order().users() == 3);
+      const ExportedStore exported = export_all(store, dir / "all");
+      CHECK(exported.relation_files.size() == 3);
+      CHECK(exported.max_weight == 1);
+    }
+    const std::vector<std::string> lines = testing::changing_lines(world, 200, 6);
+    {
+      StoreWriter store(dir / "s", ample_budget(), release_ledger());
+      for (std::size_t at = 0; at < lines.size(); at += 8) {
+        const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                                            lines.begin() + static_cast<std::ptrdiff_t>(at + 8));
+        const std::vector<Request> requests = testing::requests_of(world, some);
+        BatchChanges changes = store.resolve(requests);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+          CAPTURE(some[i]);
+          CHECK(store.contents().order().names().text_of(requests[i]).starts_with(some[i].substr(0, 6)));
+          CHECK((changes.statuses[i] == RequestStatus::applied) == world.apply(some[i]));
+        }
+        store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
+        if (at == 96) store.checkpoint();
+      }
+    }
+    const TempDir other;
+    world.import(other / "fresh");
+    testing::propagate_store(other / "fresh", spec());
+    {
+      const StoreReader store(dir / "s", ample_budget(), release_ledger());  // which replays the journal
+      CHECK(content_digest(store) == content_digest(StoreReader(other / "fresh", ample_budget(), release_ledger())));
+      DrawOptions draw;
+      draw.kind = DrawKind::kEdge;
+      draw.count = own[0].size() + own[1].size() + own[2].size();
+      for (const Request& one : draw_requests(store, draw)) {
+        const auto [u, v] = std::minmax(static_cast<NodeId>(one.u), static_cast<NodeId>(one.v));
+        CHECK(own.at(one.relation - 1).contains({u, v}));
+      }
+    }
+    CHECK(verified(dir / "s").empty());
+    testing::purge(dir / "s");
+    testing::check_same_store(dir / "s", other / "fresh");
   }
-}
+
+  TEST_CASE("an id stands for one arc, and not for the arc back") {
+    ChangedWorld world = directed_world(13);
+    world.edges.insert({3, 4});
+    world.edges.insert({4, 3});
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", spec());
+    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    const auto send = [&](const std::string& line) {
+      const std::vector<Request> requests = testing::requests_of({line});
+      return store.resolve(requests).conflict.has_value();
+    };
+    const std::vector<Request> first = testing::requests_of({"edge 3 4 id=T1"});
+    store.apply(first, store.resolve(first), {0, ThresholdScale::absolute});
+    CHECK_FALSE(send("edge 3 4 id=T1"));
+    CHECK(send("edge 4 3 id=T1"));
+  }
+
+  TEST_CASE("requests of relations name one that there is, and layers that make no sense are refused") {
+    RequestWords words;
+    words.relations = {"cites", "writes"};
+    RequestFault fault;
+    CHECK_FALSE(parse_request("edge 1 2", words, &fault));
+    CHECK(fault.what.find("the relation is missing") != std::string::npos);
+    CHECK_FALSE(parse_request("edge 1 2 cite", words, &fault));
+    CHECK(fault.what.find("cites") != std::string::npos);
+    CHECK_FALSE(parse_request("edge 1 2 cites", {}, &fault));
+    const Request request = parse_request("edge 1 2 writes expires 2030-01-01 id=a", words).value();
+    CHECK(request.relation == 2);
+    CHECK(text_of(
+              request, [](std::uint64_t id, bool) { return std::to_string(id); }, words.relations) ==
+          "edge 1 2 writes expires 2030-01-01T00:00:00.000Z id=a");
+    const auto fault_of = [](std::vector<std::string> names, std::vector<std::vector<std::uint32_t>> subsets) {
+      return layers_fault({false, std::move(names), std::move(subsets)});
+    };
+    CHECK(fault_of({"a", "b"}, {{0, 1}}).empty());
+    for (const std::string name : {
+      "", "7", "expires", "a b", "a,b", "a=b",
+          "a
+          b "}) CHECK_FALSE(fault_of({name}, {}).empty());
+          CHECK_FALSE(fault_of({"a", "a"}, {}).empty());
+      CHECK_FALSE(fault_of({"a", "b"}, {{0}}).empty());
+      CHECK_FALSE(fault_of({"a", "b"}, {{1, 0}}).empty());
+      CHECK_FALSE(fault_of({"a", "b"}, {{0, 2}}).empty());
+      CHECK_FALSE(fault_of({"a", "b"}, {{0, 1}, {0, 1}}).empty());
+      CHECK_FALSE(fault_of({}, {{0, 1}}).empty());
+      CHECK_FALSE(layers_fault({true, {"a"}, {}}).empty());
+  }
+
+  TEST_CASE("formats whose edges have no direction, and what cannot be read twice, are refused") {
+      const TempDir dir;
+      WorkMeter nobody;
+      ImportOptions options;
+      options.layers.directed = true;
+      const auto refusal = [&](const std::string& name, const std::string& bytes) {
+        options.edges = InputFile{testing::write_file(dir / name, bytes), {}};
+        try {
+          import_store(dir / "s", options, ample_budget(), nobody);
+        } catch (const Error& error) {
+          return std::string(error.what());
+        }
+        return std::string("imported");
+      };
+      CHECK(refusal("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n2 1\n").find("no direction") !=
+            std::string::npos);
+      CHECK(refusal("a.metis", "3 2\n2\n1 3\n2\n").find("no direction") != std::string::npos);
+      CHECK(refusal("b.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n2 1\n3 3\n") == "imported");
+      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      CHECK(store.contents().graph().num_edges() == 2);
+      CHECK(store.contents().order().users() == 3);
+  }
+  }
 
 }  // namespace unweave

@@ -266,18 +266,24 @@ py::object model_rows(Machine& machine, const py::object& progress, const Path& 
 }
 
 /// Edges in memory, or in a file where one is named; then nothing is returned.
-py::object edges(Machine& machine, const py::object& progress, const Path& store, const std::optional<Path>& file) {
+py::object edges(Machine& machine, const py::object& progress, const Path& store, const std::string& relation,
+                 const std::optional<Path>& file) {
   if (file) {
-    run(machine, progress, [&] { export_edges(Reader(store, machine.resources()), NpyTarget(*file)); });
+    run(machine, progress,
+        [&] { export_edges(Reader(store, machine.resources()), NpyTarget(*file), std::nullopt, relation); });
     return py::none();
   }
   std::optional<Reader> reader;
-  run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-  py::array_t<std::int64_t> out({static_cast<std::size_t>(reader->edges()), std::size_t{2}});
+  std::uint64_t count = 0;
+  run_whole(machine, [&] {
+    reader.emplace(store, machine.resources());
+    count = count_edges(*reader, relation);
+  });
+  py::array_t<std::int64_t> out({static_cast<std::size_t>(count), std::size_t{2}});
   const std::span<char> memory = bytes_of(out);
   run(machine, progress, [&] {
     ArrayStream stream(memory);
-    export_edges(*reader, NpyTarget(stream));
+    export_edges(*reader, NpyTarget(stream), std::nullopt, relation);
     stream.require_full();
   });
   return out;

@@ -71,7 +71,13 @@ ImportOptions import_options(const py::dict& options) {
   ImportOptions out;
   out.edges = file_at(options, "edges");
   out.two_row_edges = taken_or(options, "two_row_edges", false);
-  out.layers = taken_or(options, "directed", false) ? Layers::directed : Layers::none;
+  out.layers.directed = taken_or(options, "directed", false);
+  if (options.contains("relations"))
+    for (const auto& [name, edges] : options["relations"].cast<py::dict>()) {
+      out.layers.relations.push_back(name.cast<std::string>());
+      out.relations.push_back(input_file(py::reinterpret_borrow<py::object>(edges)));
+    }
+  out.layers.subsets = taken_or(options, "subsets", std::vector<std::vector<std::uint32_t>>());
   out.ignore_weights = taken_or(options, "ignore_weights", false);
   out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
   out.edge_weights = file_at(options, "edge_weights");

@@ -16,7 +16,8 @@ __all__ = ["generate_store", "import_store"]
 
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
-                 classes: int | Sequence[str] | None = None, directed: bool = False, order: str = "none",
+                 classes: int | Sequence[str] | None = None, directed: bool = False, subsets: Sequence[Sequence[str]] = (),
+                 order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
                  edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
@@ -38,6 +39,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
 
     ``directed``: edges are arcs, from the first node to the second; those of a matrix lead from its row to its column, and a loop is one. A hop then
     averages over where arcs of a node lead, and beside it over where they come from: a row of Z has both, and is twice as wide.
+    Edges of several kinds are a dict: ``graph={"cites": edges, "writes": edges}``, each as ``graph`` takes them, all arrays or all paths. A hop then
+    averages over each kind apart, and a row of Z has one mean for each, side by side. ``subsets``: sets of these names; a hop also averages over
+    all edges of the kinds of a set together.
     ``order``: of the nodes inside the store, "none", "degree", "bfs", "community" or "auto"; numbers stay the user's. ``scale``: "rows", those
     above norm 1 are divided by it, as certificates need it; "none", one above it is an error; or a number by which all are divided.
     ``feature_type``: "f32" or "f16", bits of a value at rest. ``standardize``: columns to mean 0 and deviation 1, for comparisons:
@@ -64,6 +68,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     arrays.require_flags(directed=directed, standardize=standardize, ignore_weights=ignore_weights)
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     left_out = graphs.remarks_on_graph(graph)
+    relations = graph if isinstance(graph, dict) else None
+    if relations is not None:
+        graph = None
+    elif subsets:
+        raise UsageError("subsets: sets of kinds of edges, and there is one kind; give graph={name: edges, ..}", ["subsets", "graph"])
     if graph is not None:
         own = graphs.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
         graph = own.pop("graph")
@@ -88,6 +97,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options.update(graphs.edges_of(graph, weighted=is_weighted, table=table, numbers_are_names=are_names, ignored=not is_declared))
         if not (is_weighted or edge_weights is not None):
             graphs.warn_of_third_column(graph)
+    if relations is not None:
+        if directed or max_weight is not None or edge_weights is not None:
+            raise UsageError("graph: edges of several kinds have neither directions nor weights; leave out directed, max_weight and edge_weights",
+                             ["graph", "directed", "max_weight", "edge_weights"])
+        options.update(graphs.relations_of(relations, subsets, table, are_names))
     if parts["edge_weights"] is not None:
         options.update(graphs.weights_of(parts["edge_weights"], graph))
     if max_weight is not None:
@@ -109,7 +123,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     options["headers"] = _headers_of(header, options)
     store = Store(path, memory=memory, threads=threads, progress=progress)
     # Means and deviations are computed from the features before these are read again.
-    with piped(options, store.path, ["features"] if standardize else []) as given:
+    has_copies = directed or relations is not None  # whose features are read once for each, and edges for the number of nodes
+    with piped(options, store.path, ["features", "edges"] if has_copies else ["features"] if standardize else []) as given:
         try:
             store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, given))
         except Error as error:

@@ -118,16 +118,16 @@ class Store:
         """The names of the classes, in the order of their numbers; None where they have numbers alone."""
         return _native.class_names(self._machine, self.path) or None
 
-    def edges(self, *, out: Path | None = None) -> np.ndarray:
-        """All edges, each once, as int64 [m, 2], u < v, sorted.
+    def edges(self, *, relation: str | None = None, out: Path | None = None) -> np.ndarray:
+        """All edges, each once, as int64 [m, 2], u < v, sorted; arcs from u to v where edges have directions.
 
-        ``out``: a .npy file to write them to; they then come as a read-only memory map of it, else in memory.
+        ``relation``: of which kind, which has to be said where edges have several. ``out``: a .npy file to write them to; they then come as a read-only memory map of it, else in memory.
         """
         native = (self._machine, self._watcher(), self.path)
         if out is None:
-            return _native.edges(*native, None).view(NodeNumbers)
+            return _native.edges(*native, relation or "", None).view(NodeNumbers)
         file = array_path(out, "out", self.path)
-        _native.edges(*native, file)
+        _native.edges(*native, relation or "", file)
         return np.load(file, mmap_mode="r")
 
     def edge_weights(self) -> np.ndarray:

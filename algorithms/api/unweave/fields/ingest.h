@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kDefaultHops = 2;
 
 /// Bytes of the sums of all rows, at the hops that a propagation takes by default.
 [[nodiscard]] inline std::uint64_t default_sum_bytes(const BuildReport& report) {
-  return std::uint64_t{kDefaultHops} * copies_of(report.layers) * report.nodes * std::uint64_t{report.features} *
+  return std::uint64_t{kDefaultHops} * report.layers.copies() * report.nodes * std::uint64_t{report.features} *
          sizeof(std::int32_t);
 }
 
@@ -57,8 +57,8 @@ void describe(const BuildReport& report, Visit&& field) {
   const bool has_weights = report.max_weight > 1;
   field("nodes", report.nodes);
   field("edges", report.edges);
-  field("directed", report.layers == Layers::directed);
-  field("arcs", 2 / copies_of(report.layers) * (has_weights ? report.weight_sum : report.edges));
+  field("directed", report.layers.directed);
+  field("arcs", (report.layers.directed ? 1 : 2) * (has_weights ? report.weight_sum : report.edges));
   field("weight_sum", only_if(has_weights, report.weight_sum));
   field("max_weight", only_if(has_weights, report.max_weight));
   field("edges_read", report.edges_read);

@@ -53,6 +53,8 @@ void describe(const StoreInfo& store, Visit&& field) {
   field("nodes", store.nodes);
   field("edges", store.edges);
   field("directed", store.directed);
+  field("relations", only_if(!store.relations.empty(), store.relations));
+  field("subsets", only_if(!store.subsets.empty(), store.subsets));
   field("arcs", store.arcs);
   field("max_weight", only_if(store.max_weight > 1, store.max_weight));
   field("weight_sum", only_if(store.max_weight > 1, store.weight_sum));
