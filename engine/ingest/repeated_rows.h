@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "storage/input/feature_reader.h"
+#include "storage/input/features/feature_reader.h"
 
 namespace unweave {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/input/line_reader.h"
 #include "storage/input/ogb_folder.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
 #include "storage/io/nearest_name.h"

@@ -18,7 +18,6 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/purge.h"
-#include "algorithms/models/recorded_release.h"
 #include "algorithms/models/training_rows.h"
 #include "algorithms/rows/row_maker.h"
 #include "algorithms/verification/verify.h"
@@ -95,7 +94,7 @@ Digest digest_of_import(const ChangedWorld& world) {
   const TempDir dir;
   world.import(dir / "fresh");
   testing::propagate_store(dir / "fresh", spec());
-  return content_digest(StoreReader(dir / "fresh", ample_budget(), release_ledger()));
+  return content_digest(StoreReader(dir / "fresh", ample_budget()));
 }
 
 }  // namespace
@@ -110,7 +109,7 @@ TEST_SUITE("unit") {
         world.import(dir / "s");
         testing::propagate_store(dir / "s", spec());
         CHECK(verified(dir / "s").empty());
-        const StoreReader store(dir / "s", ample_budget(), release_ledger());
+        const StoreReader store(dir / "s", ample_budget());
         CHECK(store.contents().order().users() == world.nodes);
         CHECK(store.contents().graph().num_edges() == world.edges.size());
         PlainMeans means(world);
@@ -146,7 +145,7 @@ TEST_SUITE("unit") {
         testing::propagate_store(dir / "s", spec());
         const std::vector<std::string> lines = testing::changing_lines(world, 200, 6, false);
         {
-          StoreWriter store(dir / "s", ample_budget(), release_ledger());
+          StoreWriter store(dir / "s", ample_budget());
           for (std::size_t at = 0; at < lines.size(); at += 10) {
             const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
                                                 lines.begin() + static_cast<std::ptrdiff_t>(at + 10));
@@ -176,7 +175,7 @@ TEST_SUITE("unit") {
       ChangedWorld world = directed_world(7, order);
       const TempDir dir;
       world.import(dir / "s");
-      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const StoreReader store(dir / "s", ample_budget());
       const ExportedStore exported = export_all(store, dir / "all");
       CHECK(exported.nodes == world.nodes);
       CHECK(exported.layers.directed);
@@ -197,7 +196,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     world.import(dir / "s");
     testing::propagate_store(dir / "s", spec());
-    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    StoreWriter store(dir / "s", ample_budget());
     DrawOptions draw;
     draw.kind = DrawKind::kEdge;
     draw.count = world.edges.size();
@@ -233,7 +232,7 @@ TEST_SUITE("unit") {
     testing::propagate_store(dir / "s", spec());
     const auto& own = world.edges;
     {
-      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const StoreReader store(dir / "s", ample_budget());
       const NodeOrder& order = store.contents().order();
       REQUIRE(order.copies() == 5);
       // An edge of a set weighs as many units as its relations have it: a multiset, and no union.
@@ -262,7 +261,7 @@ TEST_SUITE("unit") {
     }
     const std::vector<std::string> lines = testing::changing_lines(world, 200, 6);
     {
-      StoreWriter store(dir / "s", ample_budget(), release_ledger());
+      StoreWriter store(dir / "s", ample_budget());
       for (std::size_t at = 0; at < lines.size(); at += 8) {
         const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
                                             lines.begin() + static_cast<std::ptrdiff_t>(at + 8));
@@ -281,8 +280,8 @@ TEST_SUITE("unit") {
     world.import(other / "fresh");
     testing::propagate_store(other / "fresh", spec());
     {
-      const StoreReader store(dir / "s", ample_budget(), release_ledger());  // which replays the journal
-      CHECK(content_digest(store) == content_digest(StoreReader(other / "fresh", ample_budget(), release_ledger())));
+      const StoreReader store(dir / "s", ample_budget());  // which replays the journal
+      CHECK(content_digest(store) == content_digest(StoreReader(other / "fresh", ample_budget())));
       DrawOptions draw;
       draw.kind = DrawKind::kEdge;
       draw.count = own[0].size() + own[1].size() + own[2].size();
@@ -303,7 +302,7 @@ TEST_SUITE("unit") {
     const TempDir dir;
     world.import(dir / "s");
     testing::propagate_store(dir / "s", spec());
-    StoreWriter store(dir / "s", ample_budget(), release_ledger());
+    StoreWriter store(dir / "s", ample_budget());
     const auto send = [&](const std::string& line) {
       const std::vector<Request> requests = testing::requests_of({line});
       return store.resolve(requests).conflict.has_value();
@@ -363,7 +362,7 @@ TEST_SUITE("unit") {
             std::string::npos);
       CHECK(refusal("a.metis", "3 2\n2\n1 3\n2\n").find("no direction") != std::string::npos);
       CHECK(refusal("b.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n2 1\n3 3\n") == "imported");
-      const StoreReader store(dir / "s", ample_budget(), release_ledger());
+      const StoreReader store(dir / "s", ample_budget());
       CHECK(store.contents().graph().num_edges() == 2);
       CHECK(store.contents().order().users() == 3);
   }
