@@ -45,7 +45,7 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.nodes = manifest.user_nodes();
   report.layers = manifest.layers;
   report.edges = manifest.edges;
-  report.max_weight = manifest.max_weight;
+  report.max_weight = manifest.layers.relations.empty() ? manifest.max_weight : 1;  // those of sets are not users'
   report.weight_sum = manifest.weight_sum;
   report.features = manifest.features;
   report.classes = manifest.classes;

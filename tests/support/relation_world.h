@@ -2,9 +2,12 @@
 // of relations that was streamed must equal is an import of them.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <set>
 #include <sstream>
@@ -80,7 +83,7 @@ inline std::vector<std::string> changing_lines(const RelationWorld& world, std::
   std::mt19937_64 random(seed);
   std::vector<std::string> lines = changing_lines(plain, count, seed, false);
   for (std::string& line : lines)
-    if (line.starts_with("edge") || line.starts_with("insert-edge")) line += " " + world.names[random() % 3];
+    if (line.starts_with("edge ") || line.starts_with("insert-edge ")) line += " " + world.names[random() % 3];
   return lines;
 }
 
@@ -89,7 +92,13 @@ inline std::vector<Request> requests_of(const RelationWorld& world, const std::v
   std::vector<Request> requests;
   RequestWords words;
   words.relations = world.names;
-  for (const std::string& line : lines) requests.push_back(parse_request(line, words).value());
+  for (const std::string& line : lines) {
+    CAPTURE(line);
+    RequestFault fault;
+    const std::optional<Request> request = parse_request(line, words, &fault);
+    REQUIRE_MESSAGE(request.has_value(), fault.what);
+    requests.push_back(*request);
+  }
   return requests;
 }
 
