@@ -174,7 +174,10 @@ class Survey {
   }
 
  private:
-  void assume(std::string sentence) { forecast_.assumed.push_back(std::move(sentence)); }
+  void assume(std::string sentence) {
+    if (std::find(forecast_.assumed.begin(), forecast_.assumed.end(), sentence) == forecast_.assumed.end())
+      forecast_.assumed.push_back(std::move(sentence));
+  }
 
   void look_at_nodes() {
     if (options_.nodes) nodes_ = *options_.nodes;

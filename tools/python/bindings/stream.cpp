@@ -115,6 +115,11 @@ class Stream {
     });
     return given;
   }
+  /// Kinds of edges; none where there is one.
+  std::vector<std::string> relations() {
+    run_whole(*machine_, [&] { static_cast<void>(open()); });
+    return words_.relations;
+  }
   /// As send(), with words as users write them.
   py::dict send_names(const std::vector<std::string>& kinds, const std::vector<std::string>& u,
                       const std::vector<std::string>& v) {
@@ -239,6 +244,7 @@ void define_stream(py::module_& module) {
       .def("send_names", &Stream::send_names)
       .def("named", &Stream::named)
       .def("named_classes", &Stream::named_classes)
+      .def("relations", &Stream::relations)
       .def("close", &Stream::close)
       .def("abandon", &Stream::abandon)
       .def("accuracies", &Stream::accuracies);

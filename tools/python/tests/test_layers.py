@@ -51,7 +51,11 @@ def test_kinds_of_edges_have_blocks_of_their_own(tmp_path):
     with pytest.raises(unweave.UsageError, match="relation"):
         store.edges()
     with store.stream() as stream:
-        stream.send(["edge 1 2 writes"])
+        stream.remove_edges([(1, 2)], relation="writes")
+        stream.send([("insert-edge", 0, 3, "cites")])
+        stream.send(["edge 0 3 cites"])
+        with pytest.raises(unweave.UsageError, match="relation"):
+            stream.remove_edges([(0, 1)])
     assert store.edges(relation="writes").tolist() == [[0, 2], [4, 5]] and store.edges(relation="cites").tolist() == [[0, 1], [1, 2], [2, 3]]
     with pytest.raises(unweave.UsageError, match="cites"), store.stream() as stream:
         stream.send(["edge 0 2"])

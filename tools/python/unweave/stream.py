@@ -74,7 +74,8 @@ class Stream:
         ("move-split", 3, "valid"), ("insert-node", 3, 0.5, 0, 0.25), ("insert-edge", 4, 7, "weight", 3), ("set-weight", 4, 7, 3),
         ("edge", 4, 7, "expires", "2027-01-31"), ("node", 12, "expires", "2027-01-31"), ("feature", 3, "expires", "2027-01-31"), or a datetime
         with its zone, or "never". A line or a tuple may end in "id=NAME": a request that was sent before with its id is not applied again, and another
-        one with an id that is known is a UsageError, of which nothing is done. ``statuses`` says of each whether it was applied, or why not.
+        one with an id that is known is a UsageError, of which nothing is done. In a store of several kinds of edges the kind stands behind the
+        nodes: "edge 4 7 cites", ("edge", 4, 7, "cites"). ``statuses`` says of each whether it was applied, or why not.
         """
         requests = batch_of(requests)
         named = self._native.named()
@@ -82,7 +83,7 @@ class Stream:
         if named:
             self._store._require_one_meaning(requests, are_names)
         # Lines are read as those of a file: what is a number, and what parts words, is said in one place.
-        if any(isinstance(request, str) or has_id(request) or has_value(request) for request in requests):
+        if self._relations() or any(isinstance(request, str) or has_id(request) or has_value(request) for request in requests):
             named_classes = self._native.named_classes()
             return self._sent(self._native.send_lines([request if isinstance(request, str) else line_of(request, named, named_classes, are_names)
                                                        for request in requests]))
@@ -105,21 +106,23 @@ class Stream:
             v.append((words[1] if named else ids[1]) if wanted == 3 else "#0" if named else 0)
         return self._sent(self._native.send_names(kinds, u, v) if named else self._native.send(kinds, u, v))
 
-    def remove_edges(self, edges: Any) -> Record:
+    def remove_edges(self, edges: Any, *, relation: str | None = None) -> Record:
         """One batch that removes edges.
 
         ``edges``: an array (m, 2) or (2, m), a list of tuples (u, v), a pair (u, v) of arrays, or a table of two columns, of numbers or names. An
-        array (2, 2), whose edges may be its rows or its columns, is a UsageError.
+        array (2, 2), whose edges may be its rows or its columns, is a UsageError. ``relation``: their kind, in a store of several.
         """
-        return self._send_pairs("edge", edges)
+        return self._send_pairs("edge", edges, relation)
 
-    def insert_edges(self, edges: Any, weights: Any = None) -> Record:
+    def insert_edges(self, edges: Any, weights: Any = None, *, relation: str | None = None) -> Record:
         """One batch that inserts edges.
 
-        ``edges``: as :meth:`remove_edges` takes them. ``weights``: one whole number an edge, each 1 by default.
+        ``edges``, ``relation``: as :meth:`remove_edges` takes them. ``weights``: one whole number an edge, each 1 by default.
         """
         if weights is None:
-            return self._send_pairs("insert-edge", edges)
+            return self._send_pairs("insert-edge", edges, relation)
+        if relation is not None:
+            raise UsageError("relation and weights: edges of several kinds have no weights", ["relation", "weights"])
         row_order.require_one_order(edges=edges, weights=weights)
         if not hasattr(edges, "iloc"):
             row_order.require_unmoved(weights, "weights")
@@ -164,8 +167,18 @@ class Stream:
             self._count = self._store.num_nodes
         return self._count
 
-    def _send_pairs(self, kind: str, edges: Any) -> Record:
+    def _relations(self) -> list[str]:
+        """Kinds of edges; none where there is one."""
+        return self._native.relations()
+
+    def _send_pairs(self, kind: str, edges: Any, relation: str | None) -> Record:
         pairs = self._pairs(edges, kind)
+        if (relation is not None) != bool(self._relations()):
+            raise UsageError(f"relation: edges of this store are of the kinds {', '.join(self._relations())}; name one" if relation is None else
+                             f"relation: {relation!r}, and edges of this store are of one kind; leave it out", ["relation"])
+        if relation is not None:
+            mark = "#" if self._native.named() else ""
+            return self.send([(kind, f"{mark}{u}", f"{mark}{v}", relation) for u, v in self._there(pairs, "edges").tolist()])
         return self._sent(self._native.send_all(kind, self._there(pairs, "edges") if kind == "edge" else self._unsigned(pairs)))
 
     def _there(self, ids: np.ndarray | None, name: str) -> np.ndarray:
