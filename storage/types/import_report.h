@@ -23,7 +23,7 @@ struct BuildReport {
   std::uint64_t unlabelled_split_ids = 0;  ///< ignored
   NodeId nodes = 0;
   std::uint64_t edges = 0;       ///< undirected, distinct, without loops; arcs of a directed graph
-  Layers layers;                 ///< directions and kinds of edges
+  Layers layers{};               ///< directions and kinds of edges
   std::uint32_t max_weight = 1;  ///< as declared; 1 where edges have no weights
   std::uint64_t weight_sum = 0;  ///< weights of all edges, where they have some
   std::uint32_t features = 0;

@@ -52,7 +52,7 @@ const PropagationSpec& spec() {
   return means;
 }
 
-std::string verified(const fs::path& store) {
+std::string findings_of(const fs::path& store) {
   return testing::text_of(verify_store(store, {std::nullopt, false, 1}, ample_budget()));
 }
 
@@ -108,7 +108,7 @@ TEST_SUITE("unit") {
         const TempDir dir;
         world.import(dir / "s");
         testing::propagate_store(dir / "s", spec());
-        CHECK(verified(dir / "s").empty());
+        CHECK(findings_of(dir / "s").empty());
         const StoreReader store(dir / "s", ample_budget());
         CHECK(store.contents().order().users() == world.nodes);
         CHECK(store.contents().graph().num_edges() == world.edges.size());
@@ -162,7 +162,7 @@ TEST_SUITE("unit") {
           }
           CHECK(content_digest(store) == digest_of_import(world));
         }
-        CHECK(verified(dir / "s").empty());
+        CHECK(findings_of(dir / "s").empty());
         testing::purge(dir / "s");
         const TempDir other;
         world.import(other / "fresh");
@@ -292,7 +292,7 @@ TEST_SUITE("unit") {
         CHECK(own.at(one.relation - 1).contains({u, v}));
       }
     }
-    CHECK(verified(dir / "s").empty());
+    CHECK(findings_of(dir / "s").empty());
     testing::purge(dir / "s");
     testing::check_same_store(dir / "s", other / "fresh");
   }
