@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "algorithms/api/internals.h"
 #include "algorithms/learning/no_model_error.h"

@@ -15,7 +15,6 @@
 #include "algorithms/live/tile_jobs.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
-#include "algorithms/models/model_name.h"
 #include "algorithms/models/recorded_release.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/verification/verify_checks.h"

@@ -10,6 +10,7 @@
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/store_repair.h"
+#include "storage/formats/model_file.h"
 #include "storage/io/error.h"
 #include "storage/io/line_log.h"
 #include "support/folder_bytes.h"
@@ -213,6 +214,25 @@ TEST_SUITE("unit") {
       write_file(world.journal, whole);
       close(world.store);
     }
+  }
+
+  TEST_CASE("repair drops a model that has absorbed lost requests, also one that no program here can read") {
+    const ClosedStream world({"newton"});
+    const fs::path model = world.trained.model("newton");
+    ModelFile file = read_model_file(model);
+    testing::Json text = testing::Json::parse(file.text);
+    text["solver"] = "unheard-of";
+    text["name"] = "newton";
+    file.text = text.dump();
+    write_model_file(model, file);
+    CHECK(holds(findings(world.store), model.string()));
+    fs::resize_file(world.journal, kHeader + 2 * kRecord);
+    const std::string text_of_refusal = refusal(world.store, Access::write);
+    CHECK(holds(text_of_refusal, "the model of newton has absorbed 3"));
+    CHECK(holds(text_of_refusal, " cut-journal`"));
+    static_cast<void>(repair(world.store, true));
+    CHECK_FALSE(fs::exists(model));
+    CHECK(sequence_of(world.store) == 2);
   }
 
   TEST_CASE("a model may be later than the recorded one, not earlier, other or missing") {
