@@ -40,6 +40,21 @@ struct Product {
   bool add;
 };
 
+/// The first `count` numbers at `from`, and zeros. Where an extension has no such load, Highway's
+/// reads a whole vector, of memory that is aligned.
+template <class D, class M, class T>
+HWY_INLINE hn::Vec<D> load_first(D d, M mask, std::size_t count, const T* from) {
+#if HWY_TARGET <= HWY_AVX2
+  static_cast<void>(count);
+  return hn::MaskedLoad(mask, d, from);
+#else
+  static_cast<void>(mask);
+  HWY_ALIGN T values[hn::MaxLanes(d)] = {};
+  std::copy_n(from, count, values);
+  return hn::Load(d, values);
+#endif
+}
+
 /// Rows `row` to row + kRows of a strip of kVectors vectors, the last of which is cut off where
 /// kCut.
 template <int kRows, int kVectors, bool kCut, class T>
@@ -56,7 +71,7 @@ HWY_INLINE void add_tile(const Product<T>& p, std::size_t row) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const T* const at = out + static_cast<std::size_t>(r) * p.columns + static_cast<std::size_t>(v) * kLanes;
-      sums[r][v] = !p.add ? hn::Zero(d) : v < kWhole ? hn::LoadU(d, at) : hn::MaskedLoad(mask, d, at);
+      sums[r][v] = !p.add ? hn::Zero(d) : v < kWhole ? hn::LoadU(d, at) : load_first(d, mask, p.last, at);
     }
   }
   const T* a = p.a + row * p.row_step;
@@ -66,7 +81,7 @@ HWY_INLINE void add_tile(const Product<T>& p, std::size_t row) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
       row_of_b[v] = v < kWhole ? hn::LoadU(d, b + static_cast<std::size_t>(v) * kLanes)
-                               : hn::MaskedLoad(mask, d, b + static_cast<std::size_t>(v) * kLanes);
+                               : load_first(d, mask, p.last, b + static_cast<std::size_t>(v) * kLanes);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       const V element = hn::Set(d, a[static_cast<std::size_t>(r) * p.row_step]);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/numerics/blas.h"
+#include "support/vector_targets.h"
 
 namespace unweave {
 namespace {
@@ -71,22 +72,25 @@ void check_shape(std::size_t m, std::size_t k, std::size_t n, bool transposed, s
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("products with few columns: every number of columns, rows and products around the tiles") {
-    std::mt19937 random(11);
-    for (std::size_t n = 1; n <= 70; ++n)
-      for (const bool transposed : {false, true}) {
-        check_shape<float>(1 + n % 29, 5, n, transposed, random);
-        check_shape<double>(1 + (7 * n) % 29, 3, n, transposed, random);
+  TEST_CASE(
+      "products with few columns: every number of columns, rows and products around the tiles, by every vector extension") {
+    testing::for_each_target([] {
+      std::mt19937 random(11);
+      for (std::size_t n = 1; n <= 70; ++n)
+        for (const bool transposed : {false, true}) {
+          check_shape<float>(1 + n % 29, 5, n, transposed, random);
+          check_shape<double>(1 + (7 * n) % 29, 3, n, transposed, random);
+        }
+      for (const std::size_t m : {0U, 1U, 3U, 4U, 11U, 12U, 13U, 16U, 24U, 37U})
+        for (const std::size_t n : {2U, 17U, 26U, 40U, 64U, 65U, 256U}) {
+          check_shape<float>(m, 9, n, true, random);
+          check_shape<double>(m, 9, n, false, random);
+        }
+      for (const std::size_t k : {0U, 1U, 255U, 256U, 257U, 600U}) {
+        check_shape<float>(14, k, 26, false, random);
+        check_shape<double>(14, k, 7, true, random);
       }
-    for (const std::size_t m : {0U, 1U, 3U, 4U, 11U, 12U, 13U, 16U, 24U, 37U})
-      for (const std::size_t n : {2U, 17U, 26U, 40U, 64U, 65U, 256U}) {
-        check_shape<float>(m, 9, n, true, random);
-        check_shape<double>(m, 9, n, false, random);
-      }
-    for (const std::size_t k : {0U, 1U, 255U, 256U, 257U, 600U}) {
-      check_shape<float>(14, k, 26, false, random);
-      check_shape<double>(14, k, 7, true, random);
-    }
+    });
   }
 
   TEST_CASE("an element is the same whichever tile it lies in, and by whichever function") {
