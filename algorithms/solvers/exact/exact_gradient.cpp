@@ -12,6 +12,7 @@
 
 #include "algorithms/numerics/blas.h"
 #include "algorithms/numerics/row_sweep.h"
+#include "algorithms/numerics/whole_products.h"
 #include "algorithms/solvers/exact/exact_slopes.h"
 #include "algorithms/solvers/exact/pair.h"
 #include "algorithms/solvers/exact/sliced_sum.h"

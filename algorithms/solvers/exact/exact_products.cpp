@@ -2,23 +2,15 @@
 #include "algorithms/solvers/exact/exact_products.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
 #include "algorithms/numerics/blas.h"
+#include "algorithms/numerics/whole_products.h"
 #include "algorithms/solvers/exact/pair.h"
-#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
-
-/// The nearest whole number, |x| < 2^51: what lies below one does not fit beside 2^52.
-double whole_of(double x) noexcept {
-  constexpr double kShift = 0x1.8p52;
-  return (x + kShift) - kShift;
-}
 
 /// Calls use(first feature, width) for every run of features.
 template <class Use>
@@ -148,45 +140,6 @@ void add_transposed_product(const double* part, std::size_t count, std::size_t f
     multiply_transposed(part + count * first, b, product, length, count, columns, false);
     for (std::size_t k = 0; k < length * columns; ++k) out[first * columns + k] += product[k];
   });
-}
-
-namespace {
-
-/// Odd numbers just below 2^bits, of changing sign in every third place.
-double limit_number(std::size_t place, int bits) {
-  const double size = std::ldexp(1.0, bits) - 1 - 2 * static_cast<double>(place % 61);
-  return place % 3 == 2 ? -size : size;
-}
-
-bool products_are_exact() {
-  constexpr std::size_t kRows = 48, kColumns = 24;
-  std::vector<double> a(kRows * kInnerLength), across(kRows * kInnerLength), b(kInnerLength * kColumns);
-  for (std::size_t i = 0; i < kRows; ++i)
-    for (std::size_t k = 0; k < kInnerLength; ++k)
-      a[i * kInnerLength + k] = across[k * kRows + i] = limit_number(7 * i + k, kRowBits);
-  for (std::size_t k = 0; k < kInnerLength; ++k)
-    for (std::size_t j = 0; j < kColumns; ++j) b[k * kColumns + j] = limit_number(5 * j + 3 * k, kWeightBits);
-  std::vector<double> found(kRows * kColumns), transposed(kRows * kColumns);
-  multiply(a.data(), b.data(), found.data(), kRows, kInnerLength, kColumns, false);
-  multiply_transposed(across.data(), b.data(), transposed.data(), kRows, kInnerLength, kColumns, false);
-  for (std::size_t i = 0; i < kRows; ++i)
-    for (std::size_t j = 0; j < kColumns; ++j) {
-      std::int64_t sum = 0;
-      for (std::size_t k = 0; k < kInnerLength; ++k)
-        sum += static_cast<std::int64_t>(a[i * kInnerLength + k]) * static_cast<std::int64_t>(b[k * kColumns + j]);
-      const auto exact = static_cast<double>(sum);
-      if (found[i * kColumns + j] != exact || transposed[i * kColumns + j] != exact) return false;
-    }
-  return true;
-}
-
-}  // namespace
-
-void require_exact_products() {
-  static const bool kExact = products_are_exact();
-  if (!kExact)
-    throw ResourceError(
-        "the BLAS library of this build rounds products of whole numbers below 2^53; build with another one");
 }
 
 }  // namespace unweave

@@ -62,9 +62,4 @@ void add_product(const double* part, std::size_t count, std::size_t features, co
 void add_transposed_product(const double* part, std::size_t count, std::size_t features, const double* b,
                             std::size_t columns, double* product, double* out);
 
-/// Multiplies slices at their limits, whose products are known, once in a process. Throws
-/// ResourceError where the BLAS that is linked does not keep them: one that multiplies by
-/// Strassen's method, or in a narrower format.
-void require_exact_products();
-
 }  // namespace unweave

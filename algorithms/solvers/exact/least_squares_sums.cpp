@@ -12,6 +12,7 @@
 
 #include "algorithms/numerics/matrix.h"
 #include "algorithms/numerics/row_sweep.h"
+#include "algorithms/numerics/whole_products.h"
 #include "algorithms/solvers/exact/exact_products.h"
 #include "algorithms/solvers/exact/grid_rounding.h"
 #include "algorithms/solvers/exact/pair.h"

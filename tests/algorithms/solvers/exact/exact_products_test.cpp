@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/numerics/whole_products.h"
 #include "algorithms/solvers/exact/grid_rounding.h"
 #include "algorithms/solvers/exact/pair.h"
 #include "storage/io/error.h"
