@@ -40,13 +40,25 @@ std::vector<ClassId> labels_of(const ChosenRows& rows, std::size_t first, std::s
 }  // namespace
 
 Activation parse_activation(std::string_view name) {
-  if (name == "tanh") return Activation::kTanh;
-  if (name == "smelu") return Activation::kSmelu;
-  throw UsageError(unknown_name("activation", name, std::array<std::string_view, 2>{"tanh", "smelu"}));
+  constexpr std::array kAll{Activation::kTanh, Activation::kSmelu, Activation::kRelu};
+  std::vector<std::string_view> names;
+  for (const Activation one : kAll) {
+    if (name == name_of(one)) return one;
+    names.push_back(name_of(one));
+  }
+  throw UsageError(unknown_name("activation", name, names));
 }
 
 std::string_view name_of(Activation activation) noexcept {
-  return activation == Activation::kTanh ? "tanh" : "smelu";
+  switch (activation) {
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kSmelu:
+      return "smelu";
+    case Activation::kRelu:
+      return "relu";
+  }
+  return {};
 }
 
 Network::Network(NetworkShape shape) : shape_(std::move(shape)) {

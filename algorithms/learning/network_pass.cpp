@@ -31,6 +31,8 @@ Unit activate(Activation activation, double u) {
     const double value = std::tanh(u), slope = 1 - value * value;
     return {value, slope, -2 * value * slope};
   }
+  if (activation == Activation::kRelu)
+    return {std::min(std::max(u, 0.0), kReluMost), u > 0 && u < kReluMost ? 1.0 : 0.0, 0};
   constexpr double b = kSmeluHalfWidth;
   if (u <= -b) return {0, 0, 0};
   if (u >= b) return {u, 1, 0};

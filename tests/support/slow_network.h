@@ -16,6 +16,7 @@ namespace unweave::testing {
 
 inline long double slow_activation(Activation activation, long double u) {
   if (activation == Activation::kTanh) return std::tanh(u);
+  if (activation == Activation::kRelu) return u < 0 ? 0 : u > 256 ? 256 : u;
   const long double b = 0.5L;
   return u < -b ? 0 : u > b ? u : (u + b) * (u + b) / (4 * b);
 }

@@ -27,6 +27,7 @@ std::vector<NetworkShape> shapes() {
           shape_of(Head::kLogistic, {5}, Activation::kSmelu),
           shape_of(Head::kLeastSquares, {6, 3}),
           shape_of(Head::kSoftmax, {6, 3, 5}, Activation::kSmelu),
+          shape_of(Head::kSoftmax, {5, 4}, Activation::kRelu),
           {Head::kSoftmax, 6, 4, {5}, Activation::kTanh, 3},
           {Head::kLogistic, 8, 4, {3, 2}, Activation::kTanh, 2}};
 }
@@ -101,6 +102,20 @@ TEST_SUITE("unit") {
       const std::uint32_t third = 17;
       const Matrix alone = network.row_gradients(span_of(at), ChosenRows(set, {&third, 1}));
       CHECK(alone.row(0) == each.row(3));
+    }
+  }
+
+  TEST_CASE("ReLU is 0 below 0, and 256 at most, where nothing comes back") {
+    const Network network({Head::kSoftmax, 1, 2, {1}, Activation::kRelu});
+    const std::vector<double> at{300, 0, 1, -1, 0, 0};  // the unit's weight and bias, those of the margins
+    for (const auto& [x, unit] : {std::pair{1.0F, 256.0}, {0.5F, 150.0}, {-1.0F, 0.0}}) {
+      double margins[2];
+      network.margins(at, &x, 1, margins);
+      CHECK(margins[0] == unit);
+      CHECK(margins[1] == -unit);
+      TrainingSet set(1, 2, RowForm(1));
+      set.append(1, {&x, 1}, 1);
+      CHECK((network.gradient(at, ChosenRows(set))[0] != 0) == (unit == 150));
     }
   }
 
