@@ -3,10 +3,10 @@
 #   cmake -D ROOT=<sources> -P tests/solver_names_test.cmake
 #
 # A name that is something else there too is let pass by what stands around it: a step of work that is watched, an option of
-# a command, a member of models of earlier programs, a parameter, a term or a field of a report.
+# a command (`import --replay`), a member of models of earlier programs, a parameter, a term or a field of a report.
 cmake_minimum_required(VERSION 3.25)
 
-set(passing "WatchedStep|po::|get<bool>|json\\.(at|contains)\\(|\\{\"|add[<(]|count\\(|field\\(")
+set(passing "option\\((line, )?\"replay\"\\)|WatchedStep|po::|get<bool>|json\\.(at|contains)\\(|\\{\"|add[<(]|count\\(|field\\(")
 
 set(names "")
 file(GLOB_RECURSE entries RELATIVE ${ROOT} ${ROOT}/algorithms/solvers/*.cpp)

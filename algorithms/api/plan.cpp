@@ -217,8 +217,9 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
     options.lambda =
         default_lambda({solver, store.contents().order().users(), sizes.width, store.manifest().classes, options.head});
   const SolverEntry& entry = solver_entry(solver);
+  options = taken_options(solver, std::move(options));
   require_options(solver, options);
-  const std::size_t blocks = store.propagated() && sizes.program.only_levels()
+  const std::size_t blocks = store.propagated() && sizes.program.only_levels() && entry.filters
                                  ? blocks_of(sizes.program.weights, store.embedding().levels())
                                  : 1;
   forecast.options = std::make_shared<const SolverOptions>(std::move(options));

@@ -9,8 +9,8 @@ namespace {
 
 SolverInfo info_of(const SolverEntry& entry) {
   const std::span<const Parameter> own = entry.parameters().listed();
-  return {entry.name,      entry.meaning(), entry.networks.trained,  entry.noisy,
-          entry.intercept, entry.any_start, {own.begin(), own.end()}};
+  return {entry.name,  entry.meaning(), entry.linear.trained, entry.networks.trained,
+          entry.noisy, entry.intercept, entry.any_start,      {own.begin(), own.end()}};
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ SolverInfo solver_info(std::string_view name) {
 }
 
 void check_solver_options(std::string_view solver, const SolverOptions& options) {
-  require_options(solver, options);
+  require_options(solver, taken_options(solver, options));
 }
 
 void require_read_options(std::string_view solver, const SolverOptions& options,

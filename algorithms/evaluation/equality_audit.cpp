@@ -15,10 +15,13 @@
 namespace unweave {
 namespace {
 
-/// Rows under other nodes, and hence in another order.
-TrainingSet renamed(const TrainingSet& rows, const Permutation& nodes) {
+/// Rows under other nodes, and hence in another order; null: under their own.
+TrainingSet renamed(const TrainingSet& rows, const Permutation* nodes) {
   std::vector<std::pair<NodeId, std::size_t>> order;
-  for (std::size_t i = 0; i < rows.size(); ++i) order.emplace_back(static_cast<NodeId>(nodes.at(rows.nodes()[i])), i);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const NodeId node = rows.nodes()[i];
+    order.emplace_back(nodes == nullptr ? node : static_cast<NodeId>(nodes->at(node)), i);
+  }
   std::sort(order.begin(), order.end());
   TrainingSet out(rows.features(), rows.classes(), rows.form());
   out.reserve(rows.size());
@@ -26,7 +29,7 @@ TrainingSet renamed(const TrainingSet& rows, const Permutation& nodes) {
   return out;
 }
 
-Canary renamed(const Canary& canary, const Permutation& nodes) {
+Canary renamed(const Canary& canary, const Permutation* nodes) {
   const TrainingSet &before = canary.before, &after = canary.after;
   BatchChange change(before.features(), before.classes(), before.form());
   change.removed = renamed(canary.change.removed, nodes);
@@ -70,7 +73,8 @@ AuditResult audit_equality(const SolverFactory& make, const SolverOptions& optio
   result.attack = "bits of training from nothing";
   result.evidence.trials = how.trials;
   for (std::uint64_t t = 0; t < how.trials; ++t) {
-    const Canary other = renamed(canary, Permutation(nodes, t));
+    const Permutation names(nodes, t);
+    const Canary other = renamed(canary, solver->reads_nodes() ? nullptr : &names);
     std::optional<ThreadLimit> one;
     if (t / 2 % 2 == 0) one.emplace(1);
     Model model = solver->fit(other.before, exact).model;

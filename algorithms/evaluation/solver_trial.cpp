@@ -99,6 +99,7 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
                     " training rows, too few for a trial");
   ModelRecord record;
   record.options = taken_options(name, options);
+  record.model.solver = name;
   record.rows = rows;
   stand_on(record, store.embedding().spec());
   const RowForm form = form_of(record);

@@ -39,6 +39,16 @@ Reservation reserve_minimiser(const TrainingSet& set, const SolverOptions& optio
   return budget.reserve(most, "curvatures and preconditioner of a trial");
 }
 
+/// The solver whose networks alone have this activation, which is then tried itself; null where
+/// there is none.
+const SolverEntry* only_solver_of(const SolverOptions& options) {
+  const auto all = all_solvers();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const SolverEntry* entry) {
+    return !options.hidden.empty() && entry->activation == options.activation;
+  });
+  return found == all.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& asked) {
@@ -54,17 +64,18 @@ std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& 
 
 ValidationTrial::ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
                                  const RowProgram& rows, Ranks* ranks)
-    : store_(store), options_(std::move(options)), ranks_(ranks) {
+    : store_(store), options_(std::move(options)), only_(only_solver_of(options_)), ranks_(ranks) {
   record_.rows = rows;
+  if (only_ != nullptr) record_.model.solver = only_->name;
   stand_on(record_, store.embedding().spec());
   options_.blocks = record_.options.blocks;
-  options_.parameters.clear();  // they are another solver's
+  if (only_ == nullptr) options_.parameters.clear();  // they are another solver's
   options_.tau = std::max(options_.tau, kTrialTau);
   rows_.emplace(store, rows, RowForm{record_.clip, options_.intercept}, budget, ranks);
   const TrainingSet& set = rows_->set();
   if (set.size() == 0) throw DataError(store.path().string() + ": there is no training row to choose by");
   if (!options_.hidden.empty()) layers_ = reserve_passes(Network(shape_of(options_, set)), set.size(), budget);
-  working_ = reserve_minimiser(set, options_, budget);
+  working_ = only_ != nullptr ? only_->reserve(options_, {}, set, budget) : reserve_minimiser(set, options_, budget);
 }
 
 std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vector<NodeId>& nodes) {
@@ -74,7 +85,9 @@ std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vec
   record_.model = blank_model(retraining_solver().name, options_, set);
   try {
     const auto memory = static_cast<std::size_t>(working_.bytes());
-    if (options_.hidden.empty()) {
+    if (only_ != nullptr) {
+      record_.model = only_->make(options_, {memory, {}})->fit(set, {}).model;
+    } else if (options_.hidden.empty()) {
       NewtonOptions newton;
       newton.tolerance = options_.tau;
       newton.memory = memory;

@@ -15,6 +15,7 @@ namespace unweave {
 
 class LiveStore;
 class Ranks;
+struct SolverEntry;
 
 /// Labelled nodes of the validation split. Throws DataError where there are none; `asked` is the
 /// option that needs them.
@@ -30,12 +31,14 @@ class ValidationTrial {
                   Ranks* ranks);
 
   /// The accuracy on `nodes` of what `retrain` learns with this lambda, to a gradient of 1e-4 at
-  /// least and without noise; none where float64 does not reach the minimiser of so weak a ridge.
+  /// least and without noise, or of what the only solver of such networks learns; none where float64
+  /// does not reach the minimiser of so weak a ridge, or the solver takes no such lambda.
   [[nodiscard]] std::optional<double> accuracy_at(double lambda, const std::vector<NodeId>& nodes);
 
  private:
   const LiveStore& store_;
   SolverOptions options_;
+  const SolverEntry* only_;  // null: `retrain` is tried
   Ranks* ranks_;
   ModelRecord record_;
   std::optional<TrainingRows> rows_;

@@ -37,10 +37,11 @@ void check_finite(const Model& model, const StepReport& report) {
 }
 
 /// What every row's loss obeys on the ball of the published weights, where that is a number:
-/// nothing follows from it, since no theorem covers hidden layers.
+/// nothing follows from it. ReLU has no such numbers.
 void add_network_constants(const ModelRecord& record, StepReport& report) {
   if (!record.model.network) return;
   const NetworkShape& shape = *record.model.network;
+  if (shape.activation == Activation::kRelu) return;
   const bool filtered = shape.blocks > 1;
   const PublicConstants given{.row_norm = filtered ? record.clip : std::hypot(record.clip, 1),
                               .radius = record.model.published.norm(),

@@ -202,7 +202,9 @@ std::string release_id(const ModelRecord& record) {
 }
 
 std::size_t blocks_of(const ModelRecord& record) {
-  return record.rows.only_levels() ? blocks_of(record.rows.weights, record.levels) : 1;
+  const SolverEntry* const entry = find_solver(record.model.solver);
+  const bool side_by_side = entry != nullptr && !entry->filters;
+  return record.rows.only_levels() && !side_by_side ? blocks_of(record.rows.weights, record.levels) : 1;
 }
 
 void stand_on(ModelRecord& record, const PropagationSpec& spec) {

@@ -64,7 +64,8 @@ struct ModelRecord {
   return {record.clip, record.options.intercept};
 }
 
-/// Parts of its rows that a network weighs; 1 where they are more than weighted sums of levels.
+/// Parts of its rows that a network weighs; 1 where they are more than weighted sums of levels, or
+/// its solver's networks weigh none.
 [[nodiscard]] std::size_t blocks_of(const ModelRecord& record);
 
 /// Copies what the model's rows depend on, beside its weights, out of a propagation.

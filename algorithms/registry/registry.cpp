@@ -15,6 +15,7 @@
 #include "algorithms/solvers/newton_step/newton_step_solver.h"
 #include "algorithms/solvers/objective_noise/scalegun_solver.h"
 #include "algorithms/solvers/references/reference_solvers.h"
+#include "algorithms/solvers/replay/replay_solver.h"
 #include "algorithms/solvers/rewind/rewind_solver.h"
 #include "algorithms/solvers/streaming/streaming_solver.h"
 #include "storage/io/error.h"
@@ -25,9 +26,9 @@ namespace {
 
 // The first is the default.
 constexpr const SolverEntry* kSolvers[] = {
-    &kExactSolver, &kNewton,   &kRetrain,      &kScalegun,        &kCgu,    &kCeu,     &kNewtonStep,
-    &kJackknife,   &kLangevin, &kLangevinFull, &kDescentToDelete, &kRewind, &kDescend, &kHessianFree,
-    &kStreaming,   &kFinetune, &kNeggrad,
+    &kExactSolver, &kReplay,     &kNewton,      &kRetrain,   &kScalegun,     &kCgu,
+    &kCeu,         &kNewtonStep, &kJackknife,   &kLangevin,  &kLangevinFull, &kDescentToDelete,
+    &kRewind,      &kDescend,    &kHessianFree, &kStreaming, &kFinetune,     &kNeggrad,
 };
 
 void check_options(const SolverEntry& entry, const SolverOptions& options) {
@@ -44,11 +45,19 @@ void check_options(const SolverEntry& entry, const SolverOptions& options) {
 }
 
 void check_network(const SolverEntry& entry, const SolverOptions& options) {
-  if (options.hidden.empty()) return;
+  if (options.hidden.empty()) {
+    if (entry.linear.trained) return;
+    throw UsageError(std::string(entry.name) + " trains networks alone; give " + option("head", "mlp"));
+  }
   if (!entry.networks.trained)
     throw UsageError(std::string(entry.name) + " trains linear models alone; " + option("head", "mlp") + " is for " +
                      solvers_with([](const SolverEntry& other) { return other.networks.trained; }));
   if (options.head != Head::kSoftmax) throw UsageError("hidden layers go with the softmax loss");
+  if (options.activation != entry.activation.value_or(options.activation) ||
+      (options.activation == Activation::kRelu && !entry.activation))
+    throw UsageError(std::string(entry.name) + " trains no network of " + std::string(name_of(options.activation)) +
+                     "; " + (entry.activation ? "leave " : "choose another ") + option("activation") +
+                     (entry.activation ? " away" : ""));
   static_cast<void>(Network({options.head, 1, 1, options.hidden, options.activation}));
 }
 
@@ -126,6 +135,11 @@ void require_read(std::string_view name, const SolverOptions& options, std::span
   const SolverEntry& entry = solver_entry(name);
   const bool network = !options.hidden.empty();
   for (const std::string_view key : given) {
+    if (key == "head" && !network && !entry.linear.trained)
+      throw UsageError(std::string(name) + " trains networks alone; give " + option("head", "mlp"));
+    if (key == "activation" && options.activation != entry.activation.value_or(options.activation))
+      throw UsageError(std::string(name) + " trains networks of " + std::string(name_of(*entry.activation)) +
+                       " alone; leave " + option("activation") + " away");
     if ((key == "hidden" || key == "activation") && !network)
       throw UsageError(option(key) + " is for " + option("head", "mlp"));
     if ((key == "epsilon" || key == "delta") && !entry.noisy)
@@ -147,7 +161,14 @@ void require_over_ranks(std::string_view name, const SolverOptions& options) {
 }
 
 SolverOptions taken_options(std::string_view name, SolverOptions options) {
-  if (!solver_entry(name).noisy) options.epsilon = options.delta = 0;
+  const SolverEntry& entry = solver_entry(name);
+  if (!entry.noisy) options.epsilon = options.delta = 0;
+  if (!entry.linear.trained && options.hidden.empty()) {
+    options.head = Head::kSoftmax;
+    options.hidden = {kHiddenUnits};
+    options.intercept = false;
+  }
+  if (entry.activation) options.activation = *entry.activation;
   return options;
 }
 

@@ -39,7 +39,8 @@ void require_read(std::string_view name, const SolverOptions& options, std::span
 /// that ranks share.
 void require_over_ranks(std::string_view name, const SolverOptions& options);
 /// What of these options a solver takes, as its models and certificates hold them: one that draws
-/// no noise has epsilon = delta = 0.
+/// no noise has epsilon = delta = 0, one that trains networks alone has a hidden layer, and one
+/// whose networks have one activation has that.
 [[nodiscard]] SolverOptions taken_options(std::string_view name, SolverOptions options);
 
 /// Below this a default lambda does not go: 1e-3 for first-order solvers, else 0.

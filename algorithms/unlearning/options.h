@@ -40,6 +40,9 @@ inline constexpr const char* kPropagatedWeights = "propagation";
 inline constexpr const char* kStackedWeights = "stack";
 inline constexpr const char* kRowsByValidation = "validation of rows at version ";
 
+/// Width of the one hidden layer of a network of which nothing else is said.
+inline constexpr std::size_t kHiddenUnits = 64;
+
 /// Every solver runs with the defaults alone.
 struct SolverOptions {
   Head head = Head::kLogistic;

@@ -67,6 +67,9 @@ class Solver {
   /// empty.
   [[nodiscard]] virtual bool reads_moved_rows() const noexcept = 0;
 
+  /// Whether a release depends on which nodes the rows are of, and not on the rows alone.
+  [[nodiscard]] virtual bool reads_nodes() const noexcept { return false; }
+
   /// Called when a model is opened. Throws UsageError where it holds no state from which absorb()
   /// could go on.
   virtual void require_state(const Model&) const {}

@@ -43,6 +43,14 @@ TheoremWords words_of(const std::string& theorem, const Json& line, const Solver
             true,
             false,
             {}};
+  if (theorem == "T0'")
+    return {"a network trained from a public start, every product of matrices exact",
+            present_rows(options) +
+                "; published: the weights that the program of T0' makes of them from its public start, bit for bit",
+            false,
+            true,
+            false,
+            {}};
   if (theorem == "T1") return {std::string(kOutputNoise.text), minimiser_with_noise(options), false, false, false, {}};
   if (theorem == "T2")
     return {"projected noisy SGD over fixed batches, Gaussian noise at every step",
@@ -113,7 +121,9 @@ void check_public_words(const Json& line) {
   const auto theorem = line.at("theorem").get<std::string>();
   const Json& constants = line.at("constants");
   SolverOptions options;
-  options.head = parse_head(constants.at("head").at("value").get<std::string>());
+  const auto head = constants.at("head").at("value").get<std::string>();
+  if ((theorem == "T0'") != (head == "mlp")) throw CheckError(theorem + " does not speak of a model of " + head);
+  if (head != "mlp") options.head = parse_head(head);
   if (constants.contains("intercept")) options.intercept = constants.at("intercept").at("value").get<bool>();
   options.has_program = constants.contains("row_program");
   const TheoremWords words = words_of(theorem, line, options);

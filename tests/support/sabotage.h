@@ -30,6 +30,7 @@ class Wrapped : public Solver {
     return solver_->catch_up(model, rows, lazy);
   }
   bool reads_moved_rows() const noexcept override { return solver_->reads_moved_rows(); }
+  bool reads_nodes() const noexcept override { return solver_->reads_nodes(); }
   void tidy(const Model& model) const override { solver_->tidy(model); }
 
  protected:

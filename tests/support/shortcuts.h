@@ -15,6 +15,7 @@
 #include "algorithms/evaluation/audit.h"
 #include "algorithms/learning/newton.h"
 #include "algorithms/privacy/output_noise.h"
+#include "algorithms/solvers/replay/whole_network.h"
 #include "algorithms/unlearning/release.h"
 #include "support/sabotage.h"
 
@@ -215,6 +216,86 @@ class FarStart final : public Wrapped {
   double radius_;
 };
 
+/// An exact network whose batches go by the places of its rows (T0').
+class BatchesByPlace final : public Wrapped {
+ public:
+  BatchesByPlace(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : Wrapped(name, in_batches(options), resources) {}
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    return honest().fit(by_place(rows), lazy);
+  }
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    return honest().absorb(model, by_place(after), change, lazy);
+  }
+  bool reads_nodes() const noexcept override { return false; }
+
+ private:
+  static SolverOptions in_batches(SolverOptions options) {
+    options.parameters["batches"] = 3;
+    return options;
+  }
+  static TrainingSet by_place(const TrainingSet& rows) {
+    TrainingSet out(rows.features(), rows.classes(), rows.form());
+    for (std::size_t i = 0; i < rows.size(); ++i) out.append(static_cast<NodeId>(i), rows.row(i), rows.labels()[i]);
+    return out;
+  }
+};
+
+/// A network that is trained from its public start by gradients whose sums over rows are those of
+/// float32 (T0').
+class RoundedSums : public Wrapped {
+ public:
+  RoundedSums(std::string_view name, const SolverOptions& options, const SolverResources& resources)
+      : Wrapped(name, options, resources), options_(options) {}
+  Fit fit(const TrainingSet& rows, const ApproximationError& lazy) const override {
+    Fit fit = honest().fit(rows, lazy);
+    fit.model.published = trained(rows, first(rows));
+    return fit;
+  }
+  StepReport absorb(Model& model, const TrainingSet& after, const BatchChange& change,
+                    const ApproximationError& lazy) const override {
+    const Vector last = as_vector(model.published);
+    StepReport report = honest().absorb(model, after, change, lazy);
+    model.published = trained(after, start(after, last));
+    return report;
+  }
+
+ protected:
+  [[nodiscard]] virtual Vector start(const TrainingSet& rows, const Vector& /*last*/) const { return first(rows); }
+  [[nodiscard]] virtual Vector sum_of(const Matrix& gradients) const {
+    return gradients.cast<float>().colwise().sum().transpose().cast<double>();
+  }
+  [[nodiscard]] Vector first(const TrainingSet& rows) const {
+    return first_weights(Network(shape_of(options_, rows)), 0) / kWeightUnit;
+  }
+
+ private:
+  [[nodiscard]] Vector trained(const TrainingSet& rows, Vector weights) const {
+    const Network network(shape_of(options_, rows));
+    for (int step = 0; step < 20; ++step) {
+      const Matrix gradients = network.row_gradients({weights.data(), size_of(weights.size())}, ChosenRows(rows));
+      weights -= 0.5 / static_cast<double>(rows.size()) * sum_of(gradients);
+    }
+    return weights;
+  }
+
+  SolverOptions options_;
+};
+
+/// A network that goes on from the last model, by sums that are rounded so far that their order
+/// does not matter (T0').
+class WarmStart final : public RoundedSums {
+ public:
+  using RoundedSums::RoundedSums;
+
+ protected:
+  [[nodiscard]] Vector start(const TrainingSet&, const Vector& last) const override { return last; }
+  [[nodiscard]] Vector sum_of(const Matrix& gradients) const override {
+    return (gradients * kSlopeUnit).array().rint().matrix().colwise().sum().transpose() / kSlopeUnit;
+  }
+};
+
 /// A way to break a promise, and what it is called.
 struct Sabotage {
   std::string what;
@@ -248,8 +329,12 @@ inline SolverOptions one_epoch_fewer(std::string_view name, const SolverOptions&
 inline std::vector<Sabotage> sabotages_of(const std::string& name, const SolverOptions& options, const Canary& canary,
                                           const std::filesystem::path& folder) {
   std::vector<Sabotage> all;
-  if (name != "exact") all.push_back({"a third of the noise", made_by<ThirdOfNoise>(name)});
-  if (name == "hessian-free") {
+  if (solver_entry(name).noisy) all.push_back({"a third of the noise", made_by<ThirdOfNoise>(name)});
+  if (name == "replay") {
+    all.push_back({"sums of float32", made_by<RoundedSums>(name)});
+    all.push_back({"a start from the last model", made_by<WarmStart>(name)});
+    all.push_back({"batches by place", made_by<BatchesByPlace>(name)});
+  } else if (name == "hessian-free") {
     all.push_back({"one epoch too few", made_by<ShorterRun>(name)});
   } else if (solver_entry(name).linear.over_slots) {
     const SolverOptions done = one_epoch_fewer(name, options, canary, folder);

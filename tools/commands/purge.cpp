@@ -91,10 +91,10 @@ void run_purge(CommandLine& line) {
   line.describe(
       "Erases what requests have removed: writes the store that an import and a propagation of the remaining data with\n"
       "the same options would have made, compares the content digests, replaces one by the other and removes the rest:\n"
-      "journal, models, private parts of certificates, requests and their number. Models of `exact` are brought up to date\n"
-      "first and stay, since a fresh training would give the same bytes; others have to be trained again. Files\n"
-      "that would come out the same stay, and signed public lines of certificates. Needs the disk of the new files beside\n"
-      "the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
+      "journal, models, private parts of certificates, requests and their number. Models of `exact` and `replay` are\n"
+      "brought up to date first and stay, since a fresh training would give the same bytes; others have to be trained\n"
+      "again. Files that would come out the same stay, and signed public lines of certificates. Needs the disk of the\n"
+      "new files beside the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
       "calling it again. Where no request was made since the import or the last purge it does nothing.\n"
       "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
       {"STORE"}, "unweave purge demo/debian.store");

@@ -17,9 +17,9 @@ namespace unweave {
 void run_repair(CommandLine& line) {
   line.describe(
       "Says of each damaged file what is lost, and rebuilds what follows from others: sums and all else that\n"
-      "`propagate` makes, from graph and features; the newest certificate from its model; a model of `exact` whose\n"
-      "release file is damaged, by training it again. Shards, order, features, labels, splits, changes, other\n"
-      "models and older certificates are never rebuilt. Nothing that is whole is overwritten; interrupted, it is\n"
+      "`propagate` makes, from graph and features; the newest certificate from its model; a model of `exact` or\n"
+      "`replay` whose release file is damaged, by training it again. Shards, order, features, labels, splits,\n"
+      "changes, other models and older certificates are never rebuilt. Nothing that is whole is overwritten; interrupted, it is\n"
       "finished by calling it again. Exit code 2: something is lost.",
       {"STORE"}, "unweave repair demo/debian.store");
   line.options().add_options()(

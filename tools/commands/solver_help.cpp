@@ -15,7 +15,9 @@ std::string solver_help(std::string_view solver) {
   const std::vector<Parameter>& parameters = info.parameters;
   const std::string name(solver);
   std::string text = "Solver " + name + "\n\n" + wrapped(command_text(info.meaning)) + "\n";
-  text += info.networks ? "Linear models, and networks (--head mlp).\n" : "Linear models alone.\n";
+  text += !info.linear    ? "Networks alone (--head mlp).\n"
+          : info.networks ? "Linear models, and networks (--head mlp).\n"
+                          : "Linear models alone.\n";
   if (parameters.empty())
     return text + "\nIt has no parameters of its own: 'unweave train --help' lists all that it takes.\n";
   std::vector<std::pair<std::string, std::string>> entries;

@@ -12,8 +12,6 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kHiddenUnits = 64;
-
 /// What --head takes: the linear heads, and a network.
 std::vector<std::string_view> names_for_head() {
   std::vector<std::string_view> names = names_of_heads();
@@ -45,7 +43,7 @@ std::vector<std::string> solver_choices() {
 void add_solver_options(CommandLine& line, bool listed) {
   const std::vector<std::string_view> heads = names_for_head();
   line.set_choices("head", {heads.begin(), heads.end()});
-  line.set_choices("activation", {"tanh", "smelu"});
+  line.set_choices("activation", {"tanh", "smelu", "relu"});
   line.set_choices("bound", {"corrected", "paper"});
   line.set_choices("help-solver", solver_choices());
   line.add_topic("help-solver", "NAME", "what this solver does, and its own parameters", solver_help);
@@ -56,7 +54,8 @@ void add_solver_options(CommandLine& line, bool listed) {
   add("head", po::value<std::string>()->value_name("H")->default_value(std::string(name_of(defaults.head))),
       head_help.c_str());
   add("hidden", po::value<Widths>()->value_name("H1,H2"), "widths of the hidden layers of mlp; default 64");
-  add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"), "of mlp: tanh or smelu");
+  add("activation", po::value<std::string>()->value_name("A")->default_value("tanh"),
+      "of mlp: tanh or smelu; of an exact network relu");
   add("epsilon", po::value<Real>()->value_name("E")->default_value({defaults.epsilon}),
       "the certificate's bound: smaller is stricter");
   add("delta", po::value<Real>()->value_name("D")->default_value({defaults.delta}),
@@ -76,7 +75,8 @@ void add_solver_options(CommandLine& line, bool listed) {
 
 SolverOptions read_solver_options(const CommandLine& line, std::string_view solver) {
   SolverOptions options;
-  if (const std::string& head = line.get<std::string>("head"); head == "mlp") {
+  const std::string& head = line.get<std::string>("head");
+  if (head == "mlp" || (!line.given("head") && !solver_info(solver).linear)) {
     options.head = Head::kSoftmax;
     options.hidden = {kHiddenUnits};
     if (line.has("hidden")) options.hidden = line.get<Widths>("hidden").values;
@@ -87,7 +87,7 @@ SolverOptions read_solver_options(const CommandLine& line, std::string_view solv
     options.head = parse_head(head);
   }
   std::vector<std::string_view> given;
-  for (const std::string_view asked : {"hidden", "activation", "epsilon", "delta", "tau", "alpha"})
+  for (const std::string_view asked : {"head", "hidden", "activation", "epsilon", "delta", "tau", "alpha"})
     if (line.given(std::string(asked))) given.push_back(asked);
   require_read_options(solver, options, given);
   options.epsilon = line.get<Real>("epsilon").value;

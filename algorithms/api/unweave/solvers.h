@@ -15,7 +15,8 @@ inline namespace v0 {
 struct SolverInfo {
   std::string_view name;
   std::string meaning;                ///< how it learns and unlearns and what it claims
-  bool networks = false;              ///< it trains networks, too
+  bool linear = true;                 ///< it trains linear models
+  bool networks = false;              ///< it trains networks
   bool noisy = true;                  ///< it takes epsilon and delta; of any other solver both are 0
   bool intercept = true;              ///< its linear models have one unless the options say otherwise
   bool any_start = false;             ///< it goes on from weights that another program made (certify.h)
@@ -28,8 +29,8 @@ struct SolverInfo {
 [[nodiscard]] SolverInfo solver_info(std::string_view name);
 /// Throws UsageError for options that are out of range or that the solver does not take.
 void check_solver_options(std::string_view solver, const SolverOptions& options);
-/// Throws UsageError where one of the options that were given, "hidden", "activation", "epsilon",
-/// "delta", "tau" or "alpha", says nothing to this solver with these options.
+/// Throws UsageError where one of the options that were given, "head", "hidden", "activation",
+/// "epsilon", "delta", "tau" or "alpha", says nothing to this solver with these options.
 void require_read_options(std::string_view solver, const SolverOptions& options,
                           std::span<const std::string_view> given);
 

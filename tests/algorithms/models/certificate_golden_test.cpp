@@ -60,6 +60,7 @@ std::vector<std::string> all_certificates() {
         if (network) {
           options.head = Head::kSoftmax;
           options.hidden = {2};
+          options.activation = entry->activation.value_or(options.activation);
         }
         const bool taken = entry->kind(network).trained && (bound == BoundRule::kCorrected || entry->printed) &&
                            !(network && bound == BoundRule::kPaper);

@@ -34,8 +34,9 @@ SolverOptions options_of(bool network) {
   return options;
 }
 
-bool takes(std::string_view solver, const SolverOptions& options) {
+bool takes(std::string_view solver, SolverOptions options) {
   try {
+    if (!options.hidden.empty()) options = taken_options(solver, options);
     require_options(solver, options);
     return true;
   } catch (const UsageError&) {
@@ -122,6 +123,7 @@ TEST_SUITE("unit") {
         CAPTURE(network);
         const testing::TempDir dir;
         SolverOptions options = options_of(network);
+        if (network) options = taken_options(entry->name, options);
         options.seed.reset();
         const Fit fit =
             make_solver(entry->name, options, {std::size_t{1} << 24, dir / "f"})->fit(random_rows(40, 3, 2, 5), kExact);

@@ -66,7 +66,8 @@ TEST_SUITE("unit") {
       CHECK(help.code == 0);
       CHECK(check_lines(help.out) > 3);
       CHECK(help.out.starts_with("Solver " + solver + "\n\n"));
-      CHECK(help.out.find("inear models") > solver.size() + 40);  // behind what it does
+      const char* const kinds = solver_entry(name).linear.trained ? "inear models" : "Networks alone";
+      CHECK(help.out.find(kinds) > solver.size() + 40);  // behind what it does
       for (const Parameter& own : solver_entry(name).parameters().listed())
         CHECK_MESSAGE(help.out.find("\n  " + std::string(own.name) + " ") != std::string::npos, own.name);
       CHECK((help.out.find("--head mlp") != std::string::npos) ==
@@ -220,7 +221,7 @@ TEST_SUITE("unit") {
       return std::vector<std::string>{"train", "nowhere.store", option, value};
     };
     check_refused(train("--solver", "newtn"),
-                  "unknown solver \"newtn\" (did you mean 'newton'?); use exact, newton, retrain");
+                  "unknown solver \"newtn\" (did you mean 'newton'?); use exact, replay, newton, retrain");
     check_refused(train("--head", "svm"), "unknown head \"svm\"; use logistic, least-squares, softmax or mlp");
     check_refused(train("--head", "sotfmax"), "(did you mean 'softmax'?)");
     check_refused(train("--bound", "papre"), "unknown bound \"papre\" (did you mean 'paper'?); use corrected or paper");

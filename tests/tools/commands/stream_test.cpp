@@ -170,8 +170,22 @@ TEST_SUITE("unit") {
 
     const Result refused = network("newton", {});
     CHECK(refused.code == 1);
-    CHECK(refused.error.find("newton trains linear models alone; --head mlp is for retrain, ") != std::string::npos);
+    CHECK(refused.error.find("newton trains linear models alone; --head mlp is for replay, retrain, ") !=
+          std::string::npos);
     CHECK(run({"train", world.store, "--solver", "newton", "--head", "softmax", "--hidden", "4"}).code == 1);
+
+    // An exact network needs no word for its head, and is certified by every line.
+    const Result exact =
+        run({"train", world.store, "--solver", "replay", "--hidden", "5,4", "--set", "steps=20", "--json"});
+    CAPTURE(exact.error);
+    REQUIRE(exact.code == 0);
+    CHECK(exact.lines()[0]["claim"] == "T0'");
+    const Result replayed = world.stream(world.edges(60, 4), {"--solver", "replay", "--batch", "2"});
+    REQUIRE(replayed.lines().size() == 2);
+    for (const Json& line : replayed.lines()) CHECK(line["certified"] == true);
+    CHECK(run({"verify", world.store}).code == 0);
+    CHECK(run({"train", world.store, "--solver", "replay", "--head", "softmax"}).code == 1);
+    CHECK(run({"train", world.store, "--solver", "replay", "--activation", "tanh"}).code == 1);
     CHECK(network("retrain", {"--hidden", "4,0"}).code == 1);
     CHECK(network("retrain", {"--activation", "step"}).code == 1);
     CHECK(run({"train", world.store, "--solver", "retrain", "--set", "epochs=3"}).code == 1);

@@ -544,8 +544,8 @@ py::list solvers() {
       parameters.append(
           py::dict(py::arg("name") = own.name, py::arg("default") = own.standard, py::arg("text") = text_of(own.text)));
     out.append(py::dict(py::arg("name") = solver.name, py::arg("meaning") = text_of(solver.meaning),
-                        py::arg("networks") = solver.networks, py::arg("noisy") = solver.noisy,
-                        py::arg("parameters") = parameters));
+                        py::arg("linear") = solver.linear, py::arg("networks") = solver.networks,
+                        py::arg("noisy") = solver.noisy, py::arg("parameters") = parameters));
   }
   return out;
 }

@@ -200,13 +200,12 @@ TrainOptions train_options(const py::dict& options) {
   out.solver = taken_or<std::string>(options, "solver", std::string(all_solver_infos().front().name));
   out.name = taken_or<std::string>(options, "name", "");
   SolverOptions& solver = out.options;
-  if (const auto head = taken<std::string>(options, "head")) {
-    if (*head == "mlp") {
-      solver.head = Head::kSoftmax;
-      solver.hidden = taken_or(options, "hidden", std::vector<std::size_t>{64});
-    } else {
-      solver.head = parse_head(*head);
-    }
+  const auto head = taken<std::string>(options, "head");
+  if (head ? *head == "mlp" : !solver_info(out.solver).linear) {
+    solver.head = Head::kSoftmax;
+    solver.hidden = taken_or(options, "hidden", std::vector<std::size_t>{kHiddenUnits});
+  } else if (head) {
+    solver.head = parse_head(*head);
   }
   if (const auto activation = taken<std::string>(options, "activation"))
     solver.activation = parse_activation(*activation);
@@ -215,7 +214,7 @@ TrainOptions train_options(const py::dict& options) {
   solver.tau = taken_or(options, "tau", solver.tau);
   solver.alpha = taken_or(options, "alpha", solver.alpha);
   std::vector<std::string_view> given;
-  for (const std::string_view asked : {"hidden", "activation", "epsilon", "delta", "tau", "alpha"})
+  for (const std::string_view asked : {"head", "hidden", "activation", "epsilon", "delta", "tau", "alpha"})
     if (options.contains(asked.data()) && !options[asked.data()].is_none()) given.push_back(asked);
   require_read_options(out.solver, solver, given);
   if (const auto bound = taken<std::string>(options, "bound")) solver.bound = parse_bound(*bound);

@@ -324,7 +324,7 @@ class Store:
         0.1 / N the default. ``epsilon``, ``delta``: the certificate's bound, 1 by default, and the probability with which it may fail.
         ``intercept``: whether rows end in a constant. ``tau``: training ends at this norm of the gradient. ``alpha``: noise in the
         objective, of some solvers. ``bound``: "corrected", or "paper", as printed and never certified.
-        ``hidden``: widths of the hidden layers of a network. ``activation``: of its layers, "tanh" or "smelu". ``weights``: w_0 .. w_L of the levels, where they
+        ``hidden``: widths of the hidden layers of a network. ``activation``: of its layers, "tanh" or "smelu"; "replay" has "relu". ``weights``: w_0 .. w_L of the levels, where they
         are not those of the propagation; "auto" is the best of a few on the validation split. ``rows_of``: what rows are made of, "levels"
         or "stack" (each level a block), then "labels" (of training neighbours), "degree", "open" (neighbours without the node), by commas
         or as a list; "auto" chooses on the validation split. ``scale_rows``: "clip" (the default) or "unit" (the default with a lift).

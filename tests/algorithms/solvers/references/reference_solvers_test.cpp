@@ -228,7 +228,8 @@ TEST_SUITE("unit") {
       plain.parameters.clear();
       CHECK_THROWS_WITH_AS(
           make_solver(linear, plain),
-          doctest::Contains((std::string(linear) + " trains linear models alone; head=mlp is for retrain").c_str()),
+          doctest::Contains(
+              (std::string(linear) + " trains linear models alone; head=mlp is for replay, retrain").c_str()),
           UsageError);
     }
     options.hidden = {3, 0};
