@@ -13,10 +13,11 @@ import tempfile
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "audit"))
+import certificate_network
 import certificate_trail as trail
 import rows as row_programs
 import verify_certificate
-from certificate_numerics import form_rows, minimise
+from certificate_numerics import form_rows, minimise, mixed
 
 # Of weights that are gone, and what a minimisation found on its way: only the digest holds these.
 HELD_BY_DIGEST = {"step_norm", "solver_error", "radius", "residual", "exact_gradients", "gradients", "rough_gradients", "products", "corrections",
@@ -462,6 +463,30 @@ def check_rows_of(world):
     assert run()[0] == 2
 
 
+def check_networks(folder, program):
+    """Trained again, with one hidden layer, and with more of another width by batches."""
+    world = World(program, folder)
+    check_solvers(world, [("replay", "mlp", {"steps": 20}, "T0'"), ("replay", "mlp", {"steps": 12, "batches": 3, "key": 5}, "T0'")])
+    # The released weights are no others for other ids of the nodes, unless the batches go by them.
+    rows, labels, train = world.inputs()
+    rows = form_rows(rows, 1, False)
+    one, other = (certificate_network.trained_weights(rows[order], labels[train][order], train + 1, (6, 5, 4, 3), 1e-3, 10, 1, 0.01, 2)
+                  for order in (np.arange(len(rows)), np.arange(len(rows))[::-1]))
+    assert np.array_equal(one, other)
+    parted = [certificate_network.trained_weights(rows, labels[train], train + more, (6, 5, 3), 1e-3, 10, 2, 0.01, 2) for more in (0, 1)]
+    assert not np.array_equal(*parted)
+    # The weights that tests/algorithms/solvers/replay/replay_training_test.cpp pins.
+    state, drawn = 55, []
+    for _ in range(4000 * 5):
+        state = state + 0x9E3779B97F4A7C15 & 2**64 - 1
+        drawn.append((mixed(state) >> 44) - 2**19)
+    rows = np.array(drawn, float).reshape(-1, 5)[:3000] * 2.0**-22
+    labels = ((rows[:, 0] * rows[:, 1] > 0) ^ (rows[:, 2] > 0.05)).astype(int)
+    pinned = certificate_network.trained_weights(rows, labels, np.arange(3000), (5, 32, 2), 1e-4, 200, 1, 0.01, 4)
+    digest = hashlib.sha256((pinned * 2**18).astype("<i8").tobytes()).hexdigest()
+    assert digest.startswith("22b876ea792ed0688da4bfd1b3af4594"), digest
+
+
 def check_langevin(folder, program):
     check_solvers(World(program, folder), [("langevin", "logistic", {}, "T2"), ("langevin", "softmax", {}, "T2"),
                                            ("langevin", "logistic", {}, "T2", True),
@@ -485,7 +510,7 @@ def check_influence(folder, program):
         check_solver(world, "hessian-free", head, "".join(f"node {node}\n" for node in nodes), parameters, "T3")
 
 
-PARTS = {"trail": check_trail, "minimisers": check_minimisers, "lean": check_lean, "langevin": check_langevin, "rewind": check_rewind,
+PARTS = {"trail": check_trail, "minimisers": check_minimisers, "networks": check_networks, "lean": check_lean, "langevin": check_langevin, "rewind": check_rewind,
          "influence": check_influence, "rows": check_rows}
 
 

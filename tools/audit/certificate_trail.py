@@ -25,6 +25,7 @@ import zipfile
 
 import numpy as np
 
+from certificate_network import STANDARD
 from certificate_numerics import delta_of, epsilon_of, sigma_of
 
 PRIME = 2**255 - 19
@@ -122,21 +123,27 @@ def sealed_problem(line):
 
 
 # Of the solvers that certify in public.
-THEOREMS = {"exact": "T0", "newton": "T1", "retrain": "T1", "descent-to-delete": "T1", "langevin": "T2", "langevin-full": "T2",
+THEOREMS = {"exact": "T0", "replay": "T0'", "newton": "T1", "retrain": "T1", "descent-to-delete": "T1", "langevin": "T2", "langevin-full": "T2",
             "rewind": "T4", "descend": "T4"}
 
 
 def noise_problems(said):
-    """T0, T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run. KeyError where one is missing."""
+    """T0, T0', T1 and delta from public numbers; of T2 and T4 the constants of the loss and the run. KeyError where one is missing."""
     terms, epsilon, delta = said["terms"], said["epsilon"], said["delta"]
     near = lambda name, value, found: [] if abs(value - found) <= 1e-7 * abs(found) else [
         f"{name} is {value!r}, computed again it is {found!r}"]
     problems = [] if delta["reached"] <= delta["target"] < 1 else ["delta is above its target"]
     constant = {name: held["value"] for name, held in said["constants"].items()}
-    if said["theorem"] == "T0":
-        problems += near("mu", terms["mu"], constant["lambda"] * max(1, constant["training_rows"]))
+    if said["theorem"] in ("T0", "T0'"):
         problems += [f"{name} is {value!r}, it should be 0" for name, value in
                      (("epsilon", epsilon), ("delta", delta["target"]), ("the budget", said["budget"])) if value != 0]
+    if said["theorem"] == "T0'":
+        plan = {**STANDARD, **said.get("parameters", {})}
+        problems += [f"{name} is {terms[name]!r}, it should be {plan[name]!r}" for name in STANDARD if terms[name] != plan[name]]
+        if constant["activation"] != "relu":
+            problems.append("it is no network of relu")
+    if said["theorem"] == "T0":
+        problems += near("mu", terms["mu"], constant["lambda"] * max(1, constant["training_rows"]))
         if terms["grid"] not in [2.0**-bits for bits in range(8, 41)]:
             problems.append("the grid is no power of two from 2^-40 to 2^-8")
     if said["theorem"] == "T1":
@@ -169,7 +176,7 @@ def noise_problems(said):
         problems += near("batches", terms["batches"], math.ceil(terms["slots"] / terms["batch_rows"]))
         if constant["training_rows"] > terms["slots"]:
             problems.append("it has more rows than slots")
-    if said["theorem"] in ("T0", "T2") or said["theorem"] == "T4" and terms["sampling"]:
+    if said["theorem"] in ("T0", "T0'", "T2") or said["theorem"] == "T4" and terms["sampling"]:
         problems += near("the delta reached", delta["reached"], delta["target"])
     elif not terms["sigma"] > 3 * terms["grid"]:
         problems.append("sigma is not above three grid steps")
@@ -191,12 +198,14 @@ def wanted_words(said):
     of = "constant row_program" if "row_program" in constant else "fixed-point embedding"
     row = f"float32(clip(row i of the {of}))"
     rows = f"on the present data alone: rows z_i = {f'({row}, 1)' if constant.get('intercept') else row} of the training nodes"
-    objective = f"{rows}; F(W) = {LOSSES[constant['head']]} + (lambda max(1, n) / 2) |W|_F^2; W* its minimiser; published: "
+    objective = f"{rows}; F(W) = {LOSSES.get(constant['head'], '')} + (lambda max(1, n) / 2) |W|_F^2; W* its minimiser; published: "
     slots = f"{rows} in their slots, none in the others; from W = 0, learning_epochs times "
     noise = " rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate"
     mechanism, reference, opened = {
         "T0": ("the minimiser rounded to the grid, every rounding proved",
                objective + "the multiple of the grid nearest to every coordinate of W*", []),
+        "T0'": ("a network trained from a public start, every product of matrices exact",
+                f"{rows}; published: the weights that the program of T0' makes of them from its public start, bit for bit", []),
         "T1": ("discrete Gaussian noise on finished weights", objective + "W*" + noise, []),
         "T2": ("projected noisy SGD over fixed batches, Gaussian noise at every step",
                slots + "over the batches in their order: W <- P_R(W - step_size (G / batch_rows + strong_convexity W) + "
@@ -220,17 +229,17 @@ def wanted_words(said):
         left.append("several releases seen together at this epsilon: `composed` says at which k of them are")
     elif not later:
         left.append("several releases seen together: each is compared with one retraining")
-    elif theorem != "T0":
+    elif theorem not in ("T0", "T0'"):
         left.append("later releases of other models, which start from publications of their own: one log pays for itself")
     if later and theorem == "T1":
         left.append("choices that depend on free memory: whether a later release keeps a preconditioner")
-    pairs = "none needed: " if theorem in ("T0", "T1") else "null-row: a removed training row leaves its slot empty; covers "
+    pairs = "none needed: " if theorem in ("T0", "T0'", "T1") else "null-row: a removed training row leaves its slot empty; covers "
     return {"mechanism": mechanism, "reference": reference, "adjacency": pairs + ANY_CHANGE, "not_covered": left + opened}
 
 
 def word_problems(said):
     """Who has a key can sign any words; a theorem stands behind these alone."""
-    allowed = {"T0": ("all-later",), "T4": ("this",)}.get(said["theorem"], ("all-later", "this"))
+    allowed = {"T0": ("all-later",), "T0'": ("all-later",), "T4": ("this",)}.get(said["theorem"], ("all-later", "this"))
     problems = [f"its {name} is not in the words that {said['theorem']} has" for name, words in wanted_words(said).items()
                 if said[name] != words]
     if said["releases"] not in allowed or said["requests"] not in ("adaptive", "non-adaptive"):
@@ -302,7 +311,7 @@ def statement_problems(said):
         if said["for_tests"]:
             problems.append("it is certified, and its noise was drawn from a seed")
         if THEOREMS.get(said["solver"]) != said["theorem"] or said["claim"] != said["theorem"] or \
-                not (said["epsilon"] > 0 or said["theorem"] == "T0"):
+                not (said["epsilon"] > 0 or said["theorem"] in ("T0", "T0'")):
             problems.append("it is certified by no theorem, or by none of its solver")
         else:
             problems += noise_problems(said) + word_problems(said)

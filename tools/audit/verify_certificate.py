@@ -5,8 +5,8 @@
     unweave export STORE --rows rows.npy --name SOLVER
     tools/audit/verify_certificate.py STORE SOLVER --rows rows.npy --labels labels.npy --train train.npy
 
-Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl, its private parts and, of `exact`, SOLVER.release
-(storage/FORMAT.md) and knows the theorems T0 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
+Shares nothing with the program: reads models/SOLVER.model, certificates/SOLVER.jsonl, its private parts and, of `exact` and `replay`, SOLVER.release
+(storage/FORMAT.md) and knows the theorems T0, T0' and T1 to T4 of algorithms/privacy/THEOREMS.md. The whole log must be one signed chain
 (certificate_trail.py). From lambda, tau, n, C, F, epsilon and delta follow noise, distances and accounts;
 from the rows, whose program rows.py checks, a minimiser or a run, from which the published weights must stand where the noise puts them. What the newest batch
 removed and moved is weighed again where --before-rows and --before-train give the same exports of a copy from before it; and weights of
@@ -23,6 +23,7 @@ import sys
 
 import numpy as np
 
+import certificate_network
 import certificate_slots
 import certificate_trail
 import certificate_vectors
@@ -43,7 +44,8 @@ class Verifier:
         self.head, self.lam, self.tau = options["head"], options["lambda"], options["tau"]
         self.epsilon, self.delta = options["epsilon"], options["delta"]
         self.features, self.classes = model["features"], model["classes"]
-        self.published = arrays[0].reshape(self.features, self.classes)
+        self.hidden = options.get("hidden", [])
+        self.published = arrays[0] if self.hidden else arrays[0].reshape(self.features, self.classes)
         form = model["clip"], options["intercept"]
         self.norm = math.hypot(model["clip"], 1) if options["intercept"] else model["clip"]  # X: no row is longer
         self.rows = form_rows(rows, *form)
@@ -74,6 +76,8 @@ class Verifier:
             self.check("training rows of the model", self.model["trained_rows"], len(self.rows))
         elif theorem == "T0":
             self.check_rounded_weights()
+        elif theorem == "T0'":
+            certificate_network.check_trained_weights(self)
         elif theorem == "T1":
             self.check_finished_weights()
         elif theorem == "T2":
@@ -118,6 +122,8 @@ class Verifier:
         found |= {name: model[name] for name in ("clip", "features", "classes", "weights")}
         found |= {name: model["propagation"][name] for name in ("levels", "rho", "scale_bits", "all_rows")}
         found["training_rows"] = model["trained_rows"]
+        if self.hidden:
+            found |= {"head": "mlp", "hidden": self.hidden, "activation": options["activation"]}
         if "rows" in model:  # more than weighted sums of levels; tools/audit/rows.py forms them again
             found["row_program"] = model["rows"]
         self.check("the names of the constants", sorted(said["constants"]), sorted(found))
