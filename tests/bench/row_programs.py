@@ -2,10 +2,12 @@
 # tests/bench/row_programs.py - what rows of several programs reach, on several splits.
 #
 #   UNWEAVE_DATA=FOLDER python3 tests/bench/row_programs.py --unweave build/release/unweave [--only NAME ...] [--splits 10] [--programs NAME ...]
+#       [--networks NAME ...]
 #
 # Prints a table: mean and standard deviation of the test accuracy (tolokers: area under the curve) over the splits, and the seconds of
 # the training. The last column is a network of 256 hidden units on the rows of the stack (scikit-learn's MLPClassifier, the best of three
-# values of alpha on the validation nodes).
+# values of alpha on the validation nodes). Networks of the program, which --networks asks for, have 256 hidden units on the same rows,
+# and the default lambda unless their name says otherwise.
 import argparse
 import gzip
 import json
@@ -21,6 +23,8 @@ import numpy as np
 PROGRAMS = [("levels", []), ("stack", ["--rows-of", "stack"]), ("stack, labels", ["--rows-of", "stack,labels", "--scale-rows", "unit"]),
             ("lift", ["--rows-of", "stack", "--lift", "1024"]), ("labels, lift", ["--rows-of", "stack,labels,degree", "--lift", "1024"]),
             ("auto", ["--rows-of", "auto"])]
+NETWORKS = {"replay": ["--solver", "replay"], "replay, lambda auto": ["--solver", "replay", "--lambda", "auto"], "retrain": ["--solver", "retrain", "--head", "mlp"],
+            "retrain, 150 epochs": ["--solver", "retrain", "--head", "mlp", "--set", "epochs=150", "--set", "decay=0.98"]}
 WIDE = ("amazon-photo", "cora")  # of so many columns that a lift gains nothing
 DATA = {"tolokers": "auc", "amazon-photo": "accuracy", "cora": "accuracy", "fashion-mnist": "accuracy"}
 
@@ -90,9 +94,11 @@ def main():
     parser.add_argument("--only", nargs="*", default=list(DATA))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--programs", nargs="*", default=[program for program, _ in PROGRAMS])
+    parser.add_argument("--networks", nargs="*", default=[])
     given = parser.parse_args()
+    columns = [program for program, _ in PROGRAMS] + given.networks + ["network"]
     data = pathlib.Path(os.environ["UNWEAVE_DATA"])
-    print("| data | " + " | ".join(name for name, _ in PROGRAMS) + " | network |\n|" + "---|" * (len(PROGRAMS) + 2))
+    print("| data | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 1))
     for name in given.only:
         folder, reached, seconds = data / name, {}, {}
         for seed in range(given.splits):
@@ -103,20 +109,22 @@ def main():
                     np.save(work / f"{split}.npy", np.sort(nodes).astype(np.int64))
                 run(given.unweave, "import", work / "s", *words_of_import, "--classes", int(labels.max()) + 1, "--split", ",".join(f"{split}={work / split}.npy" for split in ("train", "valid", "test")))
                 run(given.unweave, "propagate", work / "s", "--hops", 0 if name == "fashion-mnist" else 2, "--rho", 1)
-                for program, words in PROGRAMS:
-                    if program not in given.programs or ("--lift" in words and name in WIDE):
-                        continue
+                trained = [(program, ["--lambda", "auto", *words]) for program, words in PROGRAMS
+                           if program in given.programs and not ("--lift" in words and name in WIDE)]
+                trained += [(program, [*NETWORKS[program], "--hidden", "256", "--rows-of", "stack", "--scale-rows", "unit"])
+                            for program in given.networks]
+                for number, (program, words) in enumerate(trained):
                     start = time.time()
-                    run(given.unweave, "train", work / "s", "--lambda", "auto", *words)
+                    run(given.unweave, "train", work / "s", "--name", f"m{number}", *words)
                     seconds.setdefault(program, []).append(time.time() - start)
-                    found = run(given.unweave, "evaluate", work / "s")
+                    found = run(given.unweave, "evaluate", work / "s", "--name", f"m{number}")
                     reached.setdefault(program, []).append(
                         found["metrics"]["test"]["macro_auc"] if DATA[name] == "auc" else found["accuracy_test"])
                 start = time.time()
                 reached.setdefault("network", []).append(network(given.unweave, work, labels, DATA[name]))
                 seconds.setdefault("network", []).append(time.time() - start)
         cells = ["" if program not in reached else f"{100 * statistics.mean(reached[program]):.1f} ± {100 * statistics.pstdev(reached[program]):.1f} "
-                 f"({statistics.median(seconds[program]):.1f} s)" for program, _ in [*PROGRAMS, ("network", None)]]
+                 f"({statistics.median(seconds[program]):.1f} s)" for program in columns]
         print(f"| {name} ({DATA[name]}) | " + " | ".join(cells) + " |", flush=True)
 
 
