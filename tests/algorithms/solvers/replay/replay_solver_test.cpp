@@ -4,11 +4,12 @@
 
 #include <doctest/doctest.h>
 
-#include <bit>
 #include <cstring>
 #include <vector>
 
 #include "algorithms/evaluation/equality_audit.h"
+#include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/validation_trial.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/registry/registry.h"
 #include "algorithms/unlearning/checks/checked_model.h"
@@ -174,6 +175,24 @@ TEST_SUITE("unit") {
     check_among(world.verify(), "1 of ");
     world.forge("replay", [](ModelRecord& forged) { forged.model.published(3, 0) += 0x1p-20; });
     check_among(world.verify(), "is not a multiple of 2^-18");
+  }
+
+  TEST_CASE("T0': trials of lambda train the exact network itself, whose blocks stand side by side") {
+    const TrainedStore world;
+    SolverOptions options = replay_options();
+    options.lambda = 0.01;
+    world.train("replay", options);
+    const ModelRecord record = load_model(world.store, "replay");
+    const StoreReader live(world.store, ample_budget(), release_ledger());
+    const std::vector<NodeId> nodes = validation_nodes(live, "this test");
+    ValidationTrial trial(live, ample_budget(), options, record.rows, nullptr);
+    CHECK(trial.accuracy_at(0.01, nodes) == accuracy_on(live, record, nodes, nullptr));
+    CHECK_FALSE(trial.accuracy_at(2, nodes).has_value());  // the solver takes no such lambda
+    ModelRecord stacked = record;
+    stacked.rows.weights = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    CHECK(blocks_of(stacked) == 1);
+    stacked.model.solver = "retrain";
+    CHECK(blocks_of(stacked) == 3);
   }
 
   TEST_CASE("T0': a purge keeps the model, whose file a store without the removed data has, byte for byte") {
