@@ -183,7 +183,7 @@ TEST_SUITE("unit") {
     options.lambda = 0.01;
     world.train("replay", options);
     const ModelRecord record = load_model(world.store, "replay");
-    const StoreReader live(world.store, ample_budget(), release_ledger());
+    const StoreReader live(world.store, ample_budget());
     const std::vector<NodeId> nodes = validation_nodes(live, "this test");
     ValidationTrial trial(live, ample_budget(), options, record.rows, nullptr);
     CHECK(trial.accuracy_at(0.01, nodes) == accuracy_on(live, record, nodes, nullptr));
