@@ -32,7 +32,7 @@ SolverOptions replay_options(double batches = 1) {
   return options;
 }
 
-bool same_bits(const Matrix& a, const Matrix& b) {
+bool have_equal_bits(const Matrix& a, const Matrix& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), size_of(a.size()) * sizeof(double)) == 0;
 }
 
@@ -65,8 +65,8 @@ TEST_SUITE("unit") {
         CHECK(report.delta_reached == 0.0);
         CHECK(report.retrained);
         CHECK(report.terms.published() == std::vector<std::string>{"steps", "batches", "rate", "key"});
-        CHECK(same_bits(fit.model.published, solver->fit(rows, kExact).model.published));
-        CHECK_FALSE(same_bits(fit.model.published, first));
+        CHECK(have_equal_bits(fit.model.published, solver->fit(rows, kExact).model.published));
+        CHECK_FALSE(have_equal_bits(fit.model.published, first));
         CHECK(fit.model.state.numbers.empty());
         CHECK(fit.model.state.arrays.empty());
       }
@@ -82,12 +82,12 @@ TEST_SUITE("unit") {
     Fit fit = solver->fit(all, kExact);
     const Matrix first = fit.model.published;
     solver->absorb(fit.model, fewer, change, kExact);
-    CHECK_FALSE(same_bits(fit.model.published, first));
+    CHECK_FALSE(have_equal_bits(fit.model.published, first));
     solver->catch_up(fit.model, all, kExact);
-    CHECK(same_bits(fit.model.published, first));
+    CHECK(have_equal_bits(fit.model.published, first));
     for (std::size_t i = all.size(); i-- > 0;)
       turned.append(static_cast<NodeId>(all.size() - i), all.row(i), all.labels()[i]);
-    CHECK(same_bits(solver->fit(turned, kExact).model.published, first));
+    CHECK(have_equal_bits(solver->fit(turned, kExact).model.published, first));
   }
 
   TEST_CASE("T0': ranks publish what one process does") {
@@ -98,7 +98,7 @@ TEST_SUITE("unit") {
     std::vector<Fit> fits(3);
     run_ranks(3, [&](Ranks& ranks) { fits[ranks.rank()] = solver->fit(shared_among(ranks, whole), kExact); });
     for (const Fit& fit : fits) {
-      CHECK(same_bits(fit.model.published, alone.model.published));
+      CHECK(have_equal_bits(fit.model.published, alone.model.published));
       CHECK(fit.report.certified);
     }
   }
@@ -170,7 +170,7 @@ TEST_SUITE("unit") {
     CHECK(text_of(report) == "");
     CHECK(report.models == 1);
     const auto solver = make_solver("replay", record.options);
-    CHECK(same_bits(record.model.published, solver->fit(world.rows(), kExact).model.published));
+    CHECK(have_equal_bits(record.model.published, solver->fit(world.rows(), kExact).model.published));
     world.forge("replay", [](ModelRecord& forged) { forged.model.published(3, 0) += 0x1p-18; });
     check_among(world.verify(), "1 of ");
     world.forge("replay", [](ModelRecord& forged) { forged.model.published(3, 0) += 0x1p-20; });
@@ -204,10 +204,10 @@ TEST_SUITE("unit") {
     other.stream(requests);
     other.train("replay", replay_options());
     const Matrix before = load_model(world.store, "replay").model.published;
-    CHECK(same_bits(before, load_model(other.store, "replay").model.published));
+    CHECK(have_equal_bits(before, load_model(other.store, "replay").model.published));
     const PurgeReport kept = purge(world.store);
     CHECK(kept.kept_models == std::vector<std::string>{"replay"});
-    CHECK(same_bits(before, load_model(world.store, "replay").model.published));
+    CHECK(have_equal_bits(before, load_model(world.store, "replay").model.published));
     CHECK(world.verify().ok());
   }
 }
