@@ -39,7 +39,7 @@ std::filesystem::path folder_beside(const LiveStore& store, const NpyTarget& tar
 
 /// Rows of some nodes.
 struct RowChunk {
-  std::vector<NodeId> positions;  ///< of their first copies
+  std::vector<NodeId> positions;  ///< those of first copies
   std::vector<NodeId> copies, targets;
   std::vector<float> rows;
 };

@@ -41,7 +41,7 @@ class NodeOrder {
   [[nodiscard]] const Layers& layers() const noexcept { return layers_; }
   [[nodiscard]] std::uint32_t copies() const noexcept { return copies_; }
 
-  /// Of an id below N. Throws FormatError, as all that take or give positions.
+  /// Takes an id below N. Throws FormatError, as all that take or give positions.
   [[nodiscard]] NodeId position(NodeId user, std::uint32_t copy = 0) const { return place(copy * users_ + user); }
   [[nodiscard]] NodeId user(NodeId position) const {
     const NodeId one = number(position);

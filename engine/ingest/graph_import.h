@@ -69,7 +69,7 @@ class GraphImport {
   StoreBuilder& builder_;
   ImportReport& report_;
   const NodeNames* names_;               ///< or null
-  std::vector<const InputFile*> files_;  ///< of edges: one, or one a relation
+  std::vector<const InputFile*> files_;  ///< one of edges, or one a relation
   bool edges_tell_nodes_ = false;        ///< the file of edges says how many nodes there are
   std::optional<NameTable> name_table_;  ///< while edges are read, where the budget has room
   std::vector<NodeId> positions_;

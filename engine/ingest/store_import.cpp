@@ -238,7 +238,7 @@ class Import {
     Manifest& manifest = builder_.manifest();
     manifest.names = imported.entries;
     manifest.ids_are = options_.ids_are;
-    manifest.nodes = imported.nodes;  // of users; names do not know of copies
+    manifest.nodes = imported.nodes;  // those of users: names do not know of copies
     report_.named = imported.named;
     names_.emplace(builder_.path(), manifest);
     nodes_.agree(imported.nodes, *options_.ids, "lines");

@@ -28,7 +28,7 @@ namespace unweave {
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
 
 struct Manifest {
-  NodeId nodes = 0;  ///< of the graph: copies are nodes of their own
+  NodeId nodes = 0;  ///< those of the graph: copies are nodes of their own
   Layers layers;     ///< how they stand for the nodes of users
   std::uint32_t features = 0;
   std::uint32_t classes = 0;

@@ -49,7 +49,7 @@ struct Request {
   /// Whether the sender wrote the node's name, and not its number: by a name that a node has lost,
   /// it is not meant any more.
   bool u_by_name = false, v_by_name = false;
-  /// Of an edge, in a store of relations: 1 for the first one; 0: none is named.
+  /// The relation of an edge, in a store of some: 1 for the first one; 0 where none is named.
   std::uint32_t relation = 0;
 
   friend bool operator==(const Request&, const Request&) = default;

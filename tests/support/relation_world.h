@@ -24,7 +24,7 @@ struct RelationWorld {
   ChangedWorld base;
   std::vector<std::string> names{"cites", "writes", "likes"};
   std::vector<std::vector<std::uint32_t>> subsets{{0, 1}, {0, 1, 2}};
-  std::vector<std::set<std::pair<NodeId, NodeId>>> edges{3};  ///< of each relation, u < v
+  std::vector<std::set<std::pair<NodeId, NodeId>>> edges{3};  ///< those of each relation, u < v
 
   /// Does what a line of a request says; false where it changes nothing.
   bool apply(const std::string& line) {
