@@ -354,7 +354,7 @@ def check_lean(folder, program):
 
 class RowsWorld(World):
     """Weighted edges, and models of a program of rows."""
-    directions = []
+    directions, solvers = [], ("exact", "newton")
 
     def make(self):
         random = np.random.default_rng(7)
@@ -392,8 +392,8 @@ class RowsWorld(World):
 
 
 class ArcsWorld(RowsWorld):
-    """Likewise where edges have directions."""
-    directions = ["--directed"]
+    """Likewise where edges have directions; models of a solver whose numbers are all told apart."""
+    directions, solvers = ["--directed"], ("exact",)
 
 
 def check_rows(folder, program):
@@ -429,6 +429,8 @@ def check_rows_of(world):
             ("exact", ["--rows-of", "stack,labels", "--lift", "40,key=18446744073709551615,bias=0.25"]),
             ("newton", ["--rows-of", "levels,degree", "--lift", "100", "--scale-rows", "clip"]),
             ("newton", ["--weights", "0.5,0.25,0.125"])]):
+        if solver not in world.solvers:
+            continue
         world.options = options
         text = f"node {2 * number}\nedge 1 {30 + number}\nset-label {20 + number} 1\nmove-split {40 + number} none\n"
         check_solver(world, solver, "logistic", text, theorem="T0" if solver == "exact" else "T1")
