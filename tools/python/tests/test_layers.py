@@ -39,8 +39,8 @@ def test_requests_are_about_one_arc(tmp_path):
 
 
 def test_kinds_of_edges_have_blocks_of_their_own(tmp_path):
-    kinds = {"cites": np.array([[0, 1, 2], [1, 2, 3]]), "writes": np.array([[0, 1], [2, 2], [4, 5]])}
-    store = unweave.import_store(tmp_path / "s", kinds, X, subsets=[("cites", "writes")])
+    kinds = {"cites": np.array([[0, 1, 2], [1, 2, 3]]), "writes": np.array([[0, 2], [1, 2], [4, 5]])}
+    store = unweave.import_store(tmp_path / "s", None, X, relations=kinds, subsets=[("cites", "writes")])
     info = store.info()
     assert info.relations == ["cites", "writes"] and info.subsets == [["cites", "writes"]]
     both = {name: np.hstack([ends, ends[::-1]]) for name, ends in (("cites", kinds["cites"]), ("writes", kinds["writes"].T))}
@@ -64,9 +64,11 @@ def test_kinds_of_edges_have_blocks_of_their_own(tmp_path):
 def test_what_makes_no_sense_is_refused(tmp_path):
     for options in ({"directed": True}, {"max_weight": 3}, {"subsets": [("a", "b")]}, {"subsets": ["a"]}):
         with pytest.raises(unweave.UsageError):
-            unweave.import_store(tmp_path / "s", {"a": ARCS}, X, **options)
+            unweave.import_store(tmp_path / "s", None, X, relations={"a": ARCS}, **options)
     with pytest.raises(unweave.UsageError, match="subsets"):
         unweave.import_store(tmp_path / "s", ARCS, X, subsets=[("a", "b")])
     with pytest.raises(unweave.UsageError):
-        unweave.import_store(tmp_path / "s", {"expires": ARCS}, X)
+        unweave.import_store(tmp_path / "s", None, X, relations={"expires": ARCS})
+    with pytest.raises(unweave.UsageError, match="relations and graph"):
+        unweave.import_store(tmp_path / "s", ARCS, X, relations={"a": ARCS})
     assert not (tmp_path / "s").exists()

@@ -427,14 +427,14 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
 def relations_of(relations: dict[str, Any], subsets: Sequence[Sequence[str]], table: NameTable | None = None,
                  numbers_are_names: bool = False) -> dict[str, Any]:
     """Options of an import for edges of several kinds, by their names, each as :func:`edges_of` takes them, and for sets of these names."""
-    if not relations or not all(isinstance(name, str) for name in relations):
-        raise UsageError("graph: a dict of edges has texts as keys, the names of kinds of edges, and one at least", ["graph"])
+    if not isinstance(relations, dict) or not relations or not all(isinstance(name, str) for name in relations):
+        raise UsageError("relations: a dict of edges is wanted, by the names of their kinds, one at least", ["relations"])
     inputs: dict[str, Any] = {}
     nodes: set[int] = set()
     for name, edges in relations.items():
         options = edges_of(edges, table=table, numbers_are_names=numbers_are_names)
         if not isinstance(options["edges"], (str, dict)):
-            raise UsageError(f"graph[{name!r}]: columns of files cannot be one of several kinds of edges; give arrays, or the path of a text", ["graph"])
+            raise UsageError(f"relations[{name!r}]: columns of files cannot be one of several kinds of edges; give arrays, or the path of a text", ["relations"])
         if "nodes" in options:
             nodes.add(options["nodes"])
         if isinstance(options["edges"], dict) and not options.get("two_row_edges"):
@@ -442,15 +442,15 @@ def relations_of(relations: dict[str, Any], subsets: Sequence[Sequence[str]], ta
             options = edges_of((array[:, 0], array[:, 1]), table=table, numbers_are_names=numbers_are_names)
         inputs[name] = options["edges"]
     if len(nodes) > 1:
-        raise UsageError(f"graph: matrices of {' and '.join(str(count) for count in sorted(nodes))} nodes, where all have the same", ["graph"])
+        raise UsageError(f"relations: matrices of {' and '.join(str(count) for count in sorted(nodes))} nodes, where all have the same", ["relations"])
     are_arrays = {isinstance(one, dict) for one in inputs.values()}
     if len(are_arrays) > 1:
-        raise UsageError("graph: some kinds of edges are paths, and others arrays; give all as one of both", ["graph"])
+        raise UsageError("relations: some are paths, and others arrays; give all as one of both", ["relations"])
     names = list(inputs)
     for subset in subsets:
         unknown = next((name for name in subset if name not in names), None) if not isinstance(subset, str) else subset
         if unknown is not None:
-            raise UsageError(f"subsets: {unknown!r} is no kind of edges of graph, or no set of them; give sets of {', '.join(names)}", ["subsets"])
+            raise UsageError(f"subsets: {unknown!r} is no kind of edges, or no set of them; give sets of {', '.join(names)}", ["subsets"])
     sets = [sorted(names.index(name) for name in subset) for subset in subsets]
     return {"relations": inputs, "subsets": sets, "two_row_edges": True in are_arrays} | ({"nodes": nodes.pop()} if nodes else {})
 

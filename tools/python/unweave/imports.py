@@ -16,8 +16,8 @@ __all__ = ["generate_store", "import_store"]
 
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
-                 classes: int | Sequence[str] | None = None, directed: bool = False, subsets: Sequence[Sequence[str]] = (),
-                 order: str = "none",
+                 classes: int | Sequence[str] | None = None, directed: bool = False,
+                 relations: dict[str, Any] | None = None, subsets: Sequence[Sequence[str]] = (), order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
                  edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
@@ -39,9 +39,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
 
     ``directed``: edges are arcs, from the first node to the second; those of a matrix lead from its row to its column, and a loop is one. A hop then
     averages over where arcs of a node lead, and beside it over where they come from: a row of Z has both, and is twice as wide.
-    Edges of several kinds are a dict: ``graph={"cites": edges, "writes": edges}``, each as ``graph`` takes them, all arrays or all paths. A hop then
-    averages over each kind apart, and a row of Z has one mean for each, side by side. ``subsets``: sets of these names; a hop also averages over
-    all edges of the kinds of a set together.
+    ``relations``: edges of several kinds in the place of ``graph``, {"cites": edges, "writes": edges}, each as ``graph`` takes them, all arrays or
+    all paths. A hop then averages over each kind apart, and a row of Z has one mean for each, side by side. ``subsets``: sets of these names; a
+    hop also averages over all edges of the kinds of a set together.
     ``order``: of the nodes inside the store, "none", "degree", "bfs", "community" or "auto"; numbers stay the user's. ``scale``: "rows", those
     above norm 1 are divided by it, as certificates need it; "none", one above it is an error; or a number by which all are divided.
     ``feature_type``: "f32" or "f16", bits of a value at rest. ``standardize``: columns to mean 0 and deviation 1, for comparisons:
@@ -68,11 +68,10 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     arrays.require_flags(directed=directed, standardize=standardize, ignore_weights=ignore_weights)
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     left_out = graphs.remarks_on_graph(graph)
-    relations = graph if isinstance(graph, dict) else None
-    if relations is not None:
-        graph = None
-    elif subsets:
-        raise UsageError("subsets: sets of kinds of edges, and there is one kind; give graph={name: edges, ..}", ["subsets", "graph"])
+    if relations is not None and graph is not None:
+        raise UsageError("relations and graph: edges are of several kinds, or of one; give one of both", ["relations", "graph"])
+    if relations is None and subsets:
+        raise UsageError("subsets: sets of kinds of edges, and there is one kind; give relations={name: edges, ..}", ["subsets", "relations"])
     if graph is not None:
         own = graphs.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
         graph = own.pop("graph")
@@ -99,8 +98,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
             graphs.warn_of_third_column(graph)
     if relations is not None:
         if directed or max_weight is not None or edge_weights is not None:
-            raise UsageError("graph: edges of several kinds have neither directions nor weights; leave out directed, max_weight and edge_weights",
-                             ["graph", "directed", "max_weight", "edge_weights"])
+            raise UsageError("relations: edges of several kinds have neither directions nor weights; leave out directed, max_weight and edge_weights",
+                             ["relations", "directed", "max_weight", "edge_weights"])
         options.update(graphs.relations_of(relations, subsets, table, are_names))
     if parts["edge_weights"] is not None:
         options.update(graphs.weights_of(parts["edge_weights"], graph))
