@@ -31,8 +31,8 @@ class ValidationTrial {
                   Ranks* ranks);
 
   /// The accuracy on `nodes` of what `retrain` learns with this lambda, to a gradient of 1e-4 at
-  /// least and without noise, or of what the only solver of such networks learns; none where float64
-  /// does not reach the minimiser of so weak a ridge, or the solver takes no such lambda.
+  /// least and without noise, or of what the only solver of such networks learns; none where
+  /// float64 does not reach the minimiser of so weak a ridge, or the solver takes no such lambda.
   [[nodiscard]] std::optional<double> accuracy_at(double lambda, const std::vector<NodeId>& nodes);
 
  private:

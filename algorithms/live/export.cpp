@@ -274,8 +274,8 @@ class EdgeSink {
   std::vector<std::int64_t> pairs_, weights_;
 };
 
-/// Edges by the user's ids come in no useful order. `relation`: those of its copies alone, which weigh
-/// 1.
+/// Edges by the user's ids come in no useful order. `relation`: those of its copies alone, which
+/// weigh 1.
 void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder,
                         const std::optional<std::uint32_t>& relation, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();

@@ -28,8 +28,8 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
                                const std::optional<NpyTarget>& ids = std::nullopt);
 
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
-/// edges have none. One of both targets may be missing. `relation`: whose edges, which has to be said
-/// where there are some; else UsageError.
+/// edges have none. One of both targets may be missing. `relation`: whose edges, which has to be
+/// said where there are some; else UsageError.
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
                   const std::optional<NpyTarget>& weights = std::nullopt, const std::string& relation = {});
 /// How many export_edges() writes.

@@ -63,8 +63,8 @@ struct AbsorbedRequest {
   std::string model;
   std::uint64_t sequence = 0;
 };
-/// What the models of a store have absorbed that can be read; nothing while a purge that was decided
-/// is to be finished. Throws DataError, ResourceError where the system refuses to read one.
+/// What the models of a store have absorbed that can be read; nothing while a purge that was
+/// decided is to be finished. Throws DataError, ResourceError where the system refuses to read one.
 [[nodiscard]] std::vector<AbsorbedRequest> absorbed_requests(const std::filesystem::path& store);
 /// The furthest of them; 0 without one.
 [[nodiscard]] AbsorbedRequest furthest_absorbed(const std::filesystem::path& store);

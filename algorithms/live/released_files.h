@@ -24,8 +24,8 @@ struct ReleasedFiles {
   bool canonical = false;           ///< a file beside the model has its history (SolverEntry::canonical)
 };
 
-/// Puts a model and its logs into `manifest`, made durable; of a canonical model in a store that has
-/// acknowledged no request the model alone. What is not there is not recorded.
+/// Puts a model and its logs into `manifest`, made durable; of a canonical model in a store that
+/// has acknowledged no request the model alone. What is not there is not recorded.
 void record_release(const std::filesystem::path& store, const ReleasedFiles& files, Manifest& manifest);
 
 /// Takes what is recorded of a model and its logs out of `manifest`; false where nothing is.

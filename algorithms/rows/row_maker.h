@@ -26,11 +26,11 @@ class RowMaker {
   [[nodiscard]] const RowProgram& program() const noexcept { return program_; }
   /// Numbers of a row, without an intercept.
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  /// Rows of `nodes`, first copies, row-major nodes x width(), not yet in their form (RowForm). Throws what
-  /// Embedding::rows() throws.
+  /// Rows of `nodes`, first copies, row-major nodes x width(), not yet in their form (RowForm).
+  /// Throws what Embedding::rows() throws.
   void rows(std::span<const NodeId> nodes, float* out) const;
-  /// The nodes, first copies, sorted, whose rows may have changed with `update`, where `touched` are those whose
-  /// own edges, features, label or split differ; none: all may.
+  /// The nodes, first copies, sorted, whose rows may have changed with `update`, where `touched`
+  /// are those whose own edges, features, label or split differ; none: all may.
   [[nodiscard]] std::optional<std::vector<NodeId>> changed(const UpdateReport& update,
                                                            std::span<const NodeId> touched) const;
 

@@ -73,8 +73,8 @@ struct SolverEntry {
   /// Its theorem holds from any weights: it trains on from those of a model that was made elsewhere
   /// (Solver::fit_from).
   bool any_start = false;
-  /// What the hidden layers of its networks apply, where it takes nothing else; no other solver takes
-  /// ReLU.
+  /// What the hidden layers of its networks apply, where it takes nothing else; no other solver
+  /// takes ReLU.
   std::optional<Activation> activation{};
   bool filters = true;    ///< its networks weigh the blocks of a row (network.h); else these stand side by side
   bool retrains = false;  ///< every batch trains again from nothing: what all others are compared with

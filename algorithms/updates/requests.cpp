@@ -68,7 +68,8 @@ class Preview {
     it->second.now = now;
     if (now == 0) drop_note(edge_item(u, v));
   }
-  /// An edge that a request has found, in its first copies: what it weighs in all copies that have it.
+  /// An edge that a request has found, in its first copies: what it weighs in all copies that have
+  /// it.
   void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
     const bool was = has_edge(u, v);
     set_edge(u, v, now);

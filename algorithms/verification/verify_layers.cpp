@@ -60,8 +60,8 @@ void check_arcs(const VerifyContext& context, FalseStatements& wrong) {
       });
 }
 
-/// Every edge joins equal copies. Edges of a set weigh what its relations have: the sums of hashes of
-/// edges, times their weights, are equal, and else are so with probability 2^-64.
+/// Every edge joins equal copies. Edges of a set weigh what its relations have: the sums of hashes
+/// of edges, times their weights, are equal, and else are so with probability 2^-64.
 void check_relations(const VerifyContext& context, FalseStatements& wrong) {
   const NodeOrder& order = context.contents.order();
   const Layers& layers = order.layers();

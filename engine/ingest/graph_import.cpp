@@ -124,8 +124,8 @@ NodeId GraphImport::graph_nodes() const {
   return static_cast<NodeId>(nodes);
 }
 
-/// By which the ids of an edge of a file grow in the graph. An arc from u to v is the edge of copy 0
-/// of u and copy 1 of v, also from a node to itself; an edge of relation r is one of copies r.
+/// By which the ids of an edge of a file grow in the graph. An arc from u to v is the edge of copy
+/// 0 of u and copy 1 of v, also from a node to itself; an edge of relation r is one of copies r.
 Edge GraphImport::shift(std::size_t file) const {
   if (!options_.layers.any() || !nodes_.known()) return {0, 0};  // else ids are only counted
   const auto copy = static_cast<NodeId>(file);

@@ -195,7 +195,8 @@ void LabelImport::require_disjoint(const Split& earlier, const Split& later) con
                    "a node belongs to one split at most");
 }
 
-/// Copies of a node have its label. The splits list copy 0 alone, since a node is one row of a model.
+/// Copies of a node have its label. The splits list copy 0 alone, since a node is one row of a
+/// model.
 void LabelImport::repeat_for_copies() {
   const std::uint32_t copies = options_.layers.copies();
   if (copies == 1) return;

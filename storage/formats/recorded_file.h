@@ -20,7 +20,8 @@ namespace unweave {
 /// they are not there.
 [[nodiscard]] FileEntry record_file(const std::filesystem::path& store, const std::string& path, std::uint64_t bytes);
 
-/// Puts an entry among others, which are sorted by path, in the place of an earlier one of its path.
+/// Puts an entry among others, which are sorted by path, in the place of an earlier one of its
+/// path.
 void put_record(FileEntry record, std::vector<FileEntry>& records);
 
 /// Whether the file begins with the bytes that were recorded. Throws DataError when it is

@@ -25,8 +25,8 @@ namespace unweave {
 [[nodiscard]] std::string_view kind_name(RequestKind kind);
 /// The line of a request, without its end, as printable() has it: older programs took ids of any
 /// bytes. A removal that a note has asked for has `expired` and the moment behind its ids, which no
-/// line may have. `write`: how ids are written, where not as numbers. `relations`: names of kinds of edges;
-/// one of another store is "?".
+/// line may have. `write`: how ids are written, where not as numbers. `relations`: names of kinds
+/// of edges; one of another store is "?".
 [[nodiscard]] std::string text_of(const Request& request);
 /// Gives the text of a node; `by_name`: as the request says of it.
 using WriteRequestNode = std::function<std::string(std::uint64_t id, bool by_name)>;
@@ -51,10 +51,10 @@ struct RequestFault {
 [[nodiscard]] bool is_skipped_line(std::string_view line);
 
 /// Lines `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U
-/// V` or `insert-edge U V weight W`, `set-weight U V W`, each with a relation behind V in a store that has
-/// some, `set-feature U V1 .. VF` or `set-feature U
-/// C:V ..`, `set-label U C` (a number or name, or none), `move-split U S`, behind which `id=T` may
-/// stand, the sender's name of the request; empty lines and `#` comments are skipped.
+/// V` or `insert-edge U V weight W`, `set-weight U V W`, each with a relation behind V in a store
+/// that has some, `set-feature U V1 .. VF` or `set-feature U C:V ..`, `set-label U C` (a number or
+/// name, or none), `move-split U S`, behind which `id=T` may stand, the sender's name of the
+/// request; empty lines and `#` comments are skipped.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait
 /// for the answer to a batch before it sends the next; other files may be compressed. Not

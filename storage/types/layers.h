@@ -1,8 +1,8 @@
 // storage/types/layers.h - how a store's graph, which is undirected and of one kind, holds a graph
 // that is not.
 //
-// A node of users stands for copies of it in the graph of the store. With n nodes of users, copy c of
-// node u is number c n + u of the graph before it is ordered.
+// A node of users stands for copies of it in the graph of the store. With n nodes of users, copy c
+// of node u is number c n + u of the graph before it is ordered.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Layers {
   bool directed = false;
   /// Names of kinds of edges. Copy r has the edges of relation r alone; not with directions.
   std::vector<std::string> relations{};
-  /// Sets of relations, each ascending, of two at least: the copies behind, in which an edge weighs as
-  /// many units as relations of the set have it (NARS: Yu et al., 2020).
+  /// Sets of relations, each ascending, of two at least: the copies behind, in which an edge weighs
+  /// as many units as relations of the set have it (NARS: Yu et al., 2020).
   std::vector<std::vector<std::uint32_t>> subsets{};
 
   [[nodiscard]] bool any() const noexcept { return directed || !relations.empty(); }

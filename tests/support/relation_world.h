@@ -1,5 +1,5 @@
-// tests/support/relation_world.h - a user's edges of several kinds, kept by plain sets: what a store
-// of relations that was streamed must equal is an import of them.
+// tests/support/relation_world.h - a user's edges of several kinds, kept by plain sets: what a
+// store of relations that was streamed must equal is an import of them.
 #pragma once
 
 #include <doctest/doctest.h>

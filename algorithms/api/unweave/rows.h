@@ -33,8 +33,8 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
 void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
                  const NpyTarget& target);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
-/// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has to
-/// be said where there are some; else UsageError.
+/// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has
+/// to be said where there are some; else UsageError.
 void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights = std::nullopt,
                   const std::string& relation = {});
 /// How many export_edges() writes.

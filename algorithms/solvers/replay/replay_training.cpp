@@ -148,8 +148,8 @@ std::uint64_t batch_of(const ReplayPlan& plan, std::uint64_t epoch, NodeId node)
 }
 
 std::size_t replay_bytes(const Network& network, const TrainingSet& rows, std::size_t workers) {
-  // Weights, their transposes, two moments and sums, which ranks copy twice; a batch of an epoch for
-  // each row.
+  // Weights, their transposes, two moments and sums, which ranks copy twice; a batch of an epoch
+  // for each row.
   const std::size_t arrays = rows.ranks() == nullptr ? 5 : 7;
   return arrays * network.size() * sizeof(double) + rows.size() * sizeof(std::uint32_t) +
          workers * whole_pass_bytes(network, block_of(network));

@@ -1,12 +1,11 @@
 // tests/algorithms/live/absorbed_requests_test.cpp - what the store itself reads of models is what
 // whoever reads them whole finds.
-#include "algorithms/live/model_text.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <map>
 
+#include "algorithms/live/model_text.h"
 #include "algorithms/models/model_record.h"
 #include "support/trained_store.h"
 

@@ -202,7 +202,8 @@ TEST_SUITE("unit") {
 
   TEST_CASE("solvers are known by name and refuse options out of range") {
     CHECK_FALSE(solver_names().empty());
-    for (const std::string_view name : solver_names()) CHECK(make_solver(name, taken_options(name, {}))->name() == name);
+    for (const std::string_view name : solver_names())
+      CHECK(make_solver(name, taken_options(name, {}))->name() == name);
     CHECK_THROWS_AS(static_cast<void>(make_solver("magic", SolverOptions{})), UsageError);
     const auto refused = [](auto change) {
       SolverOptions options;
