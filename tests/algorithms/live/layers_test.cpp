@@ -60,7 +60,7 @@ std::string findings_of(const fs::path& store) {
 class PlainMeans {
  public:
   /// `out`: over where arcs of a node lead, and the node; else over where they come from.
-  PlainMeans(const ChangedWorld& world) : world_(world), own_(2 * world.nodes * world.columns) {
+  explicit PlainMeans(const ChangedWorld& world) : world_(world), own_(2 * world.nodes * world.columns) {
     for (std::size_t i = 0; i < world.features.size(); ++i)
       own_[i] = own_[i + world.features.size()] = std::rint(float_of(world.features[i]) * 0x1p24);
   }
