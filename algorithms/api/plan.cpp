@@ -73,7 +73,7 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   if (chooses_rows(rows))
     throw UsageError(option("rows-of", "auto") + " is for train: plan trains nothing; name what rows are made of, as " +
                      option("rows-of", "stack,labels"));
-  TrainingSizes sizes{training_nodes(contents).size(), columns * contents.order().copies(), classes, {}};
+  TrainingSizes sizes{training_nodes(contents).size(), std::size_t{columns} * contents.order().copies(), classes, {}};
   if (!store.propagated() && !is_given(rows)) return sizes;
   TrainOptions how;
   how.rows = rows;
