@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/live/store_reader.h"
+#include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
 #include "support/input_files.h"
