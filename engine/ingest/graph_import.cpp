@@ -166,6 +166,7 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
   const auto relations = static_cast<NodeId>(options_.layers.relations.size());
   const std::filesystem::path of_relations = folder / kOfRelations;
   make_folders(of_relations);
+  manifest.nodes = graph_nodes();
   Manifest apart;
   apart.nodes = users * relations;
   ArcCounts counts;
@@ -174,6 +175,7 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
     ArcSorter sorter(of_relations, static_cast<std::size_t>(memory.bytes()), apart.nodes);
     collect_arcs(sorter);
     const std::unique_ptr<SortedArcs> arcs = sorter.finish();
+    name_table_.reset();
     counts = by_users(arcs->counts());
     require_ids(counts);
     remark_on_header(counts);
@@ -184,7 +186,6 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
     apart.shards = std::move(built.files);
     apart.edges = built.unique / 2;
   }
-  manifest.nodes = graph_nodes();
   manifest.max_weight = options_.layers.max_weight();
   require_room_for_weights(manifest.nodes, manifest.max_weight);
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");

@@ -93,14 +93,18 @@ bool is_pipe(const InputFile& file) {
   std::error_code error;
   if (file.memory) return false;
   if (file.path == "-") return true;
-  if (std::filesystem::is_directory(file.path, error)) static_cast<void>(ByteSource(file));  // or says what is wrong
-  return std::filesystem::exists(file.path, error) && !std::filesystem::is_regular_file(file.path, error);
+  return std::filesystem::exists(file.path, error) && !std::filesystem::is_regular_file(file.path, error) &&
+         !std::filesystem::is_directory(file.path, error);  // parts of a table, which can be read again
 }
 
 bool reads_a_pipe(const ImportOptions& options) {
   const std::vector<const InputFile*> files = files_of(options);
-  return std::any_of(files.begin(), files.end(),
-                     [](const InputFile* file) { return file->memory != nullptr || is_pipe(*file); });
+  return std::any_of(files.begin(), files.end(), [](const InputFile* file) {
+    std::error_code error;
+    const bool is_table = file->memory == nullptr && std::filesystem::is_directory(file->path, error);
+    if (is_table) static_cast<void>(ByteSource(*file));  // or says what is wrong
+    return file->memory != nullptr || is_table || is_pipe(*file);
+  });
 }
 
 std::string import_identity(const ImportOptions& options) {

@@ -15,8 +15,7 @@ namespace unweave {
 /// The input files that options name.
 [[nodiscard]] std::vector<const InputFile*> files_of(const ImportOptions& options);
 
-/// Whether a file is standard input, a pipe or a device, and can be read once. Throws DataError for
-/// a folder.
+/// Whether a file is standard input, a pipe or a device, and can be read once.
 [[nodiscard]] bool is_pipe(const InputFile& file);
 
 /// Whether one of them is standard input, a pipe or an array in memory, which no second reader has.
