@@ -365,6 +365,21 @@ TEST_SUITE("unit") {
     const StoreReader store(dir / "s", ample_budget());
     CHECK(store.contents().graph().num_edges() == 2);
     CHECK(store.contents().order().users() == 3);
+
+    // Parts of a table can be read as often as there are copies; ids are bounded before they are
+    // formed.
+    std::filesystem::create_directory(dir / "parts");
+    testing::write_file(dir / "parts" / "a.csv", "# arcs\n0,1\n");
+    testing::write_file(dir / "parts" / "b.csv", "# arcs\n4,2\n");
+    options.edges = InputFile{dir / "parts", {}};
+    options.edges->header = Header::no;
+    import_store(dir / "t", options, ample_budget(), nobody);
+    CHECK(StoreReader(dir / "t", ample_budget()).contents().order().users() == 5);
+    ImportOptions many;
+    many.nodes = 3'000'000'000;
+    many.layers = {false, {"a", "b"}, {{0, 1}}};
+    many.relations = {*options.edges, *options.edges};
+    CHECK_THROWS_AS(import_store(dir / "u", many, ample_budget(), nobody), UsageError);
   }
 }
 
