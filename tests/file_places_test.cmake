@@ -19,7 +19,7 @@ set(looks "${library}(exists|is_[a-z]+|file_size|status|symlink_status|space|can
 set(of_users storage/input/ tools/ engine/ingest/import_identity.cpp engine/ingest/import_forecast.cpp
     engine/graph/node_count.cpp)
 set(of_system engine/resources/machine.cpp engine/resources/machine_profile.cpp engine/resources/memory.cpp)
-set(walks_of_users storage/input/ogb_folder.cpp tools/examples/)
+set(walks_of_users storage/input/ogb_files.cpp storage/input/typed_folder.cpp tools/examples/)
 
 set(violations "")
 foreach(layer storage engine algorithms tools)

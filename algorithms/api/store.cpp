@@ -147,6 +147,8 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   info.nodes = manifest.user_nodes();
   info.directed = manifest.layers.directed;
   info.edges = contents.graph().num_edges();
+  for (std::size_t type = 0; type < manifest.types.size(); ++type)
+    info.types.push_back({manifest.types[type].name, first_id(manifest.types, type), manifest.types[type].nodes});
   info.relations = manifest.layers.relations;
   for (const auto& subset : manifest.layers.subsets) {
     info.subsets.emplace_back();

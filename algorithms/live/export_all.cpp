@@ -214,6 +214,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   require_empty(folder);
   ExportedStore exported;
   exported.nodes = contents.order().users();
+  exported.types = store.manifest().types;
   exported.layers = contents.order().layers();
   exported.edges = contents.graph().num_edges();
   exported.max_weight = contents.order().layers().relations.empty() ? rules.max_weight : 1;

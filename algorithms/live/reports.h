@@ -16,6 +16,7 @@
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"
 #include "storage/types/layers.h"
+#include "storage/types/node_types.h"
 
 namespace unweave {
 
@@ -95,6 +96,7 @@ struct ExportedRows {
 struct ExportedStore {
   NodeId nodes = 0;
   std::uint64_t edges = 0;  ///< edges.npy, int64 [edges, 2], each once; no such file where there are none
+  NodeTypes types{};        ///< kinds of nodes
   Layers layers;            ///< directed: edges are arcs, from the first node to the second
   std::vector<std::string> relation_files{};  ///< edges of each of the relations, in the place of edges.npy
   std::uint32_t max_weight = 1;               ///< above 1: weights.npy, int64 [edges]

@@ -141,9 +141,11 @@ class Purge {
  private:
   [[nodiscard]] std::uint64_t added_nodes() const {
     const std::uint64_t nodes = options_.nodes.value_or(before_.user_nodes());
-    if (before_.layers.any() && nodes != before_.user_nodes())
-      throw UsageError(option("nodes", std::to_string(nodes)) + ": the edges of " + store_.string() +
-                       " have directions or relations, and such a store does not grow; write it to files by " +
+    if ((before_.layers.any() || !before_.types.empty()) && nodes != before_.user_nodes())
+      throw UsageError(option("nodes", std::to_string(nodes)) + ": " +
+                       (before_.layers.any() ? "the edges of " + store_.string() + " have directions or relations"
+                                             : "the nodes of " + store_.string() + " have types") +
+                       ", and such a store does not grow; write it to files by " +
                        operation("export " + shell_word(store_.string()) + ' ' + option("all", "DIR")) +
                        " and import these with this number of nodes");
     if (nodes < before_.user_nodes())

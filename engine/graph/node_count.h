@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "storage/input/bytes/byte_source.h"
 #include "storage/input/edges/edge_reader.h"
@@ -18,6 +19,8 @@ class NodeCount {
  public:
   /// Throws UsageError where --nodes declares a number that no graph has.
   explicit NodeCount(std::optional<std::uint64_t> declared);
+  /// `source`: what says so, for messages.
+  NodeCount(std::uint64_t count, std::string source) : count_(count), source_(std::move(source)) {}
 
   /// Throws InputError unless `count`, which `what` in the file says, is possible and that of the
   /// sources before.

@@ -129,7 +129,33 @@ NodeId GraphImport::graph_nodes() const {
 Edge GraphImport::shift(std::size_t file) const {
   if (!options_.layers.any() || !nodes_.known()) return {0, 0};  // else ids are only counted
   const auto copy = static_cast<NodeId>(file);
-  return {copy * nodes_.value(), (options_.layers.directed ? 1 : copy) * nodes_.value()};
+  Edge shift{copy * nodes_.value(), (options_.layers.directed ? 1 : copy) * nodes_.value()};
+  if (const EndTypes* const ends = ends_of(file)) {
+    shift.u += static_cast<NodeId>(first_id(options_.types, ends->u));
+    shift.v += static_cast<NodeId>(first_id(options_.types, ends->v));
+  }
+  return shift;
+}
+
+const EndTypes* GraphImport::ends_of(std::size_t file) const {
+  const auto& ends = options_.relation_ends;
+  return file < ends.size() && ends[file] ? &*ends[file] : nullptr;
+}
+
+/// Throws InputError for an id that its type does not have.
+void GraphImport::require_ids_of_types(std::span<const Edge> edges, std::size_t file) const {
+  const EndTypes* const ends = ends_of(file);
+  if (ends == nullptr) return;
+  const NodeType &of_u = options_.types[ends->u], &of_v = options_.types[ends->v];
+  for (const Edge& edge : edges) {
+    if (edge.u < of_u.nodes && edge.v < of_v.nodes) continue;
+    const bool is_first = edge.u >= of_u.nodes;
+    const NodeType& type = is_first ? of_u : of_v;
+    throw InputError(display_name(*files_[file]), "edge " + std::to_string(edge.u) + " " + std::to_string(edge.v),
+                     std::string(is_first ? "its first" : "its second") + " node is none of the " +
+                         std::to_string(type.nodes) + " of type " + type.name,
+                     "correct the id, which counts from 0 within its type, or what " + option("ends") + " says");
+  }
 }
 
 void GraphImport::look_at_ids(std::span<const Edge> edges, Edge shift) {
@@ -280,28 +306,31 @@ OpenedEdges GraphImport::opened_edges(const InputFile& file) const {
 
 void GraphImport::collect_arcs(ArcSorter& sorter) {
   report_.left_out = {};
-  for (std::size_t file = 0; file < files_.size(); ++file) collect_arcs(*files_[file], shift(file), sorter);
+  for (std::size_t file = 0; file < files_.size(); ++file) collect_arcs(file, sorter);
 }
 
 /// One thread reads; names are found, and arcs distributed, on all others meanwhile.
-void GraphImport::collect_arcs(const InputFile& file, Edge shift, ArcSorter& sorter) {
+void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
+  const InputFile& file = *files_[of];
+  const Edge by = shift(of);
   const OpenedEdges edges = opened_edges(file);
-  const bool is_shifted = shift.u > 0 || shift.v > 0;
+  const bool is_shifted = by.u > 0 || by.v > 0;
   EdgeReader* const numbers = edges.numbers.get();
-  std::uint64_t expected = options_.stated_edges ? options_.stated_edges->count : 0;
+  std::uint64_t expected = stated_edges(of) ? stated_edges(of)->count : 0;
   if (numbers != nullptr) {
     if (options_.layers.directed && numbers->is_undirected())
       throw InputError(display_name(file), "its form",
                        "a format whose edges have no direction, METIS or a symmetric Matrix Market file",
                        "leave out " + option("directed") + ", or give the arcs as two ids a line");
-    if (const auto known = numbers->count()) require_stated_edges(expected = *known, ".npy header");
-    if (const auto declared = numbers->declared_nodes()) {
+    if (const auto known = numbers->count()) require_stated_edges(of, expected = *known, ".npy header");
+    if (const auto declared = numbers->declared_nodes(); declared && ends_of(of) == nullptr) {
       nodes_.agree(*declared, file, "declared size");
       edges_tell_nodes_ = true;
     }
   }
   meter_.start("edges", expected, "edges");
   std::uint64_t edges_read = 0;
+  const std::uint64_t zeros_before = report_.left_out.zeros;
   run_pipeline<NamedEdgeChunk>(
       [&](NamedEdgeChunk& chunk) {
         if (edges.names) return edges.names->next(chunk);
@@ -312,12 +341,13 @@ void GraphImport::collect_arcs(const InputFile& file, Edge shift, ArcSorter& sor
       },
       [&](NamedEdgeChunk& chunk) {
         if (edges.names) edges.names->resolve(chunk);
+        require_ids_of_types(chunk.edges, of);
         for (std::size_t i = 0; is_shifted && i < chunk.edges.size(); ++i)
-          chunk.edges[i] = {chunk.edges[i].u + shift.u, chunk.edges[i].v + shift.v};
+          chunk.edges[i] = {chunk.edges[i].u + by.u, chunk.edges[i].v + by.v};
         sorter.add(chunk.edges, chunk.weights);
       },
       [&](const NamedEdgeChunk& chunk) {
-        if (options_.layers.any() && nodes_.known()) look_at_ids(chunk.edges, shift);
+        if (options_.layers.any() && nodes_.known()) look_at_ids(chunk.edges, by);
         edges_read += chunk.edges.size();
         report_.left_out.ignored += chunk.left_out.ignored;
         report_.left_out.zeros += chunk.left_out.zeros;
@@ -327,13 +357,18 @@ void GraphImport::collect_arcs(const InputFile& file, Edge shift, ArcSorter& sor
     report_.left_out.ignored += numbers->left_out().ignored;
     report_.left_out.zeros += numbers->left_out().zeros;
   }
-  require_stated_edges(edges_read + report_.left_out.zeros, "whole file");
+  require_stated_edges(of, edges_read + report_.left_out.zeros - zeros_before, "whole file");
 }
 
-void GraphImport::require_stated_edges(std::uint64_t count, const std::string& place) const {
-  const auto& stated = options_.stated_edges;
+const std::optional<StatedCount>& GraphImport::stated_edges(std::size_t file) const {
+  const auto& of_relations = options_.stated_relation_edges;
+  return file < of_relations.size() ? of_relations[file] : options_.stated_edges;
+}
+
+void GraphImport::require_stated_edges(std::size_t file, std::uint64_t count, const std::string& place) const {
+  const auto& stated = stated_edges(file);
   if (!stated || stated->count == count) return;
-  throw InputError(display_name(edges()), place,
+  throw InputError(display_name(*files_[file]), place,
                    std::to_string(count) + " edges, but " + display_name(stated->file).string() + " (" + stated->place +
                        ") says " + std::to_string(stated->count),
                    "fetch the files again");

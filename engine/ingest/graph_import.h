@@ -46,6 +46,7 @@ class GraphImport {
   /// Nodes of the graph, once those of users are known. Throws UsageError where they are too many.
   [[nodiscard]] NodeId graph_nodes() const;
   [[nodiscard]] Edge shift(std::size_t file) const;
+  void require_ids_of_types(std::span<const Edge> edges, std::size_t file) const;
   void look_at_ids(std::span<const Edge> edges, Edge shift);
   [[nodiscard]] ArcCounts by_users(ArcCounts counts) const;
   void require_known_nodes();
@@ -53,13 +54,15 @@ class GraphImport {
   void remark_on_header(const ArcCounts& counts) const;
   void reorder(const Graph& graph);
   [[nodiscard]] EdgeOptions edge_options() const;
+  [[nodiscard]] const EndTypes* ends_of(std::size_t file) const;
   [[nodiscard]] OpenedEdges opened_edges(const InputFile& file) const;
   void collect_arcs(ArcSorter& sorter);
-  void collect_arcs(const InputFile& file, Edge shift, ArcSorter& sorter);
+  void collect_arcs(std::size_t file, ArcSorter& sorter);
   ArcCounts build_subsets(const std::filesystem::path& folder, Manifest& manifest);
   /// The file of edges, or the first of several, for messages.
   [[nodiscard]] const InputFile& edges() const { return *files_.front(); }
-  void require_stated_edges(std::uint64_t count, const std::string& place) const;
+  [[nodiscard]] const std::optional<StatedCount>& stated_edges(std::size_t file) const;
+  void require_stated_edges(std::size_t file, std::uint64_t count, const std::string& place) const;
 
   const ImportOptions& options_;
   MemoryBudget& budget_;

@@ -190,15 +190,13 @@ class Survey {
       assume("nodes: names have " + decimal(line) + " bytes a line, as in a sample");
     }
     if (options_.features) {
-      const auto* const file = std::get_if<InputFile>(&*options_.features);
-      const auto reader = file != nullptr ? open_features(*file, nodes_ == 0 ? std::nullopt : std::optional(nodes_))
-                                          : open_csr_features(std::get<CsrInput>(*options_.features).files,
-                                                              std::get<CsrInput>(*options_.features).columns);
+      const auto reader = open_features(*options_.features, nodes_ == 0 ? std::nullopt : std::optional(nodes_));
       nodes_ = reader->rows();
       forecast_.nodes_exact = true;
       forecast_.columns = reader->columns();
       forecast_.sparse = reader->sparse() && !options_.standardize;
-      if (file != nullptr) require_whole(*file);
+      if (!std::holds_alternative<CsrInput>(*options_.features))
+        for (const InputFile* const file : feature_files(*options_.features)) require_whole(*file);
     }
     if (nodes_ == 0 && options_.labels) {
       const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);

@@ -12,6 +12,7 @@
 
 #include "storage/formats/level_files.h"
 #include "storage/input/bytes/byte_source.h"
+#include "storage/input/features/feature_reader.h"
 #include "storage/io/message.h"
 #include "storage/types/class_names.h"
 #include "storage/types/feature_layout.h"
@@ -64,14 +65,8 @@ std::vector<std::pair<std::string, const InputFile*>> named_files(const ImportOp
   add("valid", options.valid);
   add("test", options.test);
   add("replay", options.replay);
-  if (!options.features) return files;
-  if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) {
-    files.emplace_back("features indptr", &csr->files.indptr);
-    files.emplace_back("features indices", &csr->files.indices);
-    add("features values", csr->files.values);
-  } else {
-    files.emplace_back("features", &std::get<InputFile>(*options.features));
-  }
+  if (options.features)
+    for (const InputFile* const file : feature_files(*options.features)) files.emplace_back("features", file);
   return files;
 }
 
@@ -123,6 +118,7 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("scale", divisor_text(options.scale));
   identity.add("max-weight", std::uint64_t{options.max_weight});
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
+  for (const NodeType& type : options.types) identity.add("type " + type.name, type.nodes);
   identity.add("directed", options.layers.directed ? "yes" : "no");
   identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
   identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");

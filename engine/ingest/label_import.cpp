@@ -25,6 +25,12 @@ std::string replay_class_name(const std::vector<std::string>& names) {
   return name;
 }
 
+NodeCount count_of_type(const ImportOptions& options) {
+  if (!options.labels_of) return NodeCount(std::nullopt);
+  const NodeType& type = options.types[*options.labels_of];
+  return {type.nodes, option("type", type.name + "=" + std::to_string(type.nodes))};
+}
+
 }  // namespace
 
 LabelImport::LabelImport(const ImportContext& context, const std::vector<NodeId>& replayed, const ReadId& read_id)
@@ -36,7 +42,9 @@ LabelImport::LabelImport(const ImportContext& context, const std::vector<NodeId>
       report_(context.report),
       names_(context.names),
       replayed_(replayed),
-      read_id_(read_id) {}
+      read_id_(read_id),
+      rows_of_type_(count_of_type(options_)),
+      rows_(options_.labels_of ? rows_of_type_ : nodes_) {}
 
 void LabelImport::read() {
   Manifest& manifest = builder_.manifest();
@@ -56,19 +64,20 @@ void LabelImport::read() {
   }
   if (!options_.labels) return;
   labels_ = read_labels();
-  nodes_.agree(labels_.size(), *options_.labels, "rows");
+  rows_.agree(labels_.size(), *options_.labels, "rows");
   if (!options_.classes)
     manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
   remark_on_classes();
   add_replay_class();
   report_.class_names = class_names_;
   read_splits();
+  if (options_.labels_of) place_in_type();
 }
 
 std::vector<std::int32_t> LabelImport::read_labels() {
   const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);
-  if (const auto count = reader->count()) nodes_.agree(*count, *options_.labels, "rows");
-  meter_.start("labels", nodes_.known().value_or(0), "labels");
+  if (const auto count = reader->count()) rows_.agree(*count, *options_.labels, "rows");
+  meter_.start("labels", rows_.known().value_or(0), "labels");
   std::vector<std::int32_t> labels;
   const auto make_room = [&](std::uint64_t count, std::uint64_t beside) {
     memory_of_labels_.release();
@@ -76,8 +85,8 @@ std::vector<std::int32_t> LabelImport::read_labels() {
     labels.reserve(count);
   };
   // One more than there are nodes may be a header; others are counted, to be told.
-  const std::uint64_t most = nodes_.known() ? *nodes_.known() + 1 : std::numeric_limits<std::uint64_t>::max();
-  if (nodes_.known()) make_room(most, 0);
+  const std::uint64_t most = rows_.known() ? *rows_.known() + 1 : std::numeric_limits<std::uint64_t>::max();
+  if (rows_.known()) make_room(most, 0);
   std::vector<std::int32_t> chunk(kReadLabels);
   std::uint64_t rows = 0;
   while (const std::size_t count = reader->read(chunk)) {
@@ -88,7 +97,7 @@ std::vector<std::int32_t> LabelImport::read_labels() {
     rows += count;
     meter_.advance(count);
   }
-  if (rows > labels.size()) nodes_.agree(rows, *options_.labels, "rows");
+  if (rows > labels.size()) rows_.agree(rows, *options_.labels, "rows");
   if (reader->first_may_be_header()) drop_header(labels);
   minus_ones_ = reader->minus_ones();
   return labels;
@@ -98,12 +107,12 @@ std::vector<std::int32_t> LabelImport::read_labels() {
 /// tells which.
 void LabelImport::drop_header(std::vector<std::int32_t>& labels) {
   const std::string name = display_name(*options_.labels).string();
-  if (!nodes_.known())
+  if (!rows_.known())
     throw InputError(
         name, "the first line", "'0' may be a label, or the name that pandas gives to a column without any",
         "say which by " + option("header", "labels=no") + " (a label) or " + option("header", "labels=yes") +
             ", or declare the number of nodes by " + option("nodes", "N"));
-  if (labels.size() != *nodes_.known() + 1) return;
+  if (labels.size() != *rows_.known() + 1) return;
   labels.erase(labels.begin());
   report_.remark(name + ": the first line, '0', was skipped as a header: there is one more than there are nodes");
 }
@@ -193,6 +202,19 @@ void LabelImport::require_disjoint(const Split& earlier, const Split& later) con
   throw InputError(later.file->path, "node " + text_of(common.front(), names_),
                    "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
                    "a node belongs to one split at most");
+}
+
+/// Labels of one type become those of all nodes, of which the others have none.
+void LabelImport::place_in_type() {
+  const auto first = static_cast<NodeId>(first_id(options_.types, *options_.labels_of));
+  const std::size_t nodes = nodes_.value();
+  const Reservation of_type = std::move(memory_of_labels_);
+  memory_of_labels_ = budget_.reserve(nodes * sizeof(std::int32_t), "labels of all types");
+  std::vector<std::int32_t> all(nodes, kNoLabel);
+  std::copy(labels_.begin(), labels_.end(), all.begin() + static_cast<std::ptrdiff_t>(first));
+  labels_ = std::move(all);
+  for (Split& split : splits_)
+    for (NodeId& node : split.ids) node += first;
 }
 
 /// Copies of a node have its label. The splits list copy 0 alone, since a node is one row of a

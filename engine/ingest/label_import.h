@@ -42,6 +42,7 @@ class LabelImport {
   };
 
   [[nodiscard]] std::vector<std::int32_t> read_labels();
+  void place_in_type();
   void repeat_for_copies();
   void drop_header(std::vector<std::int32_t>& labels);
   void remark_on_classes();
@@ -59,6 +60,8 @@ class LabelImport {
   const NodeNames* names_;  ///< or null
   const std::vector<NodeId>& replayed_;
   const ReadId& read_id_;
+  NodeCount rows_of_type_;
+  NodeCount& rows_;  ///< what the file of labels has: of one type of nodes, or of all
   std::vector<std::int32_t> labels_;
   std::vector<std::string> class_names_;  ///< one a class; empty where they have numbers alone
   Reservation memory_of_labels_;

@@ -73,26 +73,17 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
     file->orders = options.orders;
   }
   if (!options.features) return options;
-  if (auto* const csr = std::get_if<CsrInput>(&*options.features)) {
-    for (InputFile* const file : {&csr->files.indptr, &csr->files.indices}) add(*file);
-    if (csr->files.values) add(*csr->files.values);
-  } else {
-    add(std::get<InputFile>(*options.features));
-    std::get<InputFile>(*options.features).header_key = "features";
-    std::get<InputFile>(*options.features).lines_are = LinesAre::rows;
-    std::get<InputFile>(*options.features).orders = options.orders;
+  for (InputFile* const file : feature_files(*options.features)) {
+    add(*file);
+    if (std::holds_alternative<CsrInput>(*options.features)) continue;
+    file->header_key = "features";
+    file->lines_are = LinesAre::rows;
+    file->orders = options.orders;
   }
   return options;
 }
 
 namespace {
-
-std::unique_ptr<FeatureReader> open_matrix(const std::variant<InputFile, CsrInput>& input,
-                                           std::optional<std::uint64_t> nodes) {
-  if (const auto* file = std::get_if<InputFile>(&input)) return open_features(*file, nodes);
-  const auto& csr = std::get<CsrInput>(input);
-  return open_csr_features(csr.files, csr.columns);
-}
 
 /// The nodes that the requests of a file remove, sorted.
 std::vector<NodeId> removed_nodes(const InputFile& file, RequestWords words) {
@@ -122,9 +113,26 @@ std::string shortest(double number) {
   return {text.data(), end};
 }
 
-const InputFile& first_file(const std::variant<InputFile, CsrInput>& input) {
-  const auto* file = std::get_if<InputFile>(&input);
-  return file != nullptr ? *file : std::get<CsrInput>(input).files.indptr;
+const InputFile& first_file(const FeatureInput& input) {
+  return *feature_files(input).front();
+}
+
+/// Throws UsageError where ids and rows cannot be those of types.
+void require_types(const ImportOptions& options) {
+  const std::string name = option("type");
+  if (const std::string fault = node_types_fault(options.types); !fault.empty()) throw UsageError(name + ": " + fault);
+  const std::uint64_t nodes = first_id(options.types, options.types.size());
+  if (options.nodes != nodes)
+    throw UsageError(name + " and " + option("nodes") + ": the types have " + std::to_string(nodes) +
+                     " nodes together; leave out " + option("nodes"));
+  for (const char* const other : {"ids", "replay"})
+    if (*other == 'i' ? options.ids.has_value() : options.replay.has_value())
+      throw UsageError(name + " and " + option(other) + " exclude each other: ids of types are numbers; leave one out");
+  if (options.features)
+    for (const InputFile* const file : feature_files(*options.features))
+      if (std::holds_alternative<TypedFeatures>(*options.features) && is_pipe(*file))
+        throw UsageError(display_name(*file).string() + ": features of a type are read more than once, and a pipe " +
+                         "can be read once; name a file");
 }
 
 /// Throws UsageError where copies of nodes cannot be made.
@@ -213,6 +221,7 @@ class Import {
     }
     Manifest& manifest = builder_.manifest();
     manifest.layers = options_.layers;
+    manifest.types = options_.types;
     manifest.nodes = nodes_.value() * options_.layers.copies();
     builder_.commit();
     static_cast<BuildReport&>(report_) = build_report(manifest, counts);
@@ -251,7 +260,7 @@ class Import {
   }
 
   std::unique_ptr<FeatureReader> open_rows() {
-    auto rows = open_matrix(*options_.features, nodes_.known());
+    auto rows = open_features(*options_.features, nodes_.known());
     return replayed_.empty() ? std::move(rows) : mark_features(std::move(rows), replayed_);
   }
 
@@ -274,10 +283,14 @@ class Import {
       ColumnSurvey survey(columns, options_.scale.as_given ? 1 : options_.scale.divisor);
       // One of several ranks may not read the first rows.
       std::vector<std::string> remarks;
-      const bool is_read_once = reads_a_pipe(options_);
-      if (!is_read_once) {
-        look_at_first_rows(survey);
-        remarks = remarks_of(survey, columns);
+      const auto* const typed = std::get_if<TypedFeatures>(&*options_.features);
+      const bool is_read_once = typed == nullptr && reads_a_pipe(options_);
+      if (typed != nullptr) {
+        remarks = remarks_on_types(*typed);
+        memory.release();
+      } else if (!is_read_once) {
+        look_at_first_rows(survey, *open_rows());
+        remarks = remarks_of(survey, *options_.features, columns);
         survey = ColumnSurvey(0, 1);
         memory.release();
       } else {
@@ -292,7 +305,7 @@ class Import {
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;
       report_.largest_norm = built.norms.largest;
-      if (is_read_once) remarks = remarks_of(survey, columns);
+      if (is_read_once) remarks = remarks_of(survey, *options_.features, columns);
       if (job_.first()) remark_on_features(remarks);
       if (job_.first()) remark_on_longer_rows(built.norms);
       return;
@@ -304,18 +317,32 @@ class Import {
                                                          options_.feature_type, positions, budget_, meter_);
   }
 
-  [[nodiscard]] std::vector<std::string> remarks_of(const ColumnSurvey& survey, std::uint64_t columns) const {
+  [[nodiscard]] static std::vector<std::string> remarks_of(const ColumnSurvey& survey, const FeatureInput& input,
+                                                           std::uint64_t columns) {
     const auto without = [&](std::size_t column) {
-      if (const auto* file = std::get_if<InputFile>(&*options_.features)) return without_column(*file, column, columns);
-      return without_column(std::get<CsrInput>(*options_.features).files, column, columns);
+      if (const auto* file = std::get_if<InputFile>(&input)) return without_column(*file, column, columns);
+      return without_column(std::get<CsrInput>(input).files, column, columns);
     };
-    return survey.remarks(display_name(first_file(*options_.features)).string(), without);
+    return survey.remarks(display_name(first_file(input)).string(), without);
   }
 
-  void look_at_first_rows(ColumnSurvey& survey) {
+  static void look_at_first_rows(ColumnSurvey& survey, FeatureReader& reader) {
     constexpr std::size_t kValues = std::size_t{1} << 16;
-    const auto reader = open_rows();
-    for (FeatureBatch batch; !survey.is_done() && reader->next(batch, kValues);) survey.add(batch);
+    for (FeatureBatch batch; !survey.is_done() && reader.next(batch, kValues);) survey.add(batch);
+  }
+
+  /// Each type has columns of its own, whose first rows are looked at by themselves.
+  [[nodiscard]] std::vector<std::string> remarks_on_types(const TypedFeatures& typed) const {
+    std::vector<std::string> remarks;
+    for (std::size_t type = 0; type < typed.files.size(); ++type) {
+      if (!typed.files[type]) continue;
+      const FeatureInput input = *typed.files[type];
+      const auto reader = open_features(input, typed.nodes[type]);
+      ColumnSurvey survey(reader->columns(), options_.scale.as_given ? 1 : options_.scale.divisor);
+      look_at_first_rows(survey, *reader);
+      for (std::string& remark : remarks_of(survey, input, reader->columns())) remarks.push_back(std::move(remark));
+    }
+    return remarks;
   }
 
   void remark_on_features(const std::vector<std::string>& of_columns) {
@@ -389,6 +416,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
                      ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
+  if (!options.types.empty()) require_types(options);
   if (options.layers.any()) require_layers(options);
   if (!is_order(options.order))
     throw UsageError(option("order", options.order) + ": name one of none, " + order_names());

@@ -127,6 +127,21 @@ Json layers_json(const Layers& layers) {
   return {{"relations", layers.relations}, {"subsets", layers.subsets}};
 }
 
+Json types_json(const NodeTypes& types) {
+  Json json = Json::array();
+  for (const NodeType& type : types) json.push_back({{"name", type.name}, {"nodes", type.nodes}});
+  return json;
+}
+
+NodeTypes types_from(const Json& json) {
+  NodeTypes types;
+  for (const Json& type : json)
+    types.push_back({type.at("name").get<std::string>(), whole_number<std::uint64_t>(type.at("nodes"))});
+  const std::string fault = types.empty() ? "none" : node_types_fault(types);
+  if (!fault.empty()) throw std::runtime_error("types: " + fault);
+  return types;
+}
+
 Layers layers_from(const Json& json) {
   Layers layers;
   if (json.is_string()) {
@@ -245,6 +260,11 @@ Manifest manifest_from(const Json& json) {
     m.layers = layers_from(json.at("layers"));
     if (m.nodes % m.layers.copies() != 0) throw std::runtime_error("layers: copies of another number of nodes");
   }
+  if (json.contains("types")) {
+    m.types = types_from(json.at("types"));
+    if (first_id(m.types, m.types.size()) != m.user_nodes())
+      throw std::runtime_error("types: of another number of nodes");
+  }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
@@ -303,6 +323,7 @@ std::vector<std::string> Manifest::needs() const {
   if (max_weight > 1) words.emplace_back("weights");
   if (propagation && !propagation->kept.has_sums()) words.emplace_back("rows");
   if (layers.any()) words.emplace_back("layers");
+  if (!types.empty()) words.emplace_back("types");
   return words;
 }
 
@@ -403,7 +424,7 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   if (json.at("version") != kManifestVersion)
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
-  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers"};
+  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers", "types"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
@@ -442,6 +463,7 @@ std::string manifest_text(const Manifest& manifest) {
   Json contents = manifest_json(manifest);
   if (manifest.lazy) contents["lazy"] = true;
   if (manifest.layers.any()) contents["layers"] = layers_json(manifest.layers);
+  if (!manifest.types.empty()) contents["types"] = types_json(manifest.types);
   if (manifest.scale.as_given)
     contents["scale"] = "none";
   else if (manifest.scale != FeatureScale())

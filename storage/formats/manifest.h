@@ -20,6 +20,7 @@
 #include "storage/types/file_entry.h"
 #include "storage/types/ids_are.h"
 #include "storage/types/layers.h"
+#include "storage/types/node_types.h"
 #include "storage/types/propagation_spec.h"
 
 namespace unweave {
@@ -30,6 +31,7 @@ namespace unweave {
 struct Manifest {
   NodeId nodes = 0;  ///< those of the graph: copies are nodes of their own
   Layers layers;     ///< how they stand for the nodes of users
+  NodeTypes types;   ///< kinds of the nodes of users; empty where they are of one
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   bool standardized = false;
@@ -70,8 +72,8 @@ struct Manifest {
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows" and "layers", in this order: one that has never heard of a word would lose what it
-  /// stands for.
+  /// "rows", "layers" and "types", in this order: one that has never heard of a word would lose
+  /// what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

@@ -13,6 +13,7 @@
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"
 #include "storage/types/layers.h"
+#include "storage/types/node_types.h"
 
 namespace unweave {
 
@@ -29,6 +30,20 @@ struct CsrInput {
   std::uint64_t columns = 0;
 };
 
+/// Features by types of nodes. Each type has columns of its own, beside those of the types before,
+/// and zeros in all others.
+struct TypedFeatures {
+  std::vector<std::uint64_t> nodes;             ///< of each type
+  std::vector<std::optional<InputFile>> files;  ///< of each type; none: rows of zeros
+};
+
+using FeatureInput = std::variant<InputFile, CsrInput, TypedFeatures>;
+
+/// The types of the ends of all edges of a file, whose ids are then those within a type.
+struct EndTypes {
+  std::size_t u = 0, v = 0;  ///< places among ImportOptions::types
+};
+
 /// A count that a file states, and the place in the file, for messages.
 struct StatedCount {
   std::uint64_t count = 0;
@@ -42,7 +57,7 @@ enum class EmptyLine : std::uint8_t { kMistake, kUnlabelled };
 
 struct ImportOptions {
   std::optional<InputFile> edges;
-  std::optional<std::variant<InputFile, CsrInput>> features;
+  std::optional<FeatureInput> features;
   std::optional<std::uint64_t> nodes;
   /// Names of the nodes, that of node 0 first (name_reader.h). Edges, splits and requests as text
   /// then speak of names; binary files of numbers, as rows of features and labels do.
@@ -67,10 +82,14 @@ struct ImportOptions {
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   Layers layers;                                          ///< directed: an edge u-v is the arc from u to v
   std::vector<InputFile> relations;                       ///< edges of each of the relations, in the place of `edges`
-  bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
-  bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
-  std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most
-  std::optional<InputFile> edge_weights;                  ///< as EdgeOptions::weights
+  NodeTypes types;                                        ///< kinds of nodes; then `nodes` is their sum
+  std::vector<std::optional<EndTypes>> relation_ends{};   ///< of each of `relations`; or empty
+  std::vector<std::optional<StatedCount>> stated_relation_edges{};  ///< as stated_edges, of each relation; or empty
+  std::optional<std::size_t> labels_of{};  ///< the type whose nodes alone have labels and splits
+  bool two_row_edges = false;              ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;             ///< as EdgeOptions::ignore_weights
+  std::uint32_t max_weight = 1;            ///< as EdgeOptions::max_weight; kMostWeight at most
+  std::optional<InputFile> edge_weights;   ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 

@@ -2,13 +2,11 @@
 // its two counts.
 #include "storage/input/ogb_folder.h"
 
-#include <algorithm>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "storage/input/bytes/npy.h"
-#include "storage/input/words/line_reader.h"
+#include "storage/input/ogb_files.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -16,40 +14,6 @@ namespace unweave {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kFetchFolderAgain = "fetch the folder again";
-constexpr std::string_view kOneGraph = "give a data set of one graph, whose nodes have the labels";
-constexpr const char* kSplitFiles[] = {"train.csv.gz", "valid.csv.gz", "test.csv.gz"};
-
-bool is_file(const fs::path& path) {
-  std::error_code unreadable;
-  return fs::is_regular_file(path, unreadable);
-}
-
-std::optional<InputFile> file_if_present(const fs::path& path) {
-  return is_file(path) ? std::optional(InputFile{path, {}}) : std::nullopt;
-}
-
-InputFile required_file(const fs::path& path, std::string_view remedy = kFetchFolderAgain) {
-  if (!is_file(path)) throw DataError(path.string() + ": this file is missing; " + std::string(remedy));
-  return {path, {}};
-}
-
-StatedCount read_text_count(const fs::path& path) {
-  StatedCount stated{0, required_file(path), {}};
-  LineReader lines{ByteSource(stated.file)};
-  std::string_view line;
-  while (lines.next(line)) {
-    Fields fields(line);
-    if (fields.at_end()) continue;
-    if (!stated.place.empty()) throw InputError(path, lines.place(), "a second count, of another graph", kOneGraph);
-    if (fields.number(stated.count) != std::errc() || !fields.at_end() || fields.after_comma())
-      throw InputError(path, lines.place(), quote_for_message(line) + " is not a count", kFetchFolderAgain);
-    stated.place = lines.place();
-  }
-  if (stated.place.empty()) throw InputError(path, "whole file", "no count", kFetchFolderAgain);
-  return stated;
-}
 
 StatedCount read_array_count(const fs::path& archive, const std::string& member) {
   NpyReader array(InputFile{archive, member});
@@ -67,12 +31,12 @@ StatedCount read_array_count(const fs::path& archive, const std::string& member)
 
 [[noreturn]] void refuse_relations(const std::string& file) {
   throw DataError(file +
-                  ": the edges are of several kinds, which no store tells apart; import the edges that are meant by " +
-                  option("edges") + ", or move this file away where they are all the same to you");
+                  ": the edges are of several kinds, in one file; give those of each kind a file of their own by " +
+                  option("relation", "NAME=FILE") + ", or move this file away where they are all the same to you");
 }
 
 OgbFolder text_layout(const fs::path& raw) {
-  if (const fs::path kinds = raw / "edge_reltype.csv.gz"; is_file(kinds)) refuse_relations(kinds.string());
+  if (const auto kinds = file_if_present(raw / "edge_reltype.csv.gz")) refuse_relations(kinds->path.string());
   OgbFolder found;
   found.edges = required_file(raw / "edge.csv.gz");
   found.features = required_file(raw / "node-feat.csv.gz", "fetch it again, or take a data set that has features");
@@ -100,36 +64,18 @@ OgbFolder array_layout(const fs::path& raw) {
   return found;
 }
 
-/// The folder under `splits` that holds the ids; empty if none does.
-fs::path split_folder(const fs::path& splits) {
-  std::vector<fs::path> found;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(splits, missing)) {
-    const auto holds = [&](const char* name) { return is_file(entry.path() / name); };
-    if (std::any_of(std::begin(kSplitFiles), std::end(kSplitFiles), holds)) found.push_back(entry.path());
-  }
-  if (found.empty()) return {};
-  if (found.size() == 1) return found[0];
-  std::sort(found.begin(), found.end());
-  std::string names;
-  for (const fs::path& one : found) names += (names.empty() ? "" : ", ") + one.filename().string();
-  throw DataError(splits.string() + ": several splits: " + names + "; leave one of these folders there");
-}
-
 }  // namespace
 
 OgbFolder open_ogb_folder(const fs::path& folder) {
   const fs::path raw = folder / "raw";
-  for (const char* const name : {"triplet-type-list.csv.gz", "num-node-dict.csv.gz", "edge_index_dict.npz"}) {
-    if (!is_file(raw / name)) continue;
+  if (const auto archive = file_if_present(raw / "edge_index_dict.npz"))
     throw DataError(
-        (raw / name).string() +
-        ": a heterogeneous data set, of several kinds of nodes or edges; convert one kind with Python: import numpy, "
-        "ogb.nodeproppred; g, y = ogb.nodeproppred.NodePropPredDataset('ogbn-mag')[0]; numpy.save('edges.npy', "
-        "g['edge_index_dict'][('paper', 'cites', 'paper')]); numpy.save('features.npy', g['node_feat_dict']['paper'])");
-  }
-  const bool text = is_file(raw / "edge.csv.gz");
-  const bool arrays = is_file(raw / "data.npz");
+        archive->path.string() +
+        ": a heterogeneous data set in arrays, which is read in text alone; fetch it in the form that ogbn-mag "
+        "has, with raw/triplet-type-list.csv.gz, or give its parts by " +
+        option("type") + ", " + option("relation") + " and " + option("features-of"));
+  const bool text = file_if_present(raw / "edge.csv.gz").has_value();
+  const bool arrays = file_if_present(raw / "data.npz").has_value();
   if (text && arrays)
     throw DataError(raw.string() + ": both edge.csv.gz and data.npz; leave the one that belongs to the data set");
   if (!text && !arrays)
@@ -137,11 +83,11 @@ OgbFolder open_ogb_folder(const fs::path& folder) {
                     ": neither raw/edge.csv.gz nor raw/data.npz lies there; name the folder of one "
                     "data set of OGB, which holds raw and split");
   OgbFolder found = text ? text_layout(raw) : array_layout(raw);
-  const fs::path split = found.labels ? split_folder(folder / "split") : fs::path();
-  if (split.empty()) return found;
-  found.train = file_if_present(split / kSplitFiles[0]);
-  found.valid = file_if_present(split / kSplitFiles[1]);
-  found.test = file_if_present(split / kSplitFiles[2]);
+  if (!found.labels) return found;
+  const SplitFiles split = split_files(folder / "split");
+  found.train = split.train;
+  found.valid = split.valid;
+  found.test = split.test;
   return found;
 }
 

@@ -71,7 +71,9 @@ bool names_archive(const CommandLine& line) {
 /// The command that makes a store of what `export --all` has written, to be given in its folder,
 /// and the one behind it that says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
-  std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
+  std::string text = "unweave import STORE";
+  if (exported.types.empty()) text += " --nodes " + std::to_string(exported.nodes);
+  for (const NodeType& type : exported.types) text += " --type '" + type.name + "=" + std::to_string(type.nodes) + "'";
   if (exported.has_names)
     text += exported.by_name ? " --ids names.txt --header no" : " --ids names.txt --header ids=no";
   if (exported.ids_are) text += " --ids-are " + std::string(text_of(*exported.ids_are));

@@ -10,7 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "storage/input/features/feature_reader.h"
+#include "storage/input/foreign_format.h"
 #include "storage/input/ogb_folder.h"
+#include "storage/input/typed_folder.h"
 #include "storage/input/words/line_reader.h"
 #include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
@@ -91,7 +94,7 @@ std::optional<std::uint64_t> count_option(const CommandLine& line, const std::st
 }
 
 /// A CSR matrix is recognised by its keys.
-std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLine& line) {
+std::optional<FeatureInput> features_option(const CommandLine& line) {
   const auto columns = count_option(line, "columns");
   const std::string text = line.has("features") ? line.get<std::string>("features") : "";
   const bool csr = text.starts_with("indptr=") || text.starts_with("indices=") || text.starts_with("values=");
@@ -113,14 +116,16 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
   std::map<std::string, std::optional<InputFile>*> files{{"edges", &options.edges},   {"ids", &options.ids},
                                                          {"labels", &options.labels}, {"train", &options.train},
                                                          {"valid", &options.valid},   {"test", &options.test}};
-  auto* const features = options.features ? std::get_if<InputFile>(&*options.features) : nullptr;
+  std::vector<InputFile*> features;
+  if (options.features && !std::holds_alternative<CsrInput>(*options.features))
+    features = feature_files(*options.features);
   const auto set = [&](const std::string& key, const std::string& word) {
     if (word != "yes" && word != "no")
       throw UsageError("--header: '" + word + "' is neither yes nor no; give one, or KEY=yes for some files");
     const Header header = word == "yes" ? Header::yes : Header::no;
     if (key == "features") {
-      if (features == nullptr) throw UsageError("--header: there are no features as text");
-      features->header = header;
+      if (features.empty()) throw UsageError("--header: there are no features as text");
+      for (InputFile* const one : features) one->header = header;
     } else if (const auto file = files.find(key); file == files.end()) {
       throw UsageError("--header: there is no key '" + key +
                        "'; there are edges, features, ids, labels, test, train, valid");
@@ -135,7 +140,7 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
   if (text.find('=') == std::string::npos) {
     for (const auto& [key, file] : files)
       if (*file || (key == "edges" && !options.relations.empty())) set(key, text);
-    if (features != nullptr) set("features", text);
+    if (!features.empty()) set("features", text);
     return;
   }
   for (std::size_t at = 0; at <= text.size();) {
@@ -151,13 +156,8 @@ void require_one_pipe(const ImportOptions& options) {
   std::vector<std::optional<InputFile>> files(options.relations.begin(), options.relations.end());
   files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
                              options.valid, options.test, options.replay});
-  if (options.features) {
-    if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
-      files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
-    } else {
-      files.push_back(std::get<InputFile>(*options.features));
-    }
-  }
+  if (options.features)
+    for (const InputFile* const file : feature_files(std::as_const(*options.features))) files.emplace_back(*file);
   const auto pipes =
       std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
@@ -175,11 +175,107 @@ void note_missing_parts(const CommandLine& line, const ImportOptions& from) {
     line.note(line.get<std::string>("ogb") + " has no files of these, nor has the store now: " + missing);
 }
 
-/// The sources that the folder holds.
-void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
-  for (const std::string other : {"edges", "relation", "features", "nodes", "labels", "split"})
-    if (line.has(other)) throw UsageError("--ogb and --" + other + ": give one of them; the folder has its own");
-  const OgbFolder folder = open_ogb_folder(line.get<std::string>("ogb"));
+/// The parts before and behind '='.
+std::pair<std::string, std::string> name_and_value(const std::string& option, const std::string& text,
+                                                   const std::string& form) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw UsageError("--" + option + ": " + quote_for_message(text) + " is not " + form);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// The place of a type that an option names.
+std::size_t type_option(const NodeTypes& types, const std::string& option, const std::string& name) {
+  const std::size_t place = type_named(types, name);
+  if (place < types.size()) return place;
+  std::vector<std::string_view> names;
+  for (const NodeType& type : types) names.emplace_back(type.name);
+  throw UsageError("--" + option + ": " + unknown_name("type", name, names));
+}
+
+std::vector<std::string> texts_of(const CommandLine& line, const std::string& option) {
+  return line.has(option) ? line.get<std::vector<std::string>>(option) : std::vector<std::string>();
+}
+
+/// `--type NAME=N` for each kind of nodes, and which of them files speak of.
+void add_types(const CommandLine& line, ImportOptions& options) {
+  NodeTypes& types = options.types;
+  for (const std::string& text : texts_of(line, "type")) {
+    const auto [name, number] = name_and_value("type", text, "NAME=NODES");
+    const std::optional<Count> nodes = Count::read(number);
+    if (!nodes) throw UsageError("--type: " + quote_for_message(text) + " is not NAME=NODES, with a whole number");
+    types.push_back({name, nodes->value});
+  }
+  for (const std::string other : {"features-of", "labels-of", "ends"})
+    if (types.empty() && line.has(other)) throw UsageError("--" + other + " needs --type: it names types of nodes");
+  if (types.empty()) return;
+  if (const std::string fault = node_types_fault(types); !fault.empty()) throw UsageError("--type: " + fault);
+  if (!options.nodes) options.nodes = first_id(types, types.size());
+  if (line.has("features-of")) {
+    if (line.has("features"))
+      throw UsageError("--features-of and --features: features are those of types, or of all nodes; give one of both");
+    TypedFeatures typed;
+    for (const NodeType& type : types) typed.nodes.push_back(type.nodes);
+    typed.files.resize(types.size());
+    for (const std::string& text : texts_of(line, "features-of")) {
+      const auto [name, path] = name_and_value("features-of", text, "TYPE=FILE");
+      std::optional<InputFile>& file = typed.files[type_option(types, "features-of", name)];
+      if (file) throw UsageError("--features-of: " + name + " is given twice");
+      file = named_input(path);
+    }
+    options.features = std::move(typed);
+  }
+  if (!line.has("labels-of")) return;
+  if (!line.has("labels")) throw UsageError("--labels-of needs --labels: it says whose they are");
+  options.labels_of = type_option(types, "labels-of", line.get<std::string>("labels-of"));
+}
+
+/// `--ends RELATION=TYPE,TYPE`.
+void add_ends(const CommandLine& line, ImportOptions& options) {
+  options.relation_ends.resize(options.relations.size());
+  const std::vector<std::string_view> names(options.layers.relations.begin(), options.layers.relations.end());
+  for (const std::string& text : texts_of(line, "ends")) {
+    const auto [name, ends] = name_and_value("ends", text, "RELATION=TYPE,TYPE");
+    const std::uint32_t relation = relation_named(options.layers, name);
+    if (relation == names.size()) throw UsageError("--ends: " + unknown_name("relation", name, names));
+    const std::size_t comma = ends.find(',');
+    if (comma == std::string::npos)
+      throw UsageError("--ends: " + quote_for_message(text) + " is not RELATION=TYPE,TYPE");
+    if (options.relation_ends[relation]) throw UsageError("--ends: " + name + " is given twice");
+    options.relation_ends[relation] = EndTypes{type_option(options.types, "ends", ends.substr(0, comma)),
+                                               type_option(options.types, "ends", ends.substr(comma + 1))};
+  }
+}
+
+/// `--relation NAME=F` for each kind of edges.
+void add_relations(const CommandLine& line, ImportOptions& options) {
+  Layers& layers = options.layers;
+  for (const std::string& text : texts_of(line, "relation")) {
+    const auto [name, path] = name_and_value("relation", text, "NAME=FILE");
+    layers.relations.push_back(name);
+    options.relations.push_back(named_input(path));
+  }
+}
+
+/// `--subset A,B` for each set of relations.
+void add_subsets(const CommandLine& line, ImportOptions& options) {
+  Layers& layers = options.layers;
+  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
+  for (const std::string& text : texts_of(line, "subset")) {
+    std::vector<std::uint32_t>& subset = layers.subsets.emplace_back();
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', at), text.size());
+      const std::string name = text.substr(at, comma - at);
+      subset.push_back(relation_named(layers, name));
+      if (subset.back() == names.size()) throw UsageError("--subset: " + unknown_name("relation", name, names));
+      at = comma + 1;
+    }
+    std::sort(subset.begin(), subset.end());
+  }
+}
+
+/// The sources that a folder of nodes and edges of one kind holds.
+void add_plain_folder(const OgbFolder& folder, ImportOptions& options) {
   options.edges = folder.edges;
   options.features = folder.features;
   options.labels = folder.labels;
@@ -196,39 +292,62 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     throw InputError(display_name(*folder.edge_values), "whole file",
                      "weights or features of edges, which are not read from a folder of OGB",
                      "take the edges without them by --ignore-weights");
+}
+
+/// Those of a folder of several kinds.
+void add_typed_folder(const CommandLine& line, TypedFolder folder, ImportOptions& options) {
+  options.types = std::move(folder.types);
+  options.nodes = first_id(options.types, options.types.size());
+  for (TypedFolder::Relation& relation : folder.relations) {
+    options.layers.relations.push_back(std::move(relation.name));
+    options.relations.push_back(std::move(relation.edges));
+    options.relation_ends.emplace_back(relation.ends);
+    options.stated_relation_edges.push_back(std::move(relation.stated));
+  }
+  TypedFeatures features;
+  for (const NodeType& type : options.types) features.nodes.push_back(type.nodes);
+  features.files = std::move(folder.features);
+  if (std::any_of(features.files.begin(), features.files.end(), [](const auto& file) { return file.has_value(); }))
+    options.features = std::move(features);
+  options.labels = std::move(folder.labels);
+  if (options.labels) options.labels_of = 0;
+  options.two_row_edges = true;
+  if (line.has("split")) {
+    if (folder.unread_splits.empty()) throw UsageError("--ogb and --split: give one of them; the folder has its own");
+    return;
+  }
+  options.train = std::move(folder.train);
+  options.valid = std::move(folder.valid);
+  options.test = std::move(folder.test);
+  if (!folder.unread_splits.empty())
+    line.note(folder.unread_splits +
+              " is a file of PyTorch, which is not read, so that the store has no splits; `python3 -c \"import numpy, "
+              "torch; d = torch.load(" +
+              python_path(folder.unread_splits) +
+              ", weights_only=False); [numpy.save(s + '.npy', d[s]) for s in ('train', 'valid')]\"` writes its ids, "
+              "and --split train=train.npy,valid=valid.npy gives them to an import");
+}
+
+/// The sources that the folder holds.
+void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
+  const std::filesystem::path path = line.get<std::string>("ogb");
+  const bool is_typed = is_typed_folder(path);
+  for (const std::string other :
+       {"edges", "relation", "features", "features-of", "nodes", "labels", "labels-of", "split", "type"})
+    if (line.has(other) && !(is_typed && (other == "type" || other == "split")))
+      throw UsageError("--ogb and --" + other + ": give one of them; the folder has its own");
+  if (is_typed) {
+    add_typed_folder(line, open_typed_folder(path, std::exchange(options.types, {})), options);
+  } else {
+    add_plain_folder(open_ogb_folder(path), options);
+  }
   options.empty_label = EmptyLine::kUnlabelled;
+  for (InputFile& relation : options.relations) relation.header = Header::no;
+  if (options.features && is_typed)
+    for (InputFile* const file : feature_files(*options.features)) file->header = Header::no;
   for (std::optional<InputFile>* const file :
        {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
     if (*file) (*file)->header = Header::no;  // as OGB writes them
-}
-
-/// `--relation NAME=F` for each kind of edges, and sets of their names.
-void add_relations(const CommandLine& line, ImportOptions& options) {
-  Layers& layers = options.layers;
-  if (!line.has("relation")) {
-    if (line.has("subset")) throw UsageError("--subset needs --relation: it names relations");
-    return;
-  }
-  for (const std::string& text : line.get<std::vector<std::string>>("relation")) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals + 1 == text.size())
-      throw UsageError("--relation: " + quote_for_message(text) + " is not NAME=FILE");
-    layers.relations.push_back(text.substr(0, equals));
-    options.relations.push_back(named_input(text.substr(equals + 1)));
-  }
-  if (!line.has("subset")) return;
-  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
-  for (const std::string& text : line.get<std::vector<std::string>>("subset")) {
-    std::vector<std::uint32_t>& subset = layers.subsets.emplace_back();
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t comma = std::min(text.find(',', at), text.size());
-      const std::string name = text.substr(at, comma - at);
-      subset.push_back(relation_named(layers, name));
-      if (subset.back() == names.size()) throw UsageError("--subset: " + unknown_name("relation", name, names));
-      at = comma + 1;
-    }
-    std::sort(subset.begin(), subset.end());
-  }
 }
 
 ImportOptions import_options(const CommandLine& line) {
@@ -266,7 +385,13 @@ ImportOptions import_options(const CommandLine& line) {
     options.valid = file_at(files, "valid");
     options.test = file_at(files, "test");
   }
+  for (const std::string other : {"subset", "ends"})
+    if (line.has(other) && !line.has("relation") && !line.has("ogb"))
+      throw UsageError("--" + other + " needs --relation: it names relations");
+  add_types(line, options);
+  add_ends(line, options);
   if (line.has("ogb")) add_ogb_folder(line, options);
+  add_subsets(line, options);
   options.replay = file_option(line, "replay");
   set_headers(line, options);
   options.standardize = line.get<bool>("standardize");
@@ -297,6 +422,9 @@ void run_import(CommandLine& line) {
       "each kind apart: a row of the embedding has one for each, side by side");
   add("subset", po::value<std::vector<std::string>>()->value_name("A,B,..")->composing(),
       "with --relation, for each set of kinds: a hop also averages over all edges of these kinds together");
+  add("ends", po::value<std::vector<std::string>>()->value_name("RELATION=TYPE,TYPE")->composing(),
+      "with --relation and --type: ids in the file of the relation count from 0 within these types, that of its first and "
+      "that of its second nodes, as OGB and PyTorch Geometric have them; else they are ids of the store");
   add("max-weight", count("W"),
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "
@@ -318,6 +446,14 @@ void run_import(CommandLine& line) {
   add("nodes", count("N"),
       "number of nodes; default: rows of the features, else of the labels, else largest id of an edge + 1, where an id above 2^24 "
       "+ 64 x edges is an error");
+  add("type", po::value<std::vector<std::string>>()->value_name("NAME=NODES")->composing(),
+      "for each kind of nodes: how many there are. Those of the first have the ids from 0, those of the next follow; requests "
+      "and outputs have these ids, and `info` lists them");
+  add("features-of", po::value<std::vector<std::string>>()->value_name("TYPE=F")->composing(),
+      "with --type, features of one kind of nodes: columns of its own, beside those of the other kinds, in the order of the "
+      "types. Nodes of other kinds have zeros there");
+  add("labels-of", po::value<std::string>()->value_name("TYPE"),
+      "with --type: --labels has a line for each node of this kind, and --split ids that count from 0 within it");
   add("ids", file(),
       "names of the nodes, that of node 0 first: text, one a line, in quotes where it has commas (an empty line is a node "
       "without a name), or .npy of integers or byte strings. Edges, splits and requests as text, and what is printed, then "

@@ -26,6 +26,17 @@ std::string weights_text(const std::vector<double>& weights) {
   return count_text(weights.size()) + ": " + text + ", ... (all with --json)";
 }
 
+/// Each type with its ids: `paper 0..736388, author 736389..1871037`.
+std::string types_text(const Json& types) {
+  std::string text;
+  for (const Json& type : types) {
+    const auto first = type.at("first").get<std::uint64_t>(), nodes = type.at("nodes").get<std::uint64_t>();
+    text += (text.empty() ? "" : ", ") + type.at("name").get<std::string>() + " " + std::to_string(first) + ".." +
+            std::to_string(first + nodes - 1);
+  }
+  return text;
+}
+
 std::string cell(const std::string& name, const Json& value) {
   if (value.is_null()) return name == "hops" ? "not propagated" : "-";
   if (value.is_number_unsigned()) return count_text(value.get<std::uint64_t>());
@@ -33,6 +44,7 @@ std::string cell(const std::string& name, const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_array() && name == "class_names") return class_list(value.get<std::vector<std::string>>());
+  if (value.is_array() && name == "types") return types_text(value);
   if (value.is_array() && name == "weights") return weights_text(value.get<std::vector<double>>());
   return text_of_json(value);
 }
@@ -62,7 +74,7 @@ void print_tables(const Json& info, std::ostream& out) {
       }
     } else if (name != "levels" &&
                !(value.is_null() && (name == "max_weight" || name == "weight_sum" || name == "digest" ||
-                                     name == "relations" || name == "subsets"))) {
+                                     name == "types" || name == "relations" || name == "subsets"))) {
       facts.add_row({label, cell(name, value)});
     }
   }

@@ -50,6 +50,13 @@ struct LevelInfo {
   std::uint64_t stale_rows = 0;
 };
 
+/// Nodes of one kind, whose ids follow each other.
+struct NodeTypeInfo {
+  std::string name;
+  std::uint64_t first = 0;  ///< their first id
+  std::uint64_t nodes = 0;
+};
+
 /// A model as the file of its store shows it.
 struct ModelInfo {
   std::string name;
@@ -67,6 +74,7 @@ struct ModelInfo {
 struct StoreInfo {
   /// An edge is two arcs for each unit of its weight, or one where edges have directions.
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
+  std::vector<NodeTypeInfo> types{};                ///< kinds of nodes; empty where there is one
   std::vector<std::string> relations{};             ///< kinds of edges; empty where there is one
   std::vector<std::vector<std::string>> subsets{};  ///< sets of them that have copies of their own
   bool directed = false;                            ///< each edge leads from its first node to its second

@@ -62,6 +62,15 @@ class FeatureReader {
 [[nodiscard]] std::unique_ptr<FeatureReader> open_features(const InputFile& file,
                                                            std::optional<std::uint64_t> rows = std::nullopt);
 
+/// A file, arrays of a CSR matrix, or a matrix for each of some types. Throws InputError where a
+/// type has another number of rows than of nodes.
+[[nodiscard]] std::unique_ptr<FeatureReader> open_features(const FeatureInput& input,
+                                                           std::optional<std::uint64_t> rows = std::nullopt);
+
+/// The files of a matrix, one at least.
+[[nodiscard]] std::vector<const InputFile*> feature_files(const FeatureInput& input);
+[[nodiscard]] std::vector<InputFile*> feature_files(FeatureInput& input);
+
 [[nodiscard]] std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns);
 
 /// Dense text: one row a line, numbers separated by commas, tabs or blanks, each rounded to

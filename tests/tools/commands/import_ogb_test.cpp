@@ -299,17 +299,14 @@ TEST_SUITE("unit") {
     check_spoilt(arrays, member("edge_index", whole.substr(0, whole.size() - 8)), {"element [1, 6]", "cut short"});
   }
 
-  TEST_CASE("OGB: a heterogeneous folder is named as such; weights of edges are refused, or ignored on demand") {
+  TEST_CASE("OGB: heterogeneous arrays are named as such; weights of edges are refused, or ignored on demand") {
     const TempDir dir;
-    for (const char* name : {"triplet-type-list.csv.gz", "num-node-dict.csv.gz", "edge_index_dict.npz"}) {
-      const fs::path folder = dir / name / "mag";
-      fs::create_directories(folder / "raw");
-      write_file(folder / "raw" / name, "");
-      const Result result = run({"import", (dir / "store").string(), "--ogb", folder.string()});
-      CHECK(result.code == 2);
-      testing::check_message(result.error.substr(0, result.error.size() - 1),
-                             {name, "heterogeneous", "NodePropPredDataset", "numpy.save"});
-    }
+    fs::create_directories(dir / "mag" / "raw");
+    write_file(dir / "mag" / "raw" / "edge_index_dict.npz", "");
+    const Result arrays = run({"import", (dir / "store").string(), "--ogb", (dir / "mag").string()});
+    CHECK(arrays.code == 2);
+    testing::check_message(arrays.error.substr(0, arrays.error.size() - 1),
+                           {"edge_index_dict.npz", "heterogeneous", "--relation", "--type"});
     testing::write_ogb_text(dir / "ogbn_sample", {});
     write_file(dir / "ogbn_sample" / "raw" / "edge-feat.csv.gz", gzipped("0.5\n"));
     const std::string folder = (dir / "ogbn_sample").string();

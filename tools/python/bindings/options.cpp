@@ -52,6 +52,26 @@ void set_headers(const py::dict& options, ImportOptions& out) {
     if (InputFile* const file = texts.at(name)) file->header = has_header ? Header::yes : Header::no;
 }
 
+/// Kinds of nodes, and which of them edges and labels are of.
+void add_types(const py::dict& options, ImportOptions& out) {
+  for (const auto& [name, nodes] : options["types"].cast<std::vector<std::pair<std::string, std::uint64_t>>>())
+    out.types.push_back({name, nodes});
+  out.labels_of = taken<std::size_t>(options, "labels_of");
+  using Ends = std::optional<std::pair<std::size_t, std::size_t>>;
+  for (const Ends& ends : taken_or(options, "relation_ends", std::vector<Ends>()))
+    out.relation_ends.push_back(ends ? std::optional(EndTypes{ends->first, ends->second}) : std::nullopt);
+}
+
+/// A file or None for each type.
+TypedFeatures typed_features(const py::list& files, const NodeTypes& types) {
+  TypedFeatures typed;
+  for (const NodeType& type : types) typed.nodes.push_back(type.nodes);
+  for (const py::handle file : files)
+    typed.files.push_back(file.is_none() ? std::nullopt
+                                         : std::optional(input_file(py::reinterpret_borrow<py::object>(file))));
+  return typed;
+}
+
 }  // namespace
 
 InputFile input_file(const py::object& source) {
@@ -78,6 +98,7 @@ ImportOptions import_options(const py::dict& options) {
       out.relations.push_back(input_file(py::reinterpret_borrow<py::object>(edges)));
     }
   out.layers.subsets = taken_or(options, "subsets", std::vector<std::vector<std::uint32_t>>());
+  if (options.contains("types")) add_types(options, out);
   out.ignore_weights = taken_or(options, "ignore_weights", false);
   out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
   out.edge_weights = file_at(options, "edge_weights");
@@ -87,6 +108,8 @@ ImportOptions import_options(const py::dict& options) {
                             csr["columns"].cast<std::uint64_t>()};
   } else if (const auto features = file_at(options, "features")) {
     out.features = *features;
+  } else if (options.contains("typed_features")) {
+    out.features = typed_features(options["typed_features"].cast<py::list>(), out.types);
   }
   out.nodes = taken<std::uint64_t>(options, "nodes");
   out.ids = file_at(options, "ids");

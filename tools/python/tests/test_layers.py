@@ -72,3 +72,84 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(unweave.UsageError, match="relations and graph"):
         unweave.import_store(tmp_path / "s", ARCS, X, relations={"a": ARCS})
     assert not (tmp_path / "s").exists()
+
+
+PAPERS = np.array([[0.5, 0.25], [0.0, -1.0], [0.125, 0.5]], dtype=np.float32)
+WRITES = np.array([[0, 0, 1], [0, 2, 1]])  # author, paper
+CITES = np.array([[0, 1], [1, 2]])
+
+
+def digest_of(store):
+    return store.info(digest=True).digest
+
+
+def joint_store(path):
+    """The store over numbers of all nodes: three papers, then two authors."""
+    features = np.vstack([np.hstack([PAPERS, np.zeros((3, 1), np.float32)]), [[0, 0, 1], [0, 0, 0.5]]]).astype(np.float32)
+    relations = {"writes": WRITES + np.array([[3], [0]]), "cites": CITES}
+    return unweave.import_store(path, None, features, [1, 0, 1, -1, -1], relations=relations, train=[0, 2], nodes=5)
+
+
+def test_kinds_of_nodes_have_ranges_and_columns_of_their_own(tmp_path):
+    joint = joint_store(tmp_path / "joint")
+    features = {"author": np.array([[1.0], [0.5]], dtype=np.float32), "paper": PAPERS}
+    ends = {"writes": ("author", "paper"), "cites": ("paper", "paper")}
+    relations = {"writes": WRITES, "cites": CITES}
+    store = unweave.import_store(tmp_path / "typed", None, features, [1, 0, 1], relations=relations, train=[0, 2], ends=ends,
+                                 types={"paper": 3, "author": 2}, labels_of="paper")
+    assert digest_of(store) == digest_of(joint)
+    assert [(one.name, one.first, one.nodes) for one in store.info().types] == [("paper", 0, 3), ("author", 3, 2)]
+    assert joint.info().types is None
+    files = {name: tmp_path / f"{name}.npy" for name in features}
+    for name, path in files.items():
+        np.save(path, features[name])
+    again = unweave.import_store(tmp_path / "files", None, files, [1, 0, 1], relations=relations, train=[0, 2], ends=ends,
+                                 types={"paper": 3, "author": 2}, labels_of="paper")
+    assert digest_of(again) == digest_of(joint)
+
+
+class Kind:
+    """Stands in for what a heterogeneous graph of PyG holds of one kind."""
+
+    def __init__(self, **parts):
+        self.__dict__.update(parts)
+
+
+class Hetero(dict):
+    node_types = ["author", "paper"]
+    edge_types = [("author", "writes", "paper"), ("paper", "cites", "paper")]
+
+
+def hetero():
+    return Hetero({"author": Kind(x=np.array([[1.0], [0.5]], dtype=np.float32), num_nodes=2),
+                   "paper": Kind(x=PAPERS, num_nodes=3, y=np.array([1, 0, 1]), train_mask=np.array([True, False, True])),
+                   ("author", "writes", "paper"): Kind(edge_index=WRITES), ("paper", "cites", "paper"): Kind(edge_index=CITES)})
+
+
+def test_a_heterogeneous_graph_of_pyg_is_its_kinds(tmp_path):
+    store = unweave.import_store(tmp_path / "s", hetero())
+    assert store.info().relations == ["writes", "cites"] and store.info().train == 2
+    # PyG's order of kinds but for papers, which have labels: columns of papers come first.
+    features = np.vstack([np.hstack([PAPERS, np.zeros((3, 1), np.float32)]), [[0, 0, 1], [0, 0, 0.5]]]).astype(np.float32)
+    np.testing.assert_array_equal(np.sort(joint_store(tmp_path / "j").edges(relation="writes"), 0), np.sort(store.edges(relation="writes"), 0))
+    assert digest_of(store) == digest_of(joint_store(tmp_path / "joint")) and features.shape == (5, 3)
+    graph = hetero()
+    graph["author"].y = np.array([0, 1])
+    with pytest.raises(unweave.UsageError, match="models learn those of one"):
+        unweave.import_store(tmp_path / "t", graph)
+
+
+def test_kinds_of_nodes_that_make_no_sense_are_refused(tmp_path):
+    relations, types = {"writes": WRITES, "cites": CITES}, {"paper": 3, "author": 2}
+    refused = [({"types": {"paper": 0}}, "types"), ({"types": ["paper"]}, "types"), ({"types": types, "nodes": 6}, "nodes"),
+               ({"labels_of": "paper"}, "types"), ({"ends": {"writes": ("author", "paper")}}, "types"),
+               ({"types": types, "ends": {"writes": ("author", "book")}}, "book"), ({"types": types, "ends": {"write": ("author", "paper")}}, "writes, cites"),
+               ({"types": types, "ends": {"writes": "paper"}}, "two kinds"), ({"types": types, "features": {"book": PAPERS}}, "book"),
+               ({"types": types, "features": {"paper": PAPERS[:2]}}, "2 nodes"),
+               ({"types": types, "ends": {"writes": ("paper", "author")}}, "none of the 2 of type author"),
+               ({"types": types, "features": {"paper": sparse.csr_matrix(PAPERS)}}, "save_npz"), ({"features": {"paper": PAPERS}}, "types"),
+               ({"types": types, "labels_of": "author", "labels": [0, 1, 1]}, "3 nodes")]
+    for options, message in refused:
+        with pytest.raises(ValueError, match=message):
+            unweave.import_store(tmp_path / "s", None, relations=relations, **options)
+        assert not (tmp_path / "s").exists()

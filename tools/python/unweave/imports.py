@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Sequence
 
-from . import _native, arrays, graphs
+from . import _native, arrays, graphs, node_types
 from .columns import Piped, piped
 from .errors import Error, RemarkWarning, UsageError, text_of
 from .progress import Progress
@@ -17,7 +17,8 @@ __all__ = ["generate_store", "import_store"]
 def import_store(path: Path, graph: Any = None, features: Any = None, labels: Any = None, *, train: Any = None, valid: Any = None,
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
                  classes: int | Sequence[str] | None = None, directed: bool = False,
-                 relations: dict[str, Any] | None = None, subsets: Sequence[Sequence[str]] = (), order: str = "none",
+                 relations: dict[str, Any] | None = None, subsets: Sequence[Sequence[str]] = (), types: dict[str, int] | None = None,
+                 ends: dict[str, Sequence[str]] | None = None, labels_of: str | None = None, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
                  edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
@@ -42,6 +43,10 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     ``relations``: edges of several kinds in the place of ``graph``, {"cites": edges, "writes": edges}, each as ``graph`` takes them, all arrays or
     all paths. A hop then averages over each kind apart, and a row of Z has one mean for each, side by side. ``subsets``: sets of these names; a
     hop also averages over all edges of the kinds of a set together.
+    ``types``: nodes of several kinds, {"paper": 5, "author": 4}, how many there are of each: those of the first have the numbers from 0, those of
+    the next follow. ``features`` may then be a dict of them, by kinds: each has columns of its own, and nodes of the others zeros there. ``ends``:
+    {"writes": ("author", "paper")}, numbers in the edges of this relation count from 0 within these kinds. ``labels_of``: the kind whose nodes
+    labels and splits count. ``HeteroData`` of PyG has all of these.
     ``order``: of the nodes inside the store, "none", "degree", "bfs", "community" or "auto"; numbers stay the user's. ``scale``: "rows", those
     above norm 1 are divided by it, as certificates need it; "none", one above it is an error; or a number by which all are divided.
     ``feature_type``: "f32" or "f16", bits of a value at rest. ``standardize``: columns to mean 0 and deviation 1, for comparisons:
@@ -68,6 +73,16 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     arrays.require_flags(directed=directed, standardize=standardize, ignore_weights=ignore_weights)
     parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
     left_out = graphs.remarks_on_graph(graph)
+    if graph is not None and node_types.has_types(graph):
+        own = node_types.parts_of_types(graph)
+        if relations is not None or types is not None or ends is not None or labels_of is not None:
+            raise UsageError("graph: its kinds of nodes and edges are its own; leave out relations, types, ends and labels_of",
+                             ["graph", "relations", "types", "ends", "labels_of"])
+        graph, relations, types, ends = None, own.pop("relations"), own.pop("types"), own.pop("ends")
+        labels_of = own.pop("labels_of", None) if labels is None else None
+        for name, value in own.items():
+            if parts.get(name) is None:
+                parts[name] = value
     if relations is not None and graph is not None:
         raise UsageError("relations and graph: edges are of several kinds, or of one; give one of both", ["relations", "graph"])
     if relations is None and subsets:
@@ -112,9 +127,16 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         raise UsageError("ids_are needs ids", ["ids_are", "ids"])
     if parts["nodes"] is not None:
         options["nodes"] = arrays.whole_number(parts["nodes"], "nodes")
-    if parts["features"] is not None:
-        options.update(arrays.features_of(parts["features"], table))
-    slips = [*left_out, *arrays.remarks_on_features(parts["features"], options.get("features"), table)]
+    of_types = node_types.options_of_types(types, ends, labels_of, parts["features"], relations)
+    if of_types and ids is not None:
+        raise UsageError("types and ids: ids of kinds are numbers; leave one of both out", ["types", "ids"])
+    if of_types and parts["nodes"] is not None and options["nodes"] != of_types["nodes"]:
+        raise UsageError(f"nodes: {options['nodes']}, and the types have {of_types['nodes']} together; leave nodes out", ["nodes", "types"])
+    options.update(of_types)
+    features_of_all = None if isinstance(parts["features"], dict) else parts["features"]
+    if features_of_all is not None:
+        options.update(arrays.features_of(features_of_all, table))
+    slips = [*left_out, *arrays.remarks_on_features(features_of_all, options.get("features"), table)]
     options.update(arrays.labels_of(parts["labels"], classes, table))
     for split in ("train", "valid", "test"):
         if parts[split] is not None:

@@ -22,6 +22,13 @@ void describe(const LevelInfo& level, Visit&& field) {
 }
 
 template <class Visit>
+void describe(const NodeTypeInfo& type, Visit&& field) {
+  field("name", type.name);
+  field("first", type.first);
+  field("nodes", type.nodes);
+}
+
+template <class Visit>
 void describe(const ModelInfo& model, Visit&& field) {
   field("name", model.name);
   field("solver", model.solver);
@@ -53,6 +60,7 @@ void describe(const StoreInfo& store, Visit&& field) {
   field("nodes", store.nodes);
   field("edges", store.edges);
   field("directed", store.directed);
+  field("types", only_if(!store.types.empty(), store.types));
   field("relations", only_if(!store.relations.empty(), store.relations));
   field("subsets", only_if(!store.subsets.empty(), store.subsets));
   field("arcs", store.arcs);
