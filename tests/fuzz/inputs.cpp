@@ -2,6 +2,7 @@
 // folders, their containers.
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "storage/input/nodes/name_reader.h"
 #include "storage/input/ogb_folder.h"
 #include "storage/input/request_reader.h"
+#include "storage/input/typed_folder.h"
 
 namespace unweave::fuzz {
 namespace {
@@ -169,6 +171,31 @@ void ogb(std::string_view bytes) {
     if (split) static_cast<void>(read_node_ids(*split));
 }
 
+/// The parts of a folder of two kinds of nodes, in this order, one after each zero byte.
+void typed(std::string_view bytes) {
+  namespace fs = std::filesystem;
+  const fs::path folder = scratch() / "typed";
+  fs::remove_all(folder);
+  for (const char* name : {"raw/num-node-dict", "raw/triplet-type-list", "raw/relations/a___r___b/edge",
+                           "raw/relations/a___r___b/num-edge-list", "raw/node-feat/a/node-feat",
+                           "raw/node-label/b/node-label", "split/time/b/train"}) {
+    const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+    fs::create_directories((folder / name).parent_path());
+    put_file("typed/" + std::string(name) + ".csv.gz", gzipped(bytes.substr(0, end)));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  TypedFolder found = open_typed_folder(folder);
+  for (TypedFolder::Relation& relation : found.relations) {
+    relation.edges.header = Header::no;
+    read_edges(*open_edges(relation.edges, {}));
+  }
+  TypedFeatures features;
+  for (const NodeType& type : found.types) features.nodes.push_back(std::min<std::uint64_t>(type.nodes, 1000));
+  features.files = found.features;
+  const auto has_file = [](const auto& file) { return file.has_value(); };
+  if (std::any_of(features.files.begin(), features.files.end(), has_file)) read_features(*open_features(features));
+}
+
 /// Weights of three classes and four numbers, or of two and four, in the form that the first bytes
 /// begin.
 void linear(std::string_view bytes) {
@@ -179,7 +206,8 @@ void linear(std::string_view bytes) {
 constexpr Target kTargets[] = {
     {"edges", edges}, {"features", features}, {"csr", csr},         {"labels", labels},
     {"ids", ids},     {"requests", requests}, {"archive", archive}, {"compressed", compressed},
-    {"ogb", ogb},     {"linear", linear},     {"names", names},     {"named-edges", named_edges}};
+    {"ogb", ogb},     {"linear", linear},     {"names", names},     {"named-edges", named_edges},
+    {"typed", typed}};
 
 }  // namespace
 

@@ -22,6 +22,7 @@
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/verification/verify.h"
+#include "engine/ingest/store_import.h"
 #include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
 #include "storage/formats/feature_file.h"
@@ -48,6 +49,7 @@ using testing::read_all;
 using testing::SparseRows;
 using testing::TempDir;
 using testing::write_dense_features;
+using testing::write_file;
 using testing::write_sparse_features;
 
 const fs::path kGolden = fs::path(UNWEAVE_SOURCE_DIR) / "tests" / "golden";
@@ -186,6 +188,33 @@ TEST_SUITE("golden") {
     CHECK(verify_store(kGolden / "kept", {std::nullopt, true}, testing::ample_budget()).ok());
     const StoreReader store(kGolden / "kept", testing::ample_budget());
     CHECK(digest_text(content_digest(store)) == "3971673733e291637523f2c40b730906fe4660fdd2ca0491338d4cd31526d199");
+  }
+
+  TEST_CASE("stores whose edges have directions, or are of several kinds") {
+    const TempDir dir;
+    ImportOptions options;
+    options.nodes = 3;
+    options.features = InputFile{write_file(dir / "x.txt", "0.5 0\n0 0.25\n1 0\n"), {}};
+    options.labels = InputFile{write_file(dir / "y.txt", "1\n-1\n0\n"), {}};
+    options.train = InputFile{write_file(dir / "t.txt", "2\n0\n"), {}};
+    ImportOptions directed = options;
+    directed.layers.directed = true;
+    directed.edges = InputFile{write_file(dir / "arcs.txt", "# arcs\n0 1\n1 0\n2 1\n"), {}};
+    ImportOptions kinds = options;
+    kinds.types = {{"paper", 2}, {"author", 1}};
+    kinds.layers.relations = {"cites", "writes"};
+    kinds.layers.subsets = {{0, 1}};
+    kinds.relations = {InputFile{write_file(dir / "cites.txt", "# edges\n0 1\n"), {}},
+                       InputFile{write_file(dir / "writes.txt", "# edges\n2 0\n1 0\n"), {}}};
+    const std::pair<const char*, const ImportOptions*> stores[] = {{"directed", &directed}, {"kinds", &kinds}};
+    for (const auto& [name, from] : stores) {
+      CAPTURE(name);
+      WorkMeter nobody;
+      import_store(dir / name, *from, testing::ample_budget(), nobody);
+      testing::propagate_store(dir / name, testing::tiny_spec(1, true, 1));
+      compare_with_golden(dir / name, std::string("layers/") + name);
+      CHECK(verify_store(kGolden / "layers" / name, {std::nullopt, true}, testing::ample_budget()).ok());
+    }
   }
 
   TEST_CASE("its integers and its digest") {
