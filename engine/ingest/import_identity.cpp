@@ -124,6 +124,7 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("max-weight", std::uint64_t{options.max_weight});
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
   identity.add("directed", options.layers.directed ? "yes" : "no");
+  identity.add("pairs", options.pairs ? text_of(*options.pairs) : "none");
   identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
   identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");
   if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);
