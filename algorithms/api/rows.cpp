@@ -59,9 +59,9 @@ void export_rows(const Reader& reader, const StoredModel& model, const std::vect
 }
 
 void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights,
-                  const std::string& relation) {
+                  const std::string& relation, const std::optional<NpyTarget>& roles) {
   const WatchedBy watched(Internals::resources(reader).meter());
-  export_edges(Internals::store(reader), target, weights, relation);
+  export_edges(Internals::store(reader), target, weights, relation, roles);
 }
 
 std::uint64_t count_edges(const Reader& reader, const std::string& relation) {

@@ -147,6 +147,10 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   info.nodes = manifest.user_nodes();
   info.directed = manifest.layers.directed;
   info.edges = contents.graph().num_edges();
+  if (contents.held() != nullptr) {
+    info.pairs = contents.rules().pairs;
+    info.held_edges = contents.held()->num_edges();
+  }
   info.relations = manifest.layers.relations;
   for (const auto& subset : manifest.layers.subsets) {
     info.subsets.emplace_back();

@@ -87,6 +87,7 @@ std::string import_command(const ExportedStore& exported) {
   if (has_edges && !exported.by_name)
     text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
   if (exported.layers.directed) text += " --directed";
+  if (exported.pairs) text += " --pairs " + text_of(*exported.pairs);
   if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
   if (exported.max_weight > 1 && has_edges && !exported.by_name) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
@@ -151,6 +152,7 @@ void check_export_options(const CommandLine& line) {
   if (line.has("missing") && line.get<std::string>("missing") != "nan")
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
   if (line.has("relation") && !line.has("edges")) throw UsageError("--relation needs --edges");
+  if (line.has("roles") && !line.has("edges")) throw UsageError("--roles needs --edges");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
   for (const char* option : {"solver", "name"})
@@ -159,7 +161,7 @@ void check_export_options(const CommandLine& line) {
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  std::vector<std::string> arrays{"rows", "embeddings", "ids", "edges", "edge-weights", "labels", "train"};
+  std::vector<std::string> arrays{"rows", "embeddings", "ids", "edges", "edge-weights", "roles", "labels", "train"};
   if (names_archive(line))
     line.require_outside("model", store);
   else
@@ -208,6 +210,8 @@ void run_export(CommandLine& line) {
       "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
   add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
+  add("roles", po::value<std::string>()->value_name("F.npy"),
+      "with --edges, of a store of --pairs: int64, what each edge is for, in their order: 0 valid, 1 test, 2 label, 3 plain");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
       "int64: ids of the training nodes that have a label, ascending");
@@ -269,7 +273,8 @@ void run_export(CommandLine& line) {
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
   if (line.has("edges"))
     export_edges(reader, npy_target(line, "edges"), edge_weights,
-                 line.has("relation") ? line.get<std::string>("relation") : std::string());
+                 line.has("relation") ? line.get<std::string>("relation") : std::string(),
+                 line.has("roles") ? std::optional(npy_target(line, "roles")) : std::nullopt);
   else if (edge_weights)
     export_edge_weights(reader, *edge_weights);
   progress.finish();
