@@ -79,6 +79,7 @@ RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   std::sort(program.blocks.begin(), program.blocks.end(),
             [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
   require_blocks(program.blocks);
+  program.pair = how.rows.pair;
   program.lift = how.rows.lift;
   program.scale = how.rows.scale.value_or(how.rows.lift ? RowScale::unit : RowScale::clip);
   return program;
@@ -89,7 +90,7 @@ bool chooses_rows(const RowChoice& rows) {
 }
 
 bool is_given(const RowChoice& rows) {
-  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift;
+  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift || rows.pair;
 }
 
 namespace {
@@ -110,7 +111,7 @@ TrainingTask task_of(const TrainOptions& how) {
     throw UsageError(option("weights") + ": numbers, or auto, and not both");
   const RowChoice& rows = how.rows;
   if (chooses_rows(rows)) {
-    if (rows.of.size() > 1 || rows.scale || rows.lift || how.choose_weights || !how.weights.empty())
+    if (rows.of.size() > 1 || rows.scale || rows.lift || rows.pair || how.choose_weights || !how.weights.empty())
       throw UsageError(option("rows-of", kChosenProgram) +
                        " chooses blocks, weights, scale and lift; leave these away");
   }
@@ -132,7 +133,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   const DeclaredSizes sizes{
       task.solver, row_units(store, task.rows)->declared(),
       width_of(task.rows, store.embedding().levels(), store.manifest().features, store.manifest().classes),
-      store.manifest().classes, options.head};
+      task.rows.classes(store.manifest().classes), options.head};
   if (sizes.classes > 0)
     trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
   options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : kDefaultLambda;

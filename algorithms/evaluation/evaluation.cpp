@@ -159,7 +159,7 @@ Accuracies majority_accuracies(const RowUnits& units) {
   const auto of_split = [&](SplitName split) -> std::optional<double> {
     const std::vector<NodeId> keys = units.labelled(split);
     if (keys.empty()) return std::nullopt;
-    std::vector<std::uint64_t> counts(units.store().manifest().classes);
+    std::vector<std::uint64_t> counts(units.classes());
     for (const NodeId key : keys) ++counts[static_cast<std::size_t>(units.label(key))];
     return static_cast<double>(*std::max_element(counts.begin(), counts.end())) / static_cast<double>(keys.size());
   };

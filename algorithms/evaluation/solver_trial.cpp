@@ -66,7 +66,7 @@ std::vector<NodeId> spaced(const std::vector<NodeId>& keys, std::size_t count) {
 }
 
 TrainingSet rows_of(const RowUnits& units, const RowForm& form, std::span<const NodeId> keys) {
-  TrainingSet set(form.features(units.width()), units.store().manifest().classes, form);
+  TrainingSet set(form.features(units.width()), units.classes(), form);
   std::vector<float> values(keys.size() * set.features());
   units.rows(keys, values.data());
   spread_rows(values.data(), keys.size(), set.features(), form);

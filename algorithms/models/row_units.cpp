@@ -14,11 +14,16 @@ std::optional<std::vector<NodeId>> RowUnits::changed(const UpdateReport&, std::s
   return std::nullopt;
 }
 
+std::size_t RowUnits::classes() const {
+  return store_.manifest().classes;
+}
+
 std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgram& program) {
   switch (program.unit()) {
     case RowUnit::node:
       return node_units(store, program);
     case RowUnit::pair:
+      return pair_units(store, program);
     case RowUnit::graph:
       break;
   }

@@ -43,6 +43,8 @@ class RowUnits {
   [[nodiscard]] virtual std::vector<NodeId> labelled(SplitName split) const = 0;
   /// The class of a unit, or kNoLabel.
   [[nodiscard]] virtual std::int32_t label(NodeId key) const = 0;
+  /// How many classes units may be of.
+  [[nodiscard]] virtual std::size_t classes() const;
   /// How many units there are at most, for constants that no data decide.
   [[nodiscard]] virtual std::uint64_t declared() const = 0;
 
@@ -73,5 +75,6 @@ class RowUnits {
 
 // One function a unit, each in a file of its own.
 [[nodiscard]] std::unique_ptr<const RowUnits> node_units(const LiveStore& store, const RowProgram& program);
+[[nodiscard]] std::unique_ptr<const RowUnits> pair_units(const LiveStore& store, const RowProgram& program);
 
 }  // namespace unweave

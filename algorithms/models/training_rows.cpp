@@ -26,7 +26,7 @@ TrainingSet empty_set(const LiveStore& store, const RowProgram& program, const R
   static_cast<void>(store.embedding());  // or it says what to run
   const auto units = row_units(store, program);
   units->require_training();
-  return {form.features(units->width()), store.manifest().classes, form};
+  return {form.features(units->width()), units->classes(), form};
 }
 
 }  // namespace

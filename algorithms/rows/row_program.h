@@ -2,6 +2,7 @@
 // embedding and the present lists and labels to numbers, without a state and without chance.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ struct PairForm {
   friend bool operator==(const PairForm&, const PairForm&) = default;
 };
 
+/// Classes of pairs: an edge, or none.
+inline constexpr std::size_t kPairClasses = 2;
+
 /// A value; two models of one program and one store have the same rows. All of it is public, and
 /// none of it may be a statistic of the data.
 struct RowProgram {
@@ -65,6 +69,8 @@ struct RowProgram {
   std::optional<Lift> lift{};      ///< beside the row of a node, or of what its unit is
 
   [[nodiscard]] RowUnit unit() const noexcept { return pool ? RowUnit::graph : pair ? RowUnit::pair : RowUnit::node; }
+  /// How many classes its rows are of, where nodes and graphs are of so many.
+  [[nodiscard]] std::size_t classes(std::size_t declared) const noexcept { return pair ? kPairClasses : declared; }
   /// Whether rows are weighted sums of a node's levels and nothing else.
   [[nodiscard]] bool only_levels() const noexcept {
     return blocks.empty() && copies == 1 && scale == RowScale::clip && !lift && unit() == RowUnit::node;

@@ -125,6 +125,9 @@ class Reader {
   /// By what the embedding was made; absent before a propagation.
   [[nodiscard]] const std::optional<PropagationSpec>& propagation() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
+  /// Whether a propagation gives rows to labelled nodes alone, where nobody says: there are labels,
+  /// and no links are predicted, for which all nodes have rows.
+  [[nodiscard]] bool labelled_rows() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// What users call the nodes.
   [[nodiscard]] const NodeNames& names() const noexcept;
@@ -157,6 +160,7 @@ struct RowChoice {
   /// would choose where that is asked for. Empty: levels.
   std::vector<std::string> of{};
   std::optional<RowScale> scale{};  ///< default: unit with a lift, else clip
+  std::optional<PairForm> pair{};   ///< rows are of pairs of nodes, to predict links
   std::optional<Lift> lift{};
 };
 
@@ -217,6 +221,9 @@ class Writer {
   [[nodiscard]] const std::optional<PropagationSpec>& propagation() const noexcept;
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
+  /// Whether a propagation gives rows to labelled nodes alone, where nobody says: there are labels,
+  /// and no links are predicted, for which all nodes have rows.
+  [[nodiscard]] bool labelled_rows() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end;
   /// 0 where there were none.

@@ -89,7 +89,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
   if (const std::optional<TileChoice> choice = tile_choice(options)) {
     std::optional<Reader> reader;
     run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-    const PropagationSpec spec = propagation_spec(options, reader->has_labels());
+    const PropagationSpec spec = propagation_spec(options, reader->labelled_rows());
     TileReport report;
     run(machine, progress, [&] {
       report = propagate_tiles(*reader, spec, *choice);
@@ -99,7 +99,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
   }
   std::optional<Writer> writer;
   run_whole(machine, [&] { writer.emplace(store, machine.resources()); });
-  const PropagationSpec spec = propagation_spec(options, writer->has_labels());
+  const PropagationSpec spec = propagation_spec(options, writer->labelled_rows());
   const PropagateHow how = propagate_how(options);
   PropagateReport report;
   std::uint64_t nodes = 0;
@@ -163,7 +163,7 @@ py::list audit(Machine& machine, const py::object& progress, const Path& store, 
 py::dict plan_propagation(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
   std::optional<Reader> reader;
   run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-  const PropagationSpec spec = propagation_spec(options, reader->has_labels());
+  const PropagationSpec spec = propagation_spec(options, reader->labelled_rows());
   PropagationForecast forecast;
   run(machine, progress, [&] {
     forecast = forecast_propagation(*reader, spec);
