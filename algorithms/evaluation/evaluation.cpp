@@ -118,6 +118,16 @@ void score_keys(const RowUnits& units, const ModelRecord& record, std::span<cons
   write_margins(record.model, keys.size(), units.store().budget(), rows_of_keys(units, record, keys), margins);
 }
 
+void score_by(const ModelRecord& record, std::size_t count, MemoryBudget& budget,
+              const std::function<void(std::size_t, std::size_t, float*)>& read, double* margins) {
+  const auto formed = [&](std::size_t first, std::size_t some, float* out) {
+    read(first, some, out);
+    form_rows(out, some, shape_of(record.model).features, form_of(record));
+    return out;
+  };
+  write_margins(record.model, count, budget, formed, margins);
+}
+
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins) {
   const std::size_t width = row_width(record);
   const auto read = [&](std::size_t first, std::size_t count, float* out) {

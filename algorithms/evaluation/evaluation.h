@@ -2,6 +2,7 @@
 // often they are right.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,6 +48,11 @@ struct ScoredChunk {
 /// Rows are in the form of those that the model was trained on, and read in EvaluationBlocks.
 /// Throws UsageError.
 void score_keys(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, double* margins);
+
+/// Margins of `count` rows, which `read(first, count, out)` writes before they get the form of those
+/// that the model was trained on, on any thread.
+void score_by(const ModelRecord& record, std::size_t count, MemoryBudget& budget,
+              const std::function<void(std::size_t, std::size_t, float*)>& read, double* margins);
 
 /// Margins of rows of Z that the caller gives, count x row_width().
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);

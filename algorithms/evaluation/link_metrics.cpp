@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "algorithms/evaluation/membership.h"
+
 namespace unweave {
 namespace {
 
@@ -46,6 +48,26 @@ std::optional<double> LinkCounts::recall() const noexcept {
 }
 std::optional<double> LinkCounts::f1() const noexcept {
   return ratio(2 * static_cast<double>(right_edges), static_cast<double>(edges + right_edges + wrong_others));
+}
+
+LinkFigures figures_of(std::vector<double>& edges, std::vector<double>& others, std::optional<double> reciprocal_rank) {
+  const auto is_said = [](double score) { return score > 0; };
+  LinkCounts counts{edges.size(), others.size(), 0, 0};
+  counts.right_edges = static_cast<std::size_t>(std::count_if(edges.begin(), edges.end(), is_said));
+  counts.wrong_others = static_cast<std::size_t>(std::count_if(others.begin(), others.end(), is_said));
+  std::sort(others.begin(), others.end());
+  LinkFigures figures;
+  figures.edges = edges.size();
+  figures.others = others.size();
+  figures.auc = area_under_curve(edges, others);
+  for (std::size_t i = 0; i < figures.hits.size(); ++i)
+    figures.hits[i] = hits_at(LinkFigures::kHits[i], edges, others);
+  figures.reciprocal_rank = reciprocal_rank;
+  figures.accuracy = counts.accuracy();
+  figures.precision = counts.precision();
+  figures.recall = counts.recall();
+  figures.f1 = counts.f1();
+  return figures;
 }
 
 }  // namespace unweave

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/evaluation/reports.h"
+
 namespace unweave {
 
 /// Share of edges whose score is strictly above the K-th best of all other pairs; 1 where there are
@@ -41,5 +43,9 @@ struct LinkCounts {
   [[nodiscard]] std::optional<double> recall() const noexcept;
   [[nodiscard]] std::optional<double> f1() const noexcept;
 };
+
+/// All figures of scores, which it sorts. `reciprocal_rank`: their mean, where it is known.
+[[nodiscard]] LinkFigures figures_of(std::vector<double>& edges, std::vector<double>& others,
+                                     std::optional<double> reciprocal_rank);
 
 }  // namespace unweave
