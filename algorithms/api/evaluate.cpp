@@ -3,11 +3,13 @@
 #include "unweave/evaluate.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/efficacy.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/links.h"
 #include "algorithms/evaluation/metrics.h"
 #include "algorithms/evaluation/model_comparison.h"
 #include "algorithms/evaluation/trend_attack.h"
@@ -133,22 +135,33 @@ struct Evaluator::Impl {
         if (contents.label(position) != kNoLabel) nodes->push_back(position);
       }
     }
+    if (options.negatives) {
+      for (const Edge& pair : *options.negatives) {
+        const std::array<NodeId, 2> ends{pair.u, pair.v};
+        require_ids(of, ends);
+      }
+    }
     if (before != nullptr) tests.emplace(*before, store, options.attack_rows, options.seed);
   }
 
   [[nodiscard]] const LiveStore& store_of_nodes() const { return before != nullptr ? *before : store; }
 
-  [[nodiscard]] SplitMetrics split_metrics(const ModelRecord& record) const {
+  [[nodiscard]] SplitMetrics split_metrics(const RowUnits& units, const ModelRecord& record) const {
     SplitMetrics metrics;
     metrics.by_class = options.by_class || shape_of(record.model).classes <= kFewClasses;
-    const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
     const auto of = [&](SplitName split) {
-      return metrics_of(*units, record, units->labelled(split), metrics.by_class);
+      return metrics_of(units, record, units.labelled(split), metrics.by_class);
     };
     metrics.train = of(SplitName::train);
     metrics.valid = of(SplitName::valid);
     metrics.test = of(SplitName::test);
     return metrics;
+  }
+
+  [[nodiscard]] SplitLinks split_links(const PairUnits& units, const ModelRecord& record) const {
+    const std::vector<Edge>* const given = options.negatives ? &*options.negatives : nullptr;
+    const auto of = [&](PairRole role) { return link_figures(units, record, role, given); };
+    return {of(PairRole::label), of(PairRole::valid), of(PairRole::test)};
   }
 
   /// A copy's model may have been trained with other options.
@@ -180,7 +193,10 @@ struct Evaluator::Impl {
     evaluation.present = present;
     evaluation.classes = shape_of(record.model).classes;
     evaluation.seconds = shown.seconds;
-    evaluation.metrics = split_metrics(record);
+    const std::unique_ptr<const RowUnits> units_of_model = row_units(store, record.rows);
+    evaluation.metrics = split_metrics(*units_of_model, record);
+    if (const auto* const pairs = dynamic_cast<const PairUnits*>(units_of_model.get()))
+      evaluation.links = split_links(*pairs, record);
     if (nodes) {
       const std::unique_ptr<const RowUnits> units = row_units(store_of_nodes(), record.rows);
       evaluation.accuracy_nodes = accuracy_of(*units, *nodes, predict(*units, record, *nodes));
@@ -200,6 +216,9 @@ struct Evaluator::Impl {
   std::vector<ModelEvaluation> evaluate(const ModelRecord& record) {
     const std::string& name = name_of(record);
     check_propagation(record, store.manifest(), store.path());
+    if (before != nullptr) require_no_links(record, option("before"));
+    if (nodes) require_no_links(record, option("nodes"));
+    if (options.negatives) require_links(record);
     if (before != nullptr && !edges) {
       check_propagation(record, before->manifest(), before->path());
       edges.emplace(*before, store, options.attack_rows, options.seed);

@@ -73,7 +73,7 @@ std::size_t labelled_training_nodes(const Contents& contents) {
 
 TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   const Contents& contents = store.contents();
-  const std::uint32_t columns = contents.features().columns(), classes = store.manifest().classes;
+  const std::uint32_t columns = contents.features().columns(), classes = rows.pair ? std::uint32_t{kPairClasses} : store.manifest().classes;
   if (columns == 0 || classes == 0)
     throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
   if (chooses_rows(rows))
@@ -223,7 +223,7 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   forecast.has_edges = store.contents().graph().num_arcs() > 0;
   if (lambda == LambdaChoice::by_size)
     options.lambda =
-        default_lambda({solver, store.contents().order().users(), sizes.width, store.manifest().classes, options.head});
+        default_lambda({solver, store.contents().order().users(), sizes.width, sizes.classes, options.head});
   const SolverEntry& entry = solver_entry(solver);
   options = taken_options(solver, std::move(options));
   require_options(solver, options);

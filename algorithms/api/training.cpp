@@ -207,6 +207,9 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
 /// A task that ranks share. What each of them computes for itself must have the same bits, since it
 /// decides how they go on.
 TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
+  if (how.rows.pair)
+    throw UsageError(option("pair") + " is for one process: every rank would need the rows of all nodes; start the " +
+                     "program without a launcher");
   TrainingTask task = task_of(how);
   require_over_ranks(task.solver, task.options);
   const std::string mine = product_kernels(), first = from_first(mine, ranks);

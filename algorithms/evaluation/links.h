@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,9 +19,6 @@ class LiveStore;
 void require_links(const ModelRecord& record);
 /// Throws UsageError where they are: `what` is of nodes.
 void require_no_links(const ModelRecord& record, const std::string& what);
-
-/// Takes pairs in their order, some at a time.
-using LinkSink = std::function<void(std::span<const ScoredLink>)>;
 
 /// Hands over these pairs of users' ids, in their order and with repeats.
 void score_links(const LiveStore& store, const ModelRecord& record, std::span<const Edge> pairs, const LinkSink& sink);

@@ -171,6 +171,9 @@ struct SolverTrial {
   SolverCost later_batch;      ///< the next one, with what a stream's session keeps from batch to batch
 };
 
+/// Takes pairs in their order, some at a time.
+using LinkSink = std::function<void(std::span<const ScoredLink>)>;
+
 /// Takes ids of the user and margins, ids x classes, which it may change.
 using ScoreSink = std::function<void(std::span<const std::int64_t> ids, std::span<double> margins)>;
 

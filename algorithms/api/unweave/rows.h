@@ -32,6 +32,8 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
 /// one, DataError for a model of another propagation.
 void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
                  const NpyTarget& target);
+/// Likewise, of all training rows of a model whose rows are not of nodes, in their order.
+void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
 /// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has
 /// to be said where there are some; else UsageError. `roles`: those of their pairs, int64 [m], where
