@@ -110,4 +110,24 @@ inline PairWorld pair_world(std::uint64_t seed, const std::string& rules, const 
   return world;
 }
 
+/// The pinned graph: 240 edges of 60 nodes, drawn by SplitMix64 from 3; all nodes have features.
+inline PairWorld pinned_pair_world() {
+  std::uint64_t state = 3;
+  const auto below = [&](std::uint64_t bound) {
+    state += 0x9E3779B97F4A7C15U;
+    return static_cast<NodeId>(SlowPairs::mix(state) % bound);
+  };
+  PairWorld world{{}, pair_rules_named("valid=.1,test=.1,share=.3,apart,negatives=2,key=11")};
+  world.base.nodes = 60;
+  world.base.columns = 1;
+  world.base.features.assign(60, 0.5);
+  world.base.labels.assign(60, -1);
+  world.base.splits.assign(60, "none");
+  while (world.base.edges.size() < 240) {
+    const NodeId u = below(60), v = below(60);
+    if (u != v) world.base.edges.insert({std::min(u, v), std::max(u, v)});
+  }
+  return world;
+}
+
 }  // namespace unweave::testing

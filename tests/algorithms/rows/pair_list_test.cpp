@@ -56,31 +56,11 @@ std::string digest_of(const std::vector<SlowPairs::Pair>& pairs) {
   return to_hex(std::as_bytes(std::span(hash))).substr(0, 32);
 }
 
-/// The pinned graph: 240 edges of 60 nodes, drawn by SplitMix64 from 3.
-PairWorld pinned_world() {
-  std::uint64_t state = 3;
-  const auto below = [&](std::uint64_t bound) {
-    state += 0x9E3779B97F4A7C15U;
-    return static_cast<NodeId>(SlowPairs::mix(state) % bound);
-  };
-  PairWorld world{{}, pair_rules_named("valid=.1,test=.1,share=.3,apart,negatives=2,key=11")};
-  world.base.nodes = 60;
-  world.base.columns = 1;
-  world.base.features.assign(60, 0.5);
-  world.base.labels.assign(60, -1);
-  world.base.splits.assign(60, "none");
-  while (world.base.edges.size() < 240) {
-    const NodeId u = below(60), v = below(60);
-    if (u != v) world.base.edges.insert({std::min(u, v), std::max(u, v)});
-  }
-  return world;
-}
-
 }  // namespace
 
 TEST_SUITE("unit") {
   TEST_CASE("pairs of the pinned graph") {
-    const PairWorld world = pinned_world();
+    const PairWorld world = testing::pinned_pair_world();
     const TempDir dir;
     world.import(dir / "s");
     const StoreReader store(dir / "s", ample_budget());
@@ -96,7 +76,7 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a removed edge may come back as a negative, and putting it back gives the first pairs") {
-    const PairWorld world = pinned_world();
+    const PairWorld world = testing::pinned_pair_world();
     const std::vector<SlowPairs::Pair> first = world.pairs(2);
     std::size_t back = 0;
     for (const auto& edge : world.base.edges) {
