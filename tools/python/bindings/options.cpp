@@ -78,6 +78,7 @@ ImportOptions import_options(const py::dict& options) {
       out.relations.push_back(input_file(py::reinterpret_borrow<py::object>(edges)));
     }
   out.layers.subsets = taken_or(options, "subsets", std::vector<std::vector<std::uint32_t>>());
+  if (const auto pairs = taken<std::string>(options, "pairs")) out.pairs = pair_rules_named(*pairs);
   out.ignore_weights = taken_or(options, "ignore_weights", false);
   out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
   out.edge_weights = file_at(options, "edge_weights");
