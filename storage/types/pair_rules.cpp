@@ -5,12 +5,10 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 #include <vector>
 
 #include "storage/io/error.h"
-#include "storage/io/number_text.h"
 #include "storage/io/plain_text.h"
 #include "storage/types/keyed_bits.h"
 
@@ -24,12 +22,19 @@ std::uint64_t parts_of(double share, std::uint64_t whole) noexcept {
   return static_cast<std::uint64_t>(share * static_cast<double>(whole));
 }
 
-/// A share that parts_of() reads as so many parts.
-double share_of_parts(std::uint64_t parts, std::uint64_t whole) noexcept {
-  if (whole == 0) return 1;
-  double share = static_cast<double>(parts) / static_cast<double>(whole);
-  while (parts_of(share, whole) < parts) share = std::nextafter(share, 2.0);
-  return share;
+/// The fewest digits that parts_of() reads as so many parts.
+std::string share_text(std::uint64_t parts, std::uint64_t whole) {
+  if (whole == 0 || parts == whole) return "1";
+  if (parts == 0) return "0";
+  const double middle = (static_cast<double>(parts) + 0.5) / static_cast<double>(whole);
+  std::array<char, 32> text{};
+  for (int digits = 1;; ++digits) {
+    const char* const end =
+        std::to_chars(text.data(), text.data() + text.size(), middle, std::chars_format::general, digits).ptr;
+    double share = 0;
+    std::from_chars(text.data(), end, share);
+    if (parts_of(share, whole) == parts) return {static_cast<const char*>(text.data()), end};
+  }
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -131,9 +136,9 @@ PairRules pair_rules_named(const std::string& text) {
 
 std::string text_of(const PairRules& rules) {
   const std::uint64_t test = rules.below_test - rules.below_valid, rest = PairRules::kWhole - rules.below_test;
-  std::string text = "valid=" + shortest_text(share_of_parts(rules.below_valid, PairRules::kWhole)) +
-                     ",test=" + shortest_text(share_of_parts(test, PairRules::kWhole)) +
-                     ",share=" + shortest_text(share_of_parts(rules.below_label - rules.below_test, rest));
+  std::string text = "valid=" + share_text(rules.below_valid, PairRules::kWhole) +
+                     ",test=" + share_text(test, PairRules::kWhole) +
+                     ",share=" + share_text(rules.below_label - rules.below_test, rest);
   text += rules.uniform > 0 ? ",uniform=" + std::to_string(rules.uniform)
                             : ",negatives=" + std::to_string(rules.negatives);
   if (rules.apart) text += ",apart";

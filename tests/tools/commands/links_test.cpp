@@ -97,7 +97,7 @@ TEST_SUITE("unit") {
     std::string list;
     for (std::size_t i = 0; i < pairs.size(); i += 3) {
       list += std::to_string(pairs[i]) + " " + std::to_string(pairs[i + 1]) + "\n";
-      const auto [u, v] = std::minmax(static_cast<int>(pairs[i]), static_cast<int>(pairs[i + 1]));
+      const auto [u, v] = std::minmax({static_cast<int>(pairs[i]), static_cast<int>(pairs[i + 1])});
       CHECK(world.edges.contains({u, v}) == (pairs[i + 2] == 1));
     }
     write_file(world.dir / "list", list);
@@ -124,7 +124,7 @@ TEST_SUITE("unit") {
         LinkWorld::must({"predict", world.store, "--links", world.path("ids"), "--top", "4", "--json"}).lines();
     REQUIRE(best.size() == 8);
     for (const auto& link : best) {
-      const auto [u, v] = std::minmax(link.at("u").get<int>(), link.at("v").get<int>());
+      const auto [u, v] = std::minmax({link.at("u").get<int>(), link.at("v").get<int>()});
       CHECK_FALSE(world.edges.contains({u, v}));
       CHECK(u % 2 == v % 2);
     }
@@ -165,7 +165,7 @@ TEST_SUITE("unit") {
           std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "product"}).find("hadamard") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") != std::string::npos);
-    CHECK(refusal({"train", world.store}).find("labels") != std::string::npos);
+    CHECK(refusal({"train", world.store, "--name", "other"}).find("labels") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=2"}).find("valid=2") !=
           std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=.1", "--directed"})
