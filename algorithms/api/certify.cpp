@@ -104,7 +104,8 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   const Reservation memory = state.resources.memory().reserve(
       kCopies * sizeof(double) * shape.classes * (shape.width + 1), "the given weights");
   LinearModel given;
-  if (store.manifest().labels || units->classes() != store.manifest().classes) {  // without them training says what is missing
+  if (store.manifest().labels ||
+      units->classes() != store.manifest().classes) {  // without them training says what is missing
     given = read_linear_model(model.weights, shape, model.intercepts);
     if (!intercept && has_intercepts(given))
       throw UsageError(model.weights.string() + ": it has intercepts, and the model shall have none; leave " +

@@ -149,9 +149,7 @@ struct Evaluator::Impl {
   [[nodiscard]] SplitMetrics split_metrics(const RowUnits& units, const ModelRecord& record) const {
     SplitMetrics metrics;
     metrics.by_class = options.by_class || shape_of(record.model).classes <= kFewClasses;
-    const auto of = [&](SplitName split) {
-      return metrics_of(units, record, units.labelled(split), metrics.by_class);
-    };
+    const auto of = [&](SplitName split) { return metrics_of(units, record, units.labelled(split), metrics.by_class); };
     metrics.train = of(SplitName::train);
     metrics.valid = of(SplitName::valid);
     metrics.test = of(SplitName::test);

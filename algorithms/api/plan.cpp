@@ -73,7 +73,8 @@ std::size_t labelled_training_nodes(const Contents& contents) {
 
 TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   const Contents& contents = store.contents();
-  const std::uint32_t columns = contents.features().columns(), classes = rows.pair ? std::uint32_t{kPairClasses} : store.manifest().classes;
+  const std::uint32_t columns = contents.features().columns(),
+                      classes = rows.pair ? std::uint32_t{kPairClasses} : store.manifest().classes;
   if (columns == 0 || classes == 0)
     throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
   if (chooses_rows(rows))

@@ -46,7 +46,8 @@ std::uint64_t num_targets(const LiveStore& store) {
   const std::uint32_t copies = contents.order().copies();
   if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels()) / copies;
   // What a propagation takes by default.
-  return contents.has_labels() && contents.held() == nullptr ? contents.num_labelled() / copies : contents.order().users();
+  return contents.has_labels() && contents.held() == nullptr ? contents.num_labelled() / copies
+                                                             : contents.order().users();
 }
 
 bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {

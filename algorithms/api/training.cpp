@@ -90,7 +90,8 @@ bool chooses_rows(const RowChoice& rows) {
 }
 
 bool is_given(const RowChoice& rows) {
-  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift || rows.pair;
+  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift ||
+         rows.pair;
 }
 
 namespace {

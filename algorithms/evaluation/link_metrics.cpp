@@ -60,8 +60,7 @@ LinkFigures figures_of(std::vector<double>& edges, std::vector<double>& others, 
   figures.edges = edges.size();
   figures.others = others.size();
   figures.auc = area_under_curve(edges, others);
-  for (std::size_t i = 0; i < figures.hits.size(); ++i)
-    figures.hits[i] = hits_at(LinkFigures::kHits[i], edges, others);
+  for (std::size_t i = 0; i < figures.hits.size(); ++i) figures.hits[i] = hits_at(LinkFigures::kHits[i], edges, others);
   figures.reciprocal_rank = reciprocal_rank;
   figures.accuracy = counts.accuracy();
   figures.precision = counts.precision();

@@ -189,7 +189,8 @@ void best_links(const LiveStore& store, const ModelRecord& record, std::span<con
       std::vector<ScoredLink> links;
       scores.margins_of(ends, [&](std::size_t at, std::span<double> margins) {
         for (std::size_t i = 0; i < margins.size() / kPairClasses; ++i)
-          links.push_back(link_of(record.model, order.user(query.node()), best[at + i].user, &margins[i * kPairClasses]));
+          links.push_back(
+              link_of(record.model, order.user(query.node()), best[at + i].user, &margins[i * kPairClasses]));
       });
       sink(links);
     }
@@ -216,8 +217,9 @@ LinkFigures link_figures(const PairUnits& units, const ModelRecord& record, Pair
       edges.push_back(all[i]);
       if (end > i + 1) ranks.add(all[i], std::span(all).subspan(i + 1, end - i - 1));
     }
-    if (draws) others.insert(others.end(), all.begin() + static_cast<std::ptrdiff_t>(list.is_edge(i) ? i + 1 : i),
-                             all.begin() + static_cast<std::ptrdiff_t>(end));
+    if (draws)
+      others.insert(others.end(), all.begin() + static_cast<std::ptrdiff_t>(list.is_edge(i) ? i + 1 : i),
+                    all.begin() + static_cast<std::ptrdiff_t>(end));
     i = end;
   }
   if (!draws) {
@@ -226,8 +228,8 @@ LinkFigures link_figures(const PairUnits& units, const ModelRecord& record, Pair
     others.resize(ends.size());
     scores.scores_of(ends, others.data());
   }
-  return figures_of(edges, others, draws && units.store().contents().rules().pairs->uniform == 0 ? ranks.mean()
-                                                                                                 : std::nullopt);
+  return figures_of(edges, others,
+                    draws && units.store().contents().rules().pairs->uniform == 0 ? ranks.mean() : std::nullopt);
 }
 
 }  // namespace unweave

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "algorithms/evaluation/reports.h"
-#include "algorithms/models/pair_units.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/pair_units.h"
 #include "storage/io/types.h"
 #include "storage/types/pair_rules.h"
 

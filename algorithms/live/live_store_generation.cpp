@@ -33,8 +33,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     changes.removed.clear();
     changes.inserted.clear();
     if (next.pairs)
-      next.pairs->shards =
-          fold_shards(path_, *contents_->held(), next.pairs->shards, budget_, nobody, ShardOf::held);
+      next.pairs->shards = fold_shards(path_, *contents_->held(), next.pairs->shards, budget_, nobody, ShardOf::held);
     held_changes = {};
     for (LevelFiles& files : next.levels) drop_files(files, FileRole::index);  // views of the shards as they were
   }

@@ -224,7 +224,8 @@ void check_propagation(const ModelRecord& record, const Manifest& manifest, cons
     const PropagationSpec& spec = *manifest.propagation;
     const NetworkShape shape = shape_of(record.model);
     if (record.levels == spec.levels && record.rho == spec.rho && record.scale_bits == spec.scale_bits &&
-        record.all_rows == spec.all_rows && record.kept == spec.kept && shape.classes == record.rows.classes(manifest.classes) &&
+        record.all_rows == spec.all_rows && record.kept == spec.kept &&
+        shape.classes == record.rows.classes(manifest.classes) &&
         shape.features ==
             form_of(record).features(width_of(record.rows, spec.levels, manifest.features, manifest.classes)))
       return;

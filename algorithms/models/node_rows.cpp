@@ -48,7 +48,8 @@ namespace {
 void write_rows(const RowUnits& units, std::span<const NodeId> keys, const NpyTarget& target) {
   const std::size_t width = units.width();
   MemoryBudget& budget = units.store().budget();
-  const Reservation memory = budget.reserve(std::min(memory_shares::kChunk.of(budget), kMostChunkBytes), "rows to export");
+  const Reservation memory =
+      budget.reserve(std::min(memory_shares::kChunk.of(budget), kMostChunkBytes), "rows to export");
   // The maker holds levels of as many rows beside them.
   const auto chunk = static_cast<std::size_t>(std::max<std::uint64_t>(1, memory.bytes() / (2 * width * sizeof(float))));
   const std::array<std::uint64_t, 2> shape{keys.size(), width};

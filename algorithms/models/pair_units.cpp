@@ -138,8 +138,8 @@ FloatRows PairUnits::form_node_rows() const {
   if (in_memory) memory_ = budget.reserve(bytes, "rows of nodes");
   FloatRows rows = in_memory ? FloatRows(width) : FloatRows(width, store().temporary_folder(), count);
   rows.reserve(count);
-  const auto block = static_cast<NodeId>(
-      std::clamp<std::size_t>(kNodeBlockBytes / (width * sizeof(float)), 64, std::size_t{1} << 20));
+  const auto block =
+      static_cast<NodeId>(std::clamp<std::size_t>(kNodeBlockBytes / (width * sizeof(float)), 64, std::size_t{1} << 20));
   std::vector<NodeId> some;
   std::vector<float> values;
   const WatchedStep watched("rows of nodes", count, "rows");

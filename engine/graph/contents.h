@@ -70,9 +70,7 @@ class Contents {
   Graph* held() noexcept { return held_.get(); }
   [[nodiscard]] const Graph* held() const noexcept { return held_.get(); }
   /// The role of a pair of nodes; there must be rules of pairs.
-  [[nodiscard]] PairRole role(NodeId u, NodeId v) const {
-    return rules_.pairs->role(order_.user(u), order_.user(v));
-  }
+  [[nodiscard]] PairRole role(NodeId u, NodeId v) const { return rules_.pairs->role(order_.user(u), order_.user(v)); }
   /// Whether an edge of these nodes is held out of the graph, or would be.
   [[nodiscard]] bool holds(NodeId u, NodeId v) const { return rules_.pairs && rules_.pairs->holds(role(u, v)); }
   /// The graph that has an edge of these nodes, or would have it.

@@ -312,8 +312,7 @@ void GraphImport::reorder(const Graph& graph, const Graph* held) {
   }
   meter_.start("ordered graph", (held != nullptr ? 4 : 2) * std::uint64_t{graph.num_nodes()}, "nodes");
   if (held != nullptr)
-    manifest.pairs->shards =
-        build_reordered_shards(builder_.path(), *held, positions_, budget_, meter_, ShardOf::held);
+    manifest.pairs->shards = build_reordered_shards(builder_.path(), *held, positions_, budget_, meter_, ShardOf::held);
   manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
 }
 

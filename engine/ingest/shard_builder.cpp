@@ -115,8 +115,7 @@ std::uint64_t fold_bytes(const Graph& graph) {
 }
 
 std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
-                                   std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter,
-                                   ShardOf of) {
+                                   std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter, ShardOf of) {
   // Decoded, gathered and encoded lists of each piece, which may be one large block.
   const std::uint64_t lists = pipeline_items() * 3;
   const std::uint64_t fold_arcs =

@@ -235,8 +235,7 @@ class Import {
     report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = labels.unlabelled_split_ids();
     report_.seconds_order = graph.seconds_order();
-    if (!options_.layers.any())
-      count_one_way_edges(counts, manifest.edges + report_.held_edges, report_);
+    if (!options_.layers.any()) count_one_way_edges(counts, manifest.edges + report_.held_edges, report_);
     job_.barrier();
     return std::move(report_);
   }

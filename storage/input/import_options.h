@@ -68,11 +68,11 @@ struct ImportOptions {
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   Layers layers;                                          ///< directed: an edge u-v is the arc from u to v
   std::vector<InputFile> relations;                       ///< edges of each of the relations, in the place of `edges`
-  std::optional<PairRules> pairs{};                       ///< what pairs of nodes are for, to predict links; not with layers
-  bool two_row_edges = false;                             ///< as EdgeOptions::two_rows
-  bool ignore_weights = false;                            ///< as EdgeOptions::ignore_weights
-  std::uint32_t max_weight = 1;                           ///< as EdgeOptions::max_weight; kMostWeight at most
-  std::optional<InputFile> edge_weights;                  ///< as EdgeOptions::weights
+  std::optional<PairRules> pairs{};       ///< what pairs of nodes are for, to predict links; not with layers
+  bool two_row_edges = false;             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;            ///< as EdgeOptions::ignore_weights
+  std::uint32_t max_weight = 1;           ///< as EdgeOptions::max_weight; kMostWeight at most
+  std::optional<InputFile> edge_weights;  ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 

@@ -12,8 +12,8 @@ inline constexpr const char* kModelsFolder = "models";
 /// What is kept of propagations that are not finished; no manifest names a file of it.
 inline constexpr const char* kTilesFolder = "tiles";
 inline constexpr const char* kPairsFolder = "pairs";
-inline constexpr const char* kStoreFolders[] = {"graph", "features",     "labels",       "splits", "names",
-                                                "state", kJournalFolder, kPairsFolder};
+inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",       "splits",
+                                                "names", "state",    kJournalFolder, kPairsFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
 
 /// In kCertificatesFolder: the store's own signing key, the log of requests, the list of feeds of

@@ -113,7 +113,8 @@ std::string pair_rules_fault(const PairRules& rules) {
     return "uniform negatives are " + std::to_string(PairRules::kMostUniform) + " at most";
   if (rules.uniform > 0 && rules.negatives > 0)
     return "negatives=K and uniform=M are two ways to draw negatives; give one of them";
-  if (rules.uniform == 0 && rules.negatives == 0) return "without negatives there is nothing to learn; negatives=1 draws one";
+  if (rules.uniform == 0 && rules.negatives == 0)
+    return "without negatives there is nothing to learn; negatives=1 draws one";
   return {};
 }
 
@@ -139,8 +140,8 @@ std::string text_of(const PairRules& rules) {
   std::string text = "valid=" + share_text(rules.below_valid, PairRules::kWhole) +
                      ",test=" + share_text(test, PairRules::kWhole) +
                      ",share=" + share_text(rules.below_label - rules.below_test, rest);
-  text += rules.uniform > 0 ? ",uniform=" + std::to_string(rules.uniform)
-                            : ",negatives=" + std::to_string(rules.negatives);
+  text +=
+      rules.uniform > 0 ? ",uniform=" + std::to_string(rules.uniform) : ",negatives=" + std::to_string(rules.negatives);
   if (rules.apart) text += ",apart";
   if (rules.key != 0) text += ",key=" + std::to_string(rules.key);
   return text;

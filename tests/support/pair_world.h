@@ -61,8 +61,8 @@ struct SlowPairs {
         for (Key t = 0; t < 16; ++t) {
           const Key w = key(k, 16 * j + t) >> shift();
           if (w >= nodes || !live[w] || w == source) continue;
-          const bool is_edge = edges.contains(
-              {static_cast<NodeId>(std::min(source, w)), static_cast<NodeId>(std::max(source, w))});
+          const bool is_edge =
+              edges.contains({static_cast<NodeId>(std::min(source, w)), static_cast<NodeId>(std::max(source, w))});
           if (is_edge && !(wanted == 2 && role(source, w) < 2)) continue;
           pairs.push_back({source, w, 0});
           break;
@@ -70,7 +70,8 @@ struct SlowPairs {
     }
     for (Key i = 0; i < rules.uniform; ++i)
       for (Key t = 0; t < 16; ++t) {
-        const Key k = key(key(rules.key, 5 + stream), i), u = key(k, 2 * t) >> shift(), v = key(k, 2 * t + 1) >> shift();
+        const Key k = key(key(rules.key, 5 + stream), i), u = key(k, 2 * t) >> shift(),
+                  v = key(k, 2 * t + 1) >> shift();
         if (!may_be(u, v)) continue;
         pairs.push_back({u, v, 0});
         break;

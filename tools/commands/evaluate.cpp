@@ -105,7 +105,8 @@ class Printer {
     print_links(line_.out(), links_);
     for (const NamedMetrics& metrics : metrics_) {
       const bool alone = metrics_.size() == 1 && metrics.splits.test.classes.size() <= kFewClasses;
-      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics, links_.empty() ? scope_.class_names : kPairClassNames);
+      if (alone || line_.get<bool>("by-class"))
+        print_by_class(line_.out(), metrics, links_.empty() ? scope_.class_names : kPairClassNames);
     }
   }
 

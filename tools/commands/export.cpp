@@ -135,14 +135,15 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other : {"model", "rows", "embeddings", "edges", "edge-weights", "pairs", "labels", "train", "requests"})
+  for (const char* other :
+       {"model", "rows", "embeddings", "edges", "edge-weights", "pairs", "labels", "train", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
   if (!line.has("model") && !line.has("rows") && !line.has("embeddings") && !line.has("edges") &&
-      !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("train") && !line.has("names") &&
-      !line.has("requests") && !line.has("all"))
+      !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("train") &&
+      !line.has("names") && !line.has("requests") && !line.has("all"))
     throw UsageError(
         "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --pairs, --labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("rows") && !line.has("embeddings") && !line.has("requests"))
@@ -163,7 +164,8 @@ void check_export_options(const CommandLine& line) {
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  std::vector<std::string> arrays{"rows", "embeddings", "ids", "edges", "edge-weights", "roles", "pairs", "labels", "train"};
+  std::vector<std::string> arrays{"rows",  "embeddings", "ids",    "edges", "edge-weights",
+                                  "roles", "pairs",      "labels", "train"};
   if (names_archive(line))
     line.require_outside("model", store);
   else

@@ -185,7 +185,8 @@ class LinkPredictions {
 
   void add(std::span<const ScoredLink> links) {
     count_ += links.size();
-    for (auto [writer, member] : {std::pair(&scores_, &ScoredLink::score), {&probabilities_, &ScoredLink::probability}}) {
+    for (auto [writer, member] :
+         {std::pair(&scores_, &ScoredLink::score), {&probabilities_, &ScoredLink::probability}}) {
       if (!*writer) continue;
       std::vector<double> values;
       for (const ScoredLink& link : links) values.push_back(link.*member);
@@ -205,10 +206,8 @@ class LinkPredictions {
     std::ostream& out = line_.out();
     for (const ScoredLink& link : links) {
       if (line_.common().json) {
-        const nlohmann::ordered_json json{{"u", id_json(link.u)},
-                                          {"v", id_json(link.v)},
-                                          {"score", link.score},
-                                          {"probability", link.probability}};
+        const nlohmann::ordered_json json{
+            {"u", id_json(link.u)}, {"v", id_json(link.v)}, {"score", link.score}, {"probability", link.probability}};
         out << text_of_json(json) << '\n';
         continue;
       }
@@ -255,7 +254,8 @@ void check_options(const CommandLine& line) {
   for (const char* const of : {"pairs", "links"})
     for (const char* const other : {"nodes", "embeddings", "out", "ids"})
       if (line.has(of) && line.has(other))
-        throw UsageError("--" + std::string(of) + " and --" + other + ": the former is of pairs of nodes; give one of them");
+        throw UsageError("--" + std::string(of) + " and --" + other +
+                         ": the former is of pairs of nodes; give one of them");
   if (line.has("links") && writes_files(line))
     throw UsageError("--links prints its pairs, which no array has: leave --scores and --probabilities away");
   if (line.given("top") && !line.has("links")) throw UsageError("--top needs --links");
@@ -305,7 +305,7 @@ void run_predict(CommandLine& line) {
   if (!line.has("embeddings") && !asks_links(line)) require_propagation(reader, model);
   check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);
-  const std::uint64_t rows = asks_links(line)        ? predict_links(line, model, reader)
+  const std::uint64_t rows = asks_links(line)         ? predict_links(line, model, reader)
                              : line.has("embeddings") ? predict_rows(line, model, reader, resources)
                                                       : predict_nodes(line, model, reader);
   const auto takes_stdout = [&](const std::string& option) {

@@ -67,8 +67,8 @@ struct ModelInfo {
 struct StoreInfo {
   /// An edge is two arcs for each unit of its weight, or one where edges have directions.
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
-  std::optional<PairRules> pairs{};  ///< where links are predicted
-  std::uint64_t held_edges = 0;      ///< edges out of the graph, which are not among `edges`
+  std::optional<PairRules> pairs{};                 ///< where links are predicted
+  std::uint64_t held_edges = 0;                     ///< edges out of the graph, which are not among `edges`
   std::vector<std::string> relations{};             ///< kinds of edges; empty where there is one
   std::vector<std::vector<std::string>> subsets{};  ///< sets of them that have copies of their own
   bool directed = false;                            ///< each edge leads from its first node to its second

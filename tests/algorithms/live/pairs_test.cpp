@@ -1,7 +1,5 @@
 // tests/algorithms/live/pairs_test.cpp - stores that hold edges out of their graph, against fresh
 // imports of what plain sets hold.
-#include "storage/types/pair_rules.h"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -20,6 +18,7 @@
 #include "engine/ingest/store_import.h"
 #include "storage/formats/run_file.h"
 #include "storage/io/error.h"
+#include "storage/types/pair_rules.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
@@ -63,8 +62,9 @@ std::pair<NodeId, NodeId> pair_of(const PairWorld& world, int role) {
 
 void stream(StoreWriter& store, PairWorld& world, const std::vector<std::string>& lines, std::size_t batch) {
   for (std::size_t at = 0; at < lines.size(); at += batch) {
-    const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
-                                        lines.begin() + static_cast<std::ptrdiff_t>(std::min(at + batch, lines.size())));
+    const std::vector<std::string> some(
+        lines.begin() + static_cast<std::ptrdiff_t>(at),
+        lines.begin() + static_cast<std::ptrdiff_t>(std::min(at + batch, lines.size())));
     store.set_plan(at % (2 * batch) == 0 ? Plan::push : Plan::recompute);
     const std::vector<Request> requests = testing::requests_of(some);
     BatchChanges changes = store.resolve(requests);
@@ -183,8 +183,9 @@ TEST_SUITE("unit") {
   TEST_CASE("other rules are other contents, and a store without rules keeps its digest") {
     PairWorld world = testing::pair_world(4, "valid=.2,test=.1");
     const Digest first = digest_of_fresh(world);
-    for (const std::string rules : {"valid=.2,test=.1,key=1", "valid=.2,test=.1,negatives=2", "valid=.1,test=.2",
-                                    "valid=.2,test=.1,share=.5", "valid=.2,test=.1,apart", "valid=.2,test=.1,uniform=9"}) {
+    for (const std::string rules :
+         {"valid=.2,test=.1,key=1", "valid=.2,test=.1,negatives=2", "valid=.1,test=.2", "valid=.2,test=.1,share=.5",
+          "valid=.2,test=.1,apart", "valid=.2,test=.1,uniform=9"}) {
       world.rules = pair_rules_named(rules);
       CHECK(digest_of_fresh(world) != first);
     }
@@ -265,9 +266,14 @@ TEST_SUITE("unit") {
       return std::string("imported");
     };
     CHECK(refusal([](ImportOptions& o) { o.layers.directed = true; }).find("directed") != std::string::npos);
-    CHECK(refusal([](ImportOptions& o) { o.edges.reset(); o.nodes = 5; }).find("edges") != std::string::npos);
-    CHECK(refusal([](ImportOptions& o) { o.pairs->below_test = 0; o.pairs->below_valid = 7; }).find("shares") !=
-          std::string::npos);
+    CHECK(refusal([](ImportOptions& o) {
+            o.edges.reset();
+            o.nodes = 5;
+          }).find("edges") != std::string::npos);
+    CHECK(refusal([](ImportOptions& o) {
+            o.pairs->below_test = 0;
+            o.pairs->below_valid = 7;
+          }).find("shares") != std::string::npos);
     CHECK_FALSE(fs::exists(dir / "refused"));
     // Room for nodes is made up to the next power of two: beyond it all negatives would be others.
     const PairWorld world = testing::pair_world(12, "valid=.2,test=.1");

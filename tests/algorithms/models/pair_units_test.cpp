@@ -117,9 +117,9 @@ std::vector<float> pinned_features(std::size_t count, std::uint64_t seed) {
   std::vector<float> values;
   for (std::size_t i = 0; i < count; ++i) {
     seed += 0x9E3779B97F4A7C15U;
-    values.push_back(static_cast<float>(static_cast<double>(static_cast<std::int64_t>(SlowPairs::mix(seed) >> 44) -
-                                                            (std::int64_t{1} << 19)) *
-                                        0x1p-20 / 2));
+    values.push_back(static_cast<float>(
+        static_cast<double>(static_cast<std::int64_t>(SlowPairs::mix(seed) >> 44) - (std::int64_t{1} << 19)) * 0x1p-20 /
+        2));
   }
   return values;
 }
@@ -143,7 +143,8 @@ TEST_SUITE("unit") {
           CHECK(units.classes() == 2);
           const std::vector<std::vector<float>> nodes = slow_node_rows(store, program);
           for (const auto& [split, role] : {std::pair(SplitName::train, PairRole::label),
-                                            {SplitName::valid, PairRole::valid}, {SplitName::test, PairRole::test}}) {
+                                            {SplitName::valid, PairRole::valid},
+                                            {SplitName::test, PairRole::test}}) {
             const std::vector<NodeId> keys = units.labelled(split);
             const PairList& list = units.list(role);
             REQUIRE(keys.size() == list.size());
@@ -154,7 +155,8 @@ TEST_SUITE("unit") {
               CHECK(units.label(keys[i]) == (list.is_edge(i) ? 0 : 1));
               const Edge ends = list.ends()[i];
               const NodeOrder& ids = store.contents().order();
-              const std::vector<float> slow = slow_pair(*program.pair, nodes[ids.user(ends.u)], nodes[ids.user(ends.v)]);
+              const std::vector<float> slow =
+                  slow_pair(*program.pair, nodes[ids.user(ends.u)], nodes[ids.user(ends.v)]);
               CHECK(std::equal(slow.begin(), slow.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * units.width()),
                                rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * units.width())));
             }
@@ -216,8 +218,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("exact models that follow a stream have the weights of a fresh training, to the bit") {
-    for (const std::string rules : {"valid=.2,test=.1", "valid=.1,test=.1,share=.6,apart,negatives=2,key=3",
-                                    "valid=.1,uniform=60"})
+    for (const std::string rules :
+         {"valid=.2,test=.1", "valid=.1,test=.1,share=.6,apart,negatives=2,key=3", "valid=.1,uniform=60"})
       for (const std::string order : {"none", "bfs"}) {
         CAPTURE(rules);
         CAPTURE(order);

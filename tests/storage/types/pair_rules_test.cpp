@@ -45,8 +45,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("rules are text that reads back the same") {
-    for (const std::string text : {"valid=.2,test=.1", "share=0.3", "negatives=7,apart,key=18446744073709551615",
-                                   "uniform=4294967296,valid=1e-9", "valid=0.333333,test=0.123456789,share=0.7182818"}) {
+    for (const std::string text :
+         {"valid=.2,test=.1", "share=0.3", "negatives=7,apart,key=18446744073709551615",
+          "uniform=4294967296,valid=1e-9", "valid=0.333333,test=0.123456789,share=0.7182818"}) {
       const PairRules rules = pair_rules_named(text);
       CAPTURE(text_of(rules));
       CHECK(pair_rules_named(text_of(rules)) == rules);
@@ -63,9 +64,25 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("rules that make no sense are refused with a line that says which words there are") {
-    for (const std::string text : {"", "valid", "valid=", "valid=1.5", "valid=-1", "valid=nan", "valid=.1x", "valid=.1,",
-                                   "valid=.1,valid=.1", "valid=.6,test=.6", "negatives=0", "negatives=1001", "negatives=-1",
-                                   "uniform=0", "uniform=5,negatives=1", "uniform=4294967297", "apart=1", "appart", "key=-1",
+    for (const std::string text : {"",
+                                   "valid",
+                                   "valid=",
+                                   "valid=1.5",
+                                   "valid=-1",
+                                   "valid=nan",
+                                   "valid=.1x",
+                                   "valid=.1,",
+                                   "valid=.1,valid=.1",
+                                   "valid=.6,test=.6",
+                                   "negatives=0",
+                                   "negatives=1001",
+                                   "negatives=-1",
+                                   "uniform=0",
+                                   "uniform=5,negatives=1",
+                                   "uniform=4294967297",
+                                   "apart=1",
+                                   "appart",
+                                   "key=-1",
                                    "key=18446744073709551616"}) {
       CAPTURE(text);
       CHECK(refusal_of(text).find("pairs") != std::string::npos);

@@ -156,15 +156,17 @@ TEST_SUITE("unit") {
     CHECK(refusal({"predict", world.store, "--nodes", world.path("ids")}).find("pairs") != std::string::npos);
     CHECK(refusal({"predict", world.store, "--pairs", world.path("loop")}).find("itself") != std::string::npos);
     CHECK(refusal({"predict", world.store, "--pairs", world.path("far")}).find("80") != std::string::npos);
-    CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--top", "0"}).find("--top") != std::string::npos);
-    CHECK(refusal({"predict", world.store, "--top", "3"}).find("--links") != std::string::npos);
-    CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--scores", world.path("q.npy")}).find("--links") !=
+    CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--top", "0"}).find("--top") !=
           std::string::npos);
+    CHECK(refusal({"predict", world.store, "--top", "3"}).find("--links") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--scores", world.path("q.npy")})
+              .find("--links") != std::string::npos);
     CHECK(refusal({"evaluate", world.store, "--nodes", world.path("ids")}).find("--nodes") != std::string::npos);
     CHECK(refusal({"export", world.store, "--rows", world.path("q.npy"), "--nodes", world.path("ids")}).find("pair") !=
           std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "product"}).find("hadamard") != std::string::npos);
-    CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") != std::string::npos);
+    CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") !=
+          std::string::npos);
     CHECK(refusal({"train", world.store, "--name", "other"}).find("labels") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=2"}).find("valid=2") !=
           std::string::npos);

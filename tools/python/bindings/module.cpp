@@ -464,7 +464,8 @@ py::dict predict_links(Machine& machine, const py::object& progress, const Path&
     opened.reset();
   });
   py::array_t<std::int64_t> ends({found.size(), std::size_t{2}});
-  py::array_t<double> scores(static_cast<py::ssize_t>(found.size())), probabilities(static_cast<py::ssize_t>(found.size()));
+  py::array_t<double> scores(static_cast<py::ssize_t>(found.size())),
+      probabilities(static_cast<py::ssize_t>(found.size()));
   for (std::size_t i = 0; i < found.size(); ++i) {
     ends.mutable_data()[2 * i] = static_cast<std::int64_t>(found[i].u);
     ends.mutable_data()[2 * i + 1] = static_cast<std::int64_t>(found[i].v);
@@ -480,7 +481,8 @@ py::dict predict_links(Machine& machine, const py::object& progress, const Path&
 }
 
 /// The pairs of a split, both ends and 1 for an edge, in a file.
-void pairs(Machine& machine, const py::object& progress, const Path& store, const std::string& split, const Path& file) {
+void pairs(Machine& machine, const py::object& progress, const Path& store, const std::string& split,
+           const Path& file) {
   run(machine, progress, [&] { export_pairs(Reader(store, machine.resources()), split, NpyTarget(file)); });
 }
 
