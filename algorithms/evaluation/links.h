@@ -23,9 +23,9 @@ void require_no_links(const ModelRecord& record, const std::string& what);
 /// Hands over these pairs of users' ids, in their order and with repeats.
 void score_links(const LiveStore& store, const ModelRecord& record, std::span<const Edge> pairs, const LinkSink& sink);
 
-/// Of each of these nodes, in their order: the `top` best pairs with a node that it has no edge to,
-/// neither in the graph nor held out of it, and that has anything; those of equal scores by the
-/// smaller id. The rows of all nodes are read once for so many queries as fit the memory, 64 at
+/// Hands over, for each of these nodes in their order, the `top` best pairs with a node that has
+/// anything, and that it has no edge to, neither in the graph nor held out of it; those of equal
+/// scores by the smaller id. The rows of all nodes are read once for so many queries as fit the memory, 64 at
 /// most.
 void best_links(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, std::size_t top,
                 const LinkSink& sink);

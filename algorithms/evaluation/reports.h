@@ -72,7 +72,7 @@ struct LinkFigures {
 struct ScoredLink {
   std::uint64_t u = 0, v = 0;
   double score = 0;        ///< margin of an edge: above 0 where it is more likely than none
-  double probability = 0;  ///< of an edge
+  double probability = 0;  ///< that there is an edge
 };
 
 /// How alike the predictions of two models are (model_comparison.h).

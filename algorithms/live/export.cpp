@@ -282,8 +282,8 @@ class EdgeSink {
   std::vector<std::int64_t> pairs_, weights_, roles_;
 };
 
-/// Edges by the user's ids come in no useful order, nor do those that are held beside the graph. `relation`: those of its copies alone, which
-/// weigh 1.
+/// Edges by the user's ids come in no useful order, nor do those that are held beside the graph.
+/// `relation`: those of its copies alone, which weigh 1.
 void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder,
                         const std::optional<std::uint32_t>& relation, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();

@@ -18,7 +18,7 @@ namespace {
 /// What keyed numbers of a store's pairs are drawn for; 0 is the role of a pair.
 enum Stream : std::uint64_t { kSource = 1, kNegatives = 2, kUniform = 5 };
 
-constexpr std::uint64_t kCandidates = 16;  // of one negative, before there is none
+constexpr std::uint64_t kCandidates = 16;  // that are tried before there is no such negative
 constexpr std::size_t kPairsATask = 1024, kWordsATask = 64, kNodesAWord = 64;
 
 std::uint64_t stream_of(Stream first, PairRole role) {

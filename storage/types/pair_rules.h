@@ -23,8 +23,8 @@ struct PairRules {
   static constexpr std::uint64_t kMostUniform = kWhole;
 
   std::uint64_t key = 0;
-  /// Of 2^32 equal parts of all pairs: those below the first are `valid`, below the next `test`,
-  /// below the last `label`.
+  /// Bounds among 2^32 equal parts of all pairs: those below the first are `valid`, below the next
+  /// `test`, below the last `label`.
   std::uint64_t below_valid = 0, below_test = 0, below_label = kWhole;
   /// Pairs of no edge that each positive pair brings along.
   std::uint32_t negatives = 1;

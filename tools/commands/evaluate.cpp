@@ -127,7 +127,7 @@ class Printer {
   std::uint64_t acknowledged_;
   EvaluationScope scope_;
   Table table_;
-  std::vector<NamedLinks> links_;      ///< of models whose rows are of pairs
+  std::vector<NamedLinks> links_;      ///< figures of models whose rows are of pairs
   std::vector<NamedMetrics> metrics_;  ///< metrics of the lines of table_
 };
 

@@ -88,7 +88,7 @@ struct ModelEvaluation {
   std::size_t classes = 0;
   std::optional<double> seconds;  ///< how long it took to make, where its weights were made for the comparison
   SplitMetrics metrics;
-  std::optional<SplitLinks> links;       ///< of a model whose rows are of pairs
+  std::optional<SplitLinks> links;       ///< given for a model whose rows are of pairs
   std::optional<double> accuracy_nodes;  ///< accuracy on EvaluateOptions::nodes; absent where they have no labels
   std::optional<Forgetting> forgetting;  ///< given with a copy
   std::optional<Comparison> comparison;  ///< given with EvaluateOptions::retrain
