@@ -250,6 +250,59 @@ TEST_SUITE("unit") {
     forge(false, 1);
   }
 
+  TEST_CASE("a flipped bit of held edges, or of their changes, is found and named") {
+    const PairWorld world = testing::pair_world(13, "valid=.2,test=.2");
+    const TempDir dir;
+    world.import(dir / "s");
+    {
+      StoreWriter store(dir / "s", ample_budget());
+      const auto [u, v] = pair_of(world, 0);
+      const std::vector<Request> requests =
+          testing::requests_of({"insert-edge " + std::to_string(u) + " " + std::to_string(v)});
+      store.apply(requests, store.resolve(requests), {0, ThresholdScale::absolute});
+      store.checkpoint();
+    }
+    std::size_t files = 0;
+    for (const auto& item : fs::directory_iterator(dir / "s" / "pairs")) {
+      const std::string bytes = testing::read_all(item.path());
+      ++files;
+      for (std::size_t bit = 5; bit < 8 * bytes.size(); bit += 8 * bytes.size() / 40 + 1) {
+        std::string damaged = bytes;
+        damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+        testing::write_file(item.path(), damaged);
+        CHECK(pair_findings(dir / "s").find(item.path().filename().string()) != std::string::npos);
+      }
+      testing::write_file(item.path(), bytes);
+    }
+    CHECK(files == 2);
+    CHECK(pair_findings(dir / "s").empty());
+  }
+
+  TEST_CASE("the manifest reads back as it was written, and refuses rules that are none") {
+    const PairWorld world =
+        testing::pair_world(13, "valid=.2,test=.2,share=.3,apart,uniform=7,key=18446744073709551615");
+    const TempDir dir;
+    world.import(dir / "s");
+    Manifest manifest = read_manifest(dir / "s");
+    REQUIRE(manifest.pairs.has_value());
+    CHECK(manifest.pairs->rules == world.rules);
+    CHECK(manifest.needs() == std::vector<std::string>{"pairs"});
+    CHECK(parse_manifest(manifest_text(manifest), dir / "s" / "manifest.json").pairs == manifest.pairs);
+    const auto refusal = [&](const auto& change) {
+      Manifest other = manifest;
+      change(*other.pairs);
+      CHECK_THROWS_AS(static_cast<void>(parse_manifest(manifest_text(other), dir / "s" / "manifest.json")),
+                      FormatError);
+    };
+    refusal([](PairFiles& pairs) { pairs.rules.below_valid = PairRules::kWhole; });
+    refusal([](PairFiles& pairs) { pairs.rules.below_label = PairRules::kWhole + 1; });
+    refusal([](PairFiles& pairs) { pairs.rules.negatives = 1; });
+    refusal([](PairFiles& pairs) { pairs.shards.clear(); });
+    ++manifest.pairs->edges;
+    write_manifest(dir / "s", manifest);
+    CHECK_THROWS_AS(StoreReader(dir / "s", ample_budget()), FormatError);
+  }
+
   TEST_CASE("what links cannot be predicted with is refused in one line") {
     const TempDir dir;
     WorkMeter nobody;
@@ -288,6 +341,20 @@ TEST_SUITE("unit") {
     const TempDir other;
     grown.import(other / "fresh");
     testing::check_same_store(dir / "s", other / "fresh");
+  }
+}
+
+TEST_SUITE("golden") {
+  TEST_CASE("held files and the digest of a pinned store") {
+    PairWorld world = testing::pinned_pair_world();
+    const TempDir dir;
+    world.import(dir / "s");
+    std::vector<std::string> names;
+    for (const auto& item : fs::directory_iterator(dir / "s" / "pairs"))
+      names.push_back(item.path().filename().string());
+    REQUIRE(names.size() == 1);
+    CHECK(names.front() == "0000000000-3b2aecd0cdf9ef8e.shard");  // the name has a hash of the bytes
+    CHECK(testing::digest_now(dir / "s") == "9a0da7c42a523fe2267165450e05017962f8b68877cce5152aadeda9844be5d6");
   }
 }
 
