@@ -96,14 +96,16 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   StoreWriter& store = state.store();
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
-  const LinearShape shape{store.manifest().classes, RowMaker(row_source(store), row_program(store, how)).width()};
+  const std::unique_ptr<const RowUnits> units = row_units(store, row_program(store, how));
+  const LinearShape shape{units->classes(), units->width()};
   // The file's array, its rows in order, the start, what the solver gets of it, the release and how
   // it differs.
   constexpr std::uint64_t kCopies = 7;
   const Reservation memory = state.resources.memory().reserve(
       kCopies * sizeof(double) * shape.classes * (shape.width + 1), "the given weights");
   LinearModel given;
-  if (store.manifest().labels) {  // without them training says what is missing
+  if (store.manifest().labels ||
+      units->classes() != store.manifest().classes) {  // without them training says what is missing
     given = read_linear_model(model.weights, shape, model.intercepts);
     if (!intercept && has_intercepts(given))
       throw UsageError(model.weights.string() + ": it has intercepts, and the model shall have none; leave " +

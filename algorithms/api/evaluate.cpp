@@ -3,11 +3,13 @@
 #include "unweave/evaluate.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/efficacy.h"
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/links.h"
 #include "algorithms/evaluation/metrics.h"
 #include "algorithms/evaluation/model_comparison.h"
 #include "algorithms/evaluation/trend_attack.h"
@@ -77,11 +79,6 @@ std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& s
   return shown;
 }
 
-std::vector<NodeId> labelled(const LiveStore& store, std::vector<NodeId> nodes) {
-  std::erase_if(nodes, [&](NodeId node) { return store.contents().label(node) == kNoLabel; });
-  return nodes;
-}
-
 /// How near the published weights are to the retrained model's; with an original model also in
 /// units of how far they have come.
 void add_weight_distances(Comparison& comparison, const Model& model, const Model* retrained, const Model* original) {
@@ -104,9 +101,10 @@ void add_weight_distances(Comparison& comparison, const Model& model, const Mode
 /// them.
 LossChanges loss_changes(const LiveStore& before, const EfficacyTests& tests, const ModelRecord& model,
                          const ModelRecord& retrained, const ModelRecord& original) {
-  std::vector<double> mine = losses_of(before, model, tests.forgotten());
-  std::vector<double> theirs = losses_of(before, retrained, tests.forgotten());
-  const std::vector<double> old = losses_of(before, original, tests.forgotten());
+  const std::unique_ptr<const RowUnits> units = row_units(before, model.rows);
+  std::vector<double> mine = losses_of(*units, model, tests.forgotten());
+  std::vector<double> theirs = losses_of(*units, retrained, tests.forgotten());
+  const std::vector<double> old = losses_of(*units, original, tests.forgotten());
   for (std::size_t i = 0; i < old.size(); ++i) {
     mine[i] -= old[i];
     theirs[i] -= old[i];
@@ -137,22 +135,31 @@ struct Evaluator::Impl {
         if (contents.label(position) != kNoLabel) nodes->push_back(position);
       }
     }
+    if (options.negatives) {
+      for (const Edge& pair : *options.negatives) {
+        const std::array<NodeId, 2> ends{pair.u, pair.v};
+        require_ids(of, ends);
+      }
+    }
     if (before != nullptr) tests.emplace(*before, store, options.attack_rows, options.seed);
   }
 
   [[nodiscard]] const LiveStore& store_of_nodes() const { return before != nullptr ? *before : store; }
 
-  [[nodiscard]] SplitMetrics split_metrics(const ModelRecord& record) const {
+  [[nodiscard]] SplitMetrics split_metrics(const RowUnits& units, const ModelRecord& record) const {
     SplitMetrics metrics;
     metrics.by_class = options.by_class || shape_of(record.model).classes <= kFewClasses;
-    const Contents& contents = store.contents();
-    const auto of = [&](const std::vector<NodeId>& split) {
-      return metrics_of(store, record, labelled(store, split), metrics.by_class);
-    };
-    metrics.train = of(contents.train());
-    metrics.valid = of(contents.valid());
-    metrics.test = of(contents.test());
+    const auto of = [&](SplitName split) { return metrics_of(units, record, units.labelled(split), metrics.by_class); };
+    metrics.train = of(SplitName::train);
+    metrics.valid = of(SplitName::valid);
+    metrics.test = of(SplitName::test);
     return metrics;
+  }
+
+  [[nodiscard]] SplitLinks split_links(const PairUnits& units, const ModelRecord& record) const {
+    const std::vector<Edge>* const given = options.negatives ? &*options.negatives : nullptr;
+    const auto of = [&](PairRole role) { return link_figures(units, record, role, given); };
+    return {of(PairRole::label), of(PairRole::valid), of(PairRole::test)};
   }
 
   /// A copy's model may have been trained with other options.
@@ -166,9 +173,10 @@ struct Evaluator::Impl {
     add_weight_distances(comparison, record.model, fresh != nullptr ? &fresh->model : nullptr,
                          old != nullptr ? &old->model : nullptr);
     if (fresh == nullptr) return comparison;
-    comparison.train = likeness(store, record, *fresh, labelled(store, store.contents().train()));
-    comparison.test = likeness(store, record, *fresh, labelled(store, store.contents().test()));
-    if (tests) comparison.forgotten = likeness(*before, record, *fresh, tests->forgotten());
+    const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
+    comparison.train = likeness(*units, record, *fresh, units->labelled(SplitName::train));
+    comparison.test = likeness(*units, record, *fresh, units->labelled(SplitName::test));
+    if (tests) comparison.forgotten = likeness(*row_units(*before, record.rows), record, *fresh, tests->forgotten());
     if (old != nullptr) comparison.loss_changes = loss_changes(*before, *tests, record, *fresh, *old);
     return comparison;
   }
@@ -183,9 +191,14 @@ struct Evaluator::Impl {
     evaluation.present = present;
     evaluation.classes = shape_of(record.model).classes;
     evaluation.seconds = shown.seconds;
-    evaluation.metrics = split_metrics(record);
-    if (nodes)
-      evaluation.accuracy_nodes = accuracy_of(store_of_nodes(), *nodes, predict(store_of_nodes(), record, *nodes));
+    const std::unique_ptr<const RowUnits> units_of_model = row_units(store, record.rows);
+    evaluation.metrics = split_metrics(*units_of_model, record);
+    if (const auto* const pairs = dynamic_cast<const PairUnits*>(units_of_model.get()))
+      evaluation.links = split_links(*pairs, record);
+    if (nodes) {
+      const std::unique_ptr<const RowUnits> units = row_units(store_of_nodes(), record.rows);
+      evaluation.accuracy_nodes = accuracy_of(*units, *nodes, predict(*units, record, *nodes));
+    }
     if (tests)
       evaluation.forgetting = {tests->forgotten().size(),
                                tests->vanished_classes(),
@@ -201,6 +214,9 @@ struct Evaluator::Impl {
   std::vector<ModelEvaluation> evaluate(const ModelRecord& record) {
     const std::string& name = name_of(record);
     check_propagation(record, store.manifest(), store.path());
+    if (before != nullptr) require_no_links(record, option("before"));
+    if (nodes) require_no_links(record, option("nodes"));
+    if (options.negatives) require_links(record);
     if (before != nullptr && !edges) {
       check_propagation(record, before->manifest(), before->path());
       edges.emplace(*before, store, options.attack_rows, options.seed);

@@ -58,10 +58,16 @@ void export_rows(const Reader& reader, const StoredModel& model, const std::vect
   export_rows(Internals::store(reader), Internals::record(model), nodes, target);
 }
 
-void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights,
-                  const std::string& relation) {
+void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target) {
   const WatchedBy watched(Internals::resources(reader).meter());
-  export_edges(Internals::store(reader), target, weights, relation);
+  require_propagation(reader, model);
+  export_training_rows(Internals::store(reader), Internals::record(model), target);
+}
+
+void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights,
+                  const std::string& relation, const std::optional<NpyTarget>& roles) {
+  const WatchedBy watched(Internals::resources(reader).meter());
+  export_edges(Internals::store(reader), target, weights, relation, roles);
 }
 
 std::uint64_t count_edges(const Reader& reader, const std::string& relation) {

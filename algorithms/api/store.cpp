@@ -46,7 +46,8 @@ std::uint64_t num_targets(const LiveStore& store) {
   const std::uint32_t copies = contents.order().copies();
   if (store.propagated()) return store.embedding().cone().rows(store.embedding().levels()) / copies;
   // What a propagation takes by default.
-  return contents.has_labels() ? contents.num_labelled() / copies : contents.order().users();
+  return contents.has_labels() && contents.held() == nullptr ? contents.num_labelled() / copies
+                                                             : contents.order().users();
 }
 
 bool stands_on(const ModelRecord& record, const Manifest& manifest, const std::filesystem::path& store) {
@@ -149,6 +150,10 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   info.edges = contents.graph().num_edges();
   for (std::size_t type = 0; type < manifest.types.size(); ++type)
     info.types.push_back({manifest.types[type].name, first_id(manifest.types, type), manifest.types[type].nodes});
+  if (contents.held() != nullptr) {
+    info.pairs = contents.rules().pairs;
+    info.held_edges = contents.held()->num_edges();
+  }
   info.relations = manifest.layers.relations;
   for (const auto& subset : manifest.layers.subsets) {
     info.subsets.emplace_back();
@@ -220,6 +225,9 @@ std::uint32_t Reader::features() const noexcept {
 }
 const std::optional<PropagationSpec>& Reader::propagation() const noexcept {
   return store_->manifest().propagation;
+}
+bool Reader::labelled_rows() const noexcept {
+  return has_labels() && store_->contents().held() == nullptr;
 }
 bool Reader::has_labels() const noexcept {
   return store_->contents().has_labels();
@@ -316,6 +324,9 @@ const std::optional<PropagationSpec>& Writer::propagation() const noexcept {
 }
 std::uint64_t Writer::nodes() const noexcept {
   return state_->store().contents().order().users();
+}
+bool Writer::labelled_rows() const noexcept {
+  return has_labels() && state_->store().contents().held() == nullptr;
 }
 bool Writer::has_labels() const noexcept {
   return state_->store().contents().has_labels();

@@ -79,6 +79,7 @@ RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   std::sort(program.blocks.begin(), program.blocks.end(),
             [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
   require_blocks(program.blocks);
+  program.pair = how.rows.pair;
   program.lift = how.rows.lift;
   program.scale = how.rows.scale.value_or(how.rows.lift ? RowScale::unit : RowScale::clip);
   return program;
@@ -89,7 +90,8 @@ bool chooses_rows(const RowChoice& rows) {
 }
 
 bool is_given(const RowChoice& rows) {
-  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift;
+  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift ||
+         rows.pair;
 }
 
 namespace {
@@ -110,7 +112,7 @@ TrainingTask task_of(const TrainOptions& how) {
     throw UsageError(option("weights") + ": numbers, or auto, and not both");
   const RowChoice& rows = how.rows;
   if (chooses_rows(rows)) {
-    if (rows.of.size() > 1 || rows.scale || rows.lift || how.choose_weights || !how.weights.empty())
+    if (rows.of.size() > 1 || rows.scale || rows.lift || rows.pair || how.choose_weights || !how.weights.empty())
       throw UsageError(option("rows-of", kChosenProgram) +
                        " chooses blocks, weights, scale and lift; leave these away");
   }
@@ -130,9 +132,9 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   if (std::find(how.rows.of.begin(), how.rows.of.end(), "stack") != how.rows.of.end())
     options.weights_chosen = kStackedWeights;
   const DeclaredSizes sizes{
-      task.solver, store.contents().order().users(),
+      task.solver, row_units(store, task.rows)->declared(),
       width_of(task.rows, store.embedding().levels(), store.manifest().features, store.manifest().classes),
-      store.manifest().classes, options.head};
+      task.rows.classes(store.manifest().classes), options.head};
   if (sizes.classes > 0)
     trained.default_lambda = default_lambda(sizes);  // without labels training says what is missing
   options.lambda_chosen = how.lambda == LambdaChoice::given ? "given" : kDefaultLambda;
@@ -180,7 +182,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   TrainedModel trained;
   require_log_of(store.path(), task.name, task.solver);  // before anything is chosen, or told of
   complete(task, store, writer.resources, how, ranks, trained);
-  static_cast<void>(RowMaker(row_source(store), task.rows));  // what is refused replaces nothing
+  const std::unique_ptr<const RowUnits> units = row_units(store, task.rows);  // what is refused replaces nothing
   if (how.before_replacement) {
     if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
       how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.rows});
@@ -197,7 +199,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   trained.report = learner.last_step();
   trained.rows = learner.rows().size();
   trained.accuracies = evaluate_model(store, learner.record(), &learner.rows());
-  trained.majority = majority_accuracies(store);
+  trained.majority = majority_accuracies(*units);
   trained.dominant = dominant_column(store.manifest());
   trained.public_key = learner.public_key();
   return trained;
@@ -206,6 +208,9 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
 /// A task that ranks share. What each of them computes for itself must have the same bits, since it
 /// decides how they go on.
 TrainingTask shared_task(const TrainOptions& how, Ranks& ranks) {
+  if (how.rows.pair)
+    throw UsageError(option("pair") + " is for one process: every rank would need the rows of all nodes; start the " +
+                     "program without a launcher");
   TrainingTask task = task_of(how);
   require_over_ranks(task.solver, task.options);
   const std::string mine = product_kernels(), first = from_first(mine, ranks);

@@ -1,6 +1,7 @@
 // algorithms/evaluation/reports.h - what the functions of this folder find, as plain figures.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -52,6 +53,26 @@ struct Metrics {
   [[nodiscard]] std::optional<double> macro_f1() const noexcept;
   [[nodiscard]] std::optional<double> macro_auc() const noexcept;
   [[nodiscard]] std::size_t classes_without_auc() const noexcept;
+};
+
+/// How well a model tells edges from other pairs (link_metrics.h). What has nothing to divide by is
+/// absent.
+struct LinkFigures {
+  static constexpr std::array<std::size_t, 4> kHits{10, 20, 50, 100};
+
+  std::size_t edges = 0, others = 0;  ///< pairs that were scored
+  std::optional<double> auc;          ///< chance that an edge has a higher score than another pair; equal ones half
+  std::array<std::optional<double>, kHits.size()> hits{};  ///< for each K: edges above the K-th best other pair
+  /// Each edge among the other pairs that it brings along; absent for given and for uniform ones.
+  std::optional<double> reciprocal_rank;
+  std::optional<double> accuracy, precision, recall, f1;  ///< where a probability above 1/2 says that it is an edge
+};
+
+/// A pair of nodes, by the ids of users, and what a model says of it.
+struct ScoredLink {
+  std::uint64_t u = 0, v = 0;
+  double score = 0;        ///< margin of an edge: above 0 where it is more likely than none
+  double probability = 0;  ///< that there is an edge
 };
 
 /// How alike the predictions of two models are (model_comparison.h).
@@ -149,6 +170,9 @@ struct SolverTrial {
   SolverCost training, batch;  ///< from nothing; the first batch after it
   SolverCost later_batch;      ///< the next one, with what a stream's session keeps from batch to batch
 };
+
+/// Takes pairs in their order, some at a time.
+using LinkSink = std::function<void(std::span<const ScoredLink>)>;
 
 /// Takes ids of the user and margins, ids x classes, which it may change.
 using ScoreSink = std::function<void(std::span<const std::int64_t> ids, std::span<double> margins)>;

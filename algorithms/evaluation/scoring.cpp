@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/links.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/node_rows.h"
@@ -22,6 +23,7 @@ class Chunks {
   Chunks(const LiveStore& store, const ModelRecord& record)
       : store_(store),
         record_(record),
+        units_(row_units(store, record.rows)),
         classes_(shape_of(record.model).classes),
         chunk_(record.model, store.budget()) {}
 
@@ -34,7 +36,7 @@ class Chunks {
   }
   void flush(const ScoreSink& sink) {
     margins_.resize(positions_.size() * classes_);
-    score_nodes(store_, record_, positions_, margins_.data());
+    score_keys(*units_, record_, positions_, margins_.data());
     ids_.clear();
     for (const NodeId position : positions_) ids_.push_back(store_.contents().order().user(position));
     sink(ids_, margins_);
@@ -44,6 +46,7 @@ class Chunks {
  private:
   const LiveStore& store_;
   const ModelRecord& record_;
+  std::unique_ptr<const RowUnits> units_;
   std::size_t classes_;
   ScoredChunk chunk_;
   std::vector<NodeId> positions_;
@@ -60,6 +63,7 @@ void add_all(const LiveStore& store, Chunks& chunks, const ScoreSink& sink) {
 }  // namespace
 
 void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSink& sink) {
+  require_no_links(record, "predictions of nodes");
   Chunks chunks(store, record);
   if (store.contents().order().is_identity()) return add_all(store, chunks, sink);
   const Reservation memory =
@@ -91,6 +95,7 @@ void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSin
 
 void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                 const ScoreSink& sink) {
+  require_no_links(record, "predictions of nodes");
   require_rows(store, record, nodes, "nothing can be said of it");
   Chunks chunks(store, record);
   for (const NodeId node : nodes) chunks.add(store.contents().order().position(node), sink);

@@ -4,6 +4,7 @@
 // A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows
 // its length:
 //   neighbours, their ids, increasing; where a store has layers, copies are nodes and numbers ids
+//   where links are predicted: likewise those of edges that are held out of the graph
 //   non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
@@ -44,6 +45,7 @@ constexpr std::uint32_t kRootTag = 0x544F4F52;  // "ROOT"
 constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kDigestOfNames = 3;    // where nodes have names
 constexpr std::uint32_t kDigestOfLayers = 16;  // is added where nodes are copies
+constexpr std::uint32_t kDigestOfPairs = 32;   // is added where links are predicted
 constexpr std::size_t kBlocksATask = 32;
 constexpr std::size_t kLeavesATask = 256;
 
@@ -104,15 +106,22 @@ class NodeHasher {
     if (!any) return;
     DecodedBlock block;
     contents_.graph().decode(index, buffer_, block);
+    DecodedBlock held;
+    if (contents_.held() != nullptr) contents_.held()->decode(index, held_buffer_, held);
     const std::uint32_t columns = contents_.features().columns();
     values_.resize(std::size_t{nodes} * columns);
     contents_.features().read({first, first + nodes}, 0, columns, values_.data());
     const std::array<std::uint32_t, kBlockNodes> splits = splits_of({first, first + nodes});
-    const NodeId* targets = block.targets;
-    for (std::uint32_t i = 0; i < nodes; targets += block.counts[i++]) {
+    const NodeId *targets = block.targets, *held_targets = held.targets;
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      const std::span<const NodeId> list(targets, block.counts[i]);
+      const std::span<const NodeId> held_list(held_targets, held.counts != nullptr ? held.counts[i] : 0);
+      targets += list.size();
+      held_targets += held_list.size();
       if (!users.contains(ids[i])) continue;
       words_.clear();
-      add_neighbours({targets, block.counts[i]});
+      add_neighbours(list);
+      if (contents_.held() != nullptr) add_neighbours(held_list);
       add_features({values_.data() + std::size_t{i} * columns, columns});
       words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
       words_.add(splits[i]);
@@ -131,6 +140,7 @@ class NodeHasher {
   Digest blank(std::string_view name = {}) {
     words_.clear();
     add_neighbours({});
+    if (contents_.held() != nullptr) add_neighbours({});
     values_.assign(contents_.features().columns(), 0);
     add_features(values_);
     words_.add(static_cast<std::uint32_t>(kNoLabel));
@@ -249,7 +259,7 @@ class NodeHasher {
 
   const Contents& contents_;
   const Embedding* embedding_;
-  Graph::BlockBuffer buffer_;
+  Graph::BlockBuffer buffer_, held_buffer_;
   Words words_;
   std::vector<float> values_;
   std::vector<std::int32_t> delta_;
@@ -266,6 +276,7 @@ void look_ahead(const Contents& contents, const Embedding* embedding, std::size_
   const NodeRange nodes{node_at(block == 0 ? 0 : block + kBlocks), node_at(block + 2 * kBlocks)};
   if (nodes.first == nodes.last) return;
   contents.graph().read_ahead(nodes);
+  if (contents.held() != nullptr) contents.held()->read_ahead(nodes);
   contents.features().read_ahead(nodes, 0, contents.features().columns());
   for (std::uint32_t level = 1; embedding != nullptr && level <= embedding->levels(); ++level)
     embedding->read_ahead(level, nodes);
@@ -283,11 +294,20 @@ void add_layers(const Layers& layers, Words& words) {
   }
 }
 
+/// What decides the roles of pairs, and which negatives there are.
+void add_pairs(const PairRules& rules, Words& words) {
+  const std::uint64_t numbers[] = {rules.key,         rules.below_valid, rules.below_test,
+                                   rules.below_label, rules.negatives,   rules.uniform};
+  words.add_all(std::span<const std::uint64_t>(numbers));
+  words.add(rules.apart ? 1 : 0);
+}
+
 void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
   words.add(kRootTag);
   const std::uint32_t version = manifest.names ? kDigestOfNames : kVersion;
-  words.add(manifest.layers.any() ? version + kDigestOfLayers : version);
+  words.add(version + (manifest.layers.any() ? kDigestOfLayers : 0) + (manifest.pairs ? kDigestOfPairs : 0));
   if (manifest.layers.any()) add_layers(manifest.layers, words);
+  if (manifest.pairs) add_pairs(manifest.pairs->rules, words);
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);

@@ -207,7 +207,7 @@ void for_all_edges(const Graph& graph, const Use& use) {
 class EdgeSink {
  public:
   EdgeSink(const LiveStore& store, std::uint64_t edges, const std::optional<NpyTarget>& pairs,
-           const std::optional<NpyTarget>& weights)
+           const std::optional<NpyTarget>& weights, const std::optional<NpyTarget>& roles)
       : store_(store), left_(edges) {
     const std::array<std::uint64_t, 2> shape{left_, 2};
     if (pairs && takes_text(*pairs))
@@ -215,6 +215,7 @@ class EdgeSink {
     else if (pairs)
       pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
     if (weights) weight_writer_.emplace(*weights, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
+    if (roles) role_writer_.emplace(*roles, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
   /// Edges in their order; no weights where each weighs 1.
   void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
@@ -232,6 +233,12 @@ class EdgeSink {
         }
         pair_writer_->append(std::span<const std::int64_t>(pairs_));
       }
+      if (role_writer_) {
+        roles_.clear();
+        for (const Edge& edge : some)
+          roles_.push_back(static_cast<std::int64_t>(store_.contents().rules().pairs->role(edge.u, edge.v)));
+        role_writer_->append(std::span<const std::int64_t>(roles_));
+      }
       if (!weight_writer_) continue;
       weights_.assign(some.size(), 1);
       if (!weights.empty())
@@ -244,6 +251,7 @@ class EdgeSink {
     if (text_writer_) text_writer_->finish();
     if (pair_writer_) pair_writer_->finish();
     if (weight_writer_) weight_writer_->finish();
+    if (role_writer_) role_writer_->finish();
   }
 
  private:
@@ -269,13 +277,13 @@ class EdgeSink {
   const LiveStore& store_;
   std::uint64_t left_;  ///< edges that are still to come
   std::optional<TextWriter> text_writer_;
-  std::optional<NpyWriter> pair_writer_, weight_writer_;
+  std::optional<NpyWriter> pair_writer_, weight_writer_, role_writer_;
   std::string line_;
-  std::vector<std::int64_t> pairs_, weights_;
+  std::vector<std::int64_t> pairs_, weights_, roles_;
 };
 
-/// Edges by the user's ids come in no useful order. `relation`: those of its copies alone, which
-/// weigh 1.
+/// Edges by the user's ids come in no useful order, nor do those that are held beside the graph.
+/// `relation`: those of its copies alone, which weigh 1.
 void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder,
                         const std::optional<std::uint32_t>& relation, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();
@@ -291,6 +299,12 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
     for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
     sorter.add(piece.edges, piece.weights);
   });
+  if (store.contents().held() != nullptr)
+    for_all_edges(*store.contents().held(), [&](EdgePiece& piece) {
+      if (graph.max_weight() > 1) piece.weights.assign(piece.edges.size(), 1);
+      for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
+      sorter.add(piece.edges, piece.weights);
+    });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   arcs->begin(nodes);
   std::vector<Edge> edges;
@@ -379,7 +393,8 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
 std::uint64_t count_edges(const LiveStore& store, const std::string& relation) {
   const std::optional<std::uint32_t> wanted = relation_of(store, relation);
   const Graph& graph = store.contents().graph();
-  if (!wanted) return graph.num_edges();
+  const Graph* const held = store.contents().held();
+  if (!wanted) return graph.num_edges() + (held != nullptr ? held->num_edges() : 0);
   const NodeOrder& order = store.contents().order();
   std::uint64_t edges = 0;
   for_all_edges(graph, [&](const EdgePiece& piece) {
@@ -390,9 +405,13 @@ std::uint64_t count_edges(const LiveStore& store, const std::string& relation) {
 }
 
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
-                  const std::optional<NpyTarget>& weights, const std::string& relation) {
-  EdgeSink sink(store, count_edges(store, relation), target, weights);
-  if (store.contents().order().is_identity())
+                  const std::optional<NpyTarget>& weights, const std::string& relation,
+                  const std::optional<NpyTarget>& roles) {
+  if (roles && !store.contents().rules().pairs)
+    throw UsageError(option("roles") + ": " + store.path().string() + " predicts no links; an import with " +
+                     option("pairs") + " gives pairs their roles");
+  EdgeSink sink(store, count_edges(store, relation), target, weights, roles);
+  if (store.contents().order().is_identity() && store.contents().held() == nullptr)
     for_all_edges(store.contents().graph(), [&](const EdgePiece& piece) { sink.add(piece.edges, piece.weights); });
   else
     write_sorted_edges(store, folder_beside(store, target ? *target : weights.value()), relation_of(store, relation),

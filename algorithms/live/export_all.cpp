@@ -190,7 +190,7 @@ void write_split(const LiveStore& store, const fs::path& file, const std::vector
 bool are_all_named(const Contents& contents) {
   for (NodeId position = 0; position < contents.num_nodes(); ++position) {
     if (!contents.name(position).empty()) continue;
-    const bool is_alone = contents.graph().degree(position) <= 1 && contents.split(position) == SplitName::none;
+    const bool is_alone = contents.edges_of(position) == 0 && contents.split(position) == SplitName::none;
     if (!is_alone) return false;
   }
   return true;
@@ -216,7 +216,8 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.nodes = contents.order().users();
   exported.types = store.manifest().types;
   exported.layers = contents.order().layers();
-  exported.edges = contents.graph().num_edges();
+  exported.edges = contents.graph().num_edges() + (contents.held() != nullptr ? contents.held()->num_edges() : 0);
+  exported.pairs = rules.pairs;
   exported.max_weight = contents.order().layers().relations.empty() ? rules.max_weight : 1;
   exported.columns = contents.features().columns();
   exported.sparse = store.manifest().feature_layout.sparse;

@@ -19,7 +19,8 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   Manifest next = manifest_;
   next.edges = contents_->graph().num_edges();
   if (next.max_weight > 1) next.weight_sum = contents_->graph().num_arcs() / 2;
-  Changes changes = contents_->changes();
+  Changes changes = contents_->changes(), held_changes = contents_->held_changes();
+  if (next.pairs) next.pairs->edges = contents_->held()->num_edges();
   if (fold == Fold::rows_and_graph) {
     WorkMeter nobody;
     if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {  // as StoreWriter::fold() asks
@@ -31,10 +32,15 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     next.shards = fold_shards(path_, contents_->graph(), next.shards, budget_, nobody);
     changes.removed.clear();
     changes.inserted.clear();
+    if (next.pairs)
+      next.pairs->shards = fold_shards(path_, *contents_->held(), next.pairs->shards, budget_, nobody, ShardOf::held);
+    held_changes = {};
     for (LevelFiles& files : next.levels) drop_files(files, FileRole::index);  // views of the shards as they were
   }
   next.changes.reset();
   if (changes != Changes()) next.changes = write_changes(path_, changes);
+  if (next.pairs) next.pairs->changes.reset();
+  if (held_changes != Changes()) next.pairs->changes = write_changes(path_, held_changes, true);
   next.expiries.reset();
   if (contents_->expiries().size() > 0) next.expiries = write_expiries(path_, contents_->expiries().sorted());
   next.sequence = sequence_;

@@ -17,6 +17,7 @@
 #include "storage/types/ids_are.h"
 #include "storage/types/layers.h"
 #include "storage/types/node_types.h"
+#include "storage/types/pair_rules.h"
 
 namespace unweave {
 
@@ -117,6 +118,7 @@ struct ExportedStore {
   bool has_train = false, has_valid = false, has_test = false;  ///< train.npy, valid.npy, test.npy: ids, int64
   bool has_names = false;                                       ///< names.txt, one a line
   std::optional<IdsAre> ids_are;                                ///< as the import of the files has to say
+  std::optional<PairRules> pairs{};                             ///< what the import has to declare of pairs
   bool has_expiries = false;  ///< expiries.txt, requests that say it to the store that an import makes
   std::string order;          ///< in which the store has its nodes
 };

@@ -118,14 +118,20 @@ class Draw {
     for (std::uint64_t i = 0; i < options_.count; ++i) add(kind, nodes[static_cast<std::size_t>(order.at(i))]);
   }
 
-  /// Calls use(u, v) for every edge of the pool, u < v, in their order.
+  /// Calls use(u, v) for every edge of the pool, u < v, in their order; those that are held out of
+  /// the graph come last.
   template <class Use>
   void for_edges(const RowMask* pool, const Use& use) const {
+    for_edges(graph_, pool, use);
+    if (contents_.held() != nullptr) for_edges(*contents_.held(), pool, use);
+  }
+  template <class Use>
+  void for_edges(const Graph& graph, const RowMask* pool, const Use& use) const {
     Graph::BlockBuffer buffer;
     DecodedBlock block;
-    for (std::size_t b = 0; b < graph_.num_blocks(); ++b) {
-      read_ahead_of(graph_, b);
-      graph_.decode(b, buffer, block);
+    for (std::size_t b = 0; b < graph.num_blocks(); ++b) {
+      read_ahead_of(graph, b);
+      graph.decode(b, buffer, block);
       unweave::for_edges(block, [&](NodeId u, NodeId v, std::uint32_t /*weight*/) {
         if ((pool == nullptr || pool->contains(u) || pool->contains(v)) && has_own_edges(u)) use(u, v);
       });
@@ -139,7 +145,7 @@ class Draw {
       for (const NodeId node : contents_.order().with_copies(pool({}))) mask->insert(node);
     }
     const RowMask* const wanted = mask ? &*mask : nullptr;
-    std::uint64_t edges = graph_.num_edges();
+    std::uint64_t edges = graph_.num_edges() + (contents_.held() != nullptr ? contents_.held()->num_edges() : 0);
     if (wanted != nullptr || !contents_.order().layers().subsets.empty()) {
       edges = 0;
       for_edges(wanted, [&](NodeId, NodeId) { ++edges; });
@@ -195,7 +201,7 @@ class Draw {
       const std::size_t relations = contents_.order().layers().relations.size();
       const auto [u, v] = ends(first, second, relations > 1 ? static_cast<std::uint32_t>(below(relations)) : 0);
       const std::int32_t one = contents_.label(u), other = contents_.label(v);
-      if (one == kNoLabel || other == kNoLabel || one == other || graph_.has_edge(u, v)) continue;
+      if (one == kNoLabel || other == kNoLabel || one == other || contents_.graph_of(u, v).has_edge(u, v)) continue;
       if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add_edge(RequestKind::insert_edge, u, v);
     }
   }

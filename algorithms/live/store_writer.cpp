@@ -141,6 +141,7 @@ void StoreWriter::record() {
 void StoreWriter::fold() {
   // One after the other.
   std::uint64_t bytes = fold_bytes(contents_->graph());
+  if (contents_->held() != nullptr) bytes = std::max(bytes, fold_bytes(*contents_->held()));
   if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values())
     bytes = std::max(bytes, fold_data_bytes(*contents_));
   if (embedding_) changed_rows_.make_room(*embedding_, bytes);

@@ -188,19 +188,27 @@ BatchReport StoreWriter::apply_acknowledged(std::size_t most, LastLevel last, st
 void StoreWriter::find_hubs() {
   const std::scoped_lock lock(hubs_mutex_);
   hubs_.clear();
-  if (!are_too_many(contents_->graph().max_decoded_bytes() / sizeof(NodeId))) return;  // no node has more edges
+  const Graph* const held = contents_->held();
+  const std::uint64_t bytes =
+      contents_->graph().max_decoded_bytes() + (held != nullptr ? held->max_decoded_bytes() : 0);
+  if (!are_too_many(bytes / sizeof(NodeId))) return;  // no node has more edges
   for (NodeId user = 0; user < contents_->num_nodes(); ++user)
     if (are_too_many(edges_of(*contents_, user))) hubs_.insert(user);
 }
 
 void StoreWriter::update_hubs(const BatchChanges& changes) {
   const std::scoped_lock lock(hubs_mutex_);
-  for (const NodeChange& change : changes.nodes) {
-    const std::uint64_t user = contents_->order().user(change.node);
+  const auto look_at = [&](NodeId node) {
+    const std::uint64_t user = contents_->order().user(node);
     if (are_too_many(edges_of(*contents_, user)))
       hubs_.insert(user);
     else
       hubs_.erase(user);
+  };
+  for (const NodeChange& change : changes.nodes) look_at(change.node);
+  for (const HeldChange& change : changes.held) {
+    look_at(change.edge.u);
+    look_at(change.edge.v);
   }
 }
 

@@ -148,6 +148,14 @@ class Purge {
                        ", and such a store does not grow; write it to files by " +
                        operation("export " + shell_word(store_.string()) + ' ' + option("all", "DIR")) +
                        " and import these with this number of nodes");
+    if (before_.pairs && nodes >= before_.nodes && nodes <= kMaxNodeId &&
+        id_bits(static_cast<NodeId>(nodes)) != id_bits(before_.nodes))
+      throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() +
+                       " predicts links, and draws the ends of its negatives among numbers below " +
+                       std::to_string(std::uint64_t{1} << id_bits(before_.nodes)) +
+                       "; name no more nodes than that, or write it to files by " +
+                       operation("export " + shell_word(store_.string()) + ' ' + option("all", "DIR")) +
+                       " and import these with this number of nodes");
     if (nodes < before_.user_nodes())
       throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() + " has " +
                        std::to_string(before_.user_nodes()) +

@@ -127,6 +127,10 @@ std::uint64_t content_bytes(const LiveStore& store, bool all) {
   };
   return kArcBytes * graph.num_changed_arcs() +
          bytes_where(manifest.shards, manifest.nodes, [&](NodeRange span) { return all || graph.has_changes(span); }) +
+         (manifest.pairs
+              ? bytes_where(manifest.pairs->shards, manifest.nodes,
+                            [&](NodeRange span) { return all || store.contents().held()->has_changes(span); })
+              : 0) +
          bytes_where(manifest.feature_files, manifest.nodes,
                      [&](NodeRange span) { return all || has_new_rows(span); }) +
          (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +

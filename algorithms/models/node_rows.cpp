@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/live/live_store.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
-#include "algorithms/models/training_rows.h"
+#include "algorithms/models/row_units.h"
 #include "algorithms/updates/requests.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/watcher.h"
@@ -41,30 +42,47 @@ void require_rows(const LiveStore& store, const ModelRecord& record, std::span<c
   }
 }
 
-void export_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
-                 const NpyTarget& target) {
-  require_rows(store, record, nodes, "it has no row");
-  const RowMaker maker(row_source(store), record.rows);
-  const std::size_t width = maker.width();
+namespace {
+
+/// Rows of units, a chunk at a time.
+void write_rows(const RowUnits& units, std::span<const NodeId> keys, const NpyTarget& target) {
+  const std::size_t width = units.width();
+  MemoryBudget& budget = units.store().budget();
   const Reservation memory =
-      store.budget().reserve(std::min(memory_shares::kChunk.of(store.budget()), kMostChunkBytes), "rows to export");
+      budget.reserve(std::min(memory_shares::kChunk.of(budget), kMostChunkBytes), "rows to export");
   // The maker holds levels of as many rows beside them.
   const auto chunk = static_cast<std::size_t>(std::max<std::uint64_t>(1, memory.bytes() / (2 * width * sizeof(float))));
-  const std::array<std::uint64_t, 2> shape{nodes.size(), width};
+  const std::array<std::uint64_t, 2> shape{keys.size(), width};
   NpyWriter writer(target, "<f4", sizeof(float), shape);
-  const WatchedStep watched("rows", nodes.size(), "rows");
-  std::vector<NodeId> positions;
+  const WatchedStep watched("rows", keys.size(), "rows");
   std::vector<float> rows;
-  for (std::size_t first = 0; first < nodes.size(); first += chunk) {
-    const auto some = nodes.subspan(first, std::min(chunk, nodes.size() - first));
-    positions.clear();
-    for (const NodeId node : some) positions.push_back(store.contents().order().position(node));
+  for (std::size_t first = 0; first < keys.size(); first += chunk) {
+    const auto some = keys.subspan(first, std::min(chunk, keys.size() - first));
     rows.resize(some.size() * width);
-    maker.rows(positions, rows.data());
+    units.rows(some, rows.data());
     writer.append(std::span<const float>(rows));
     watched.advance(some.size());
   }
   writer.finish();
+}
+
+}  // namespace
+
+void export_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
+                 const NpyTarget& target) {
+  if (record.rows.unit() != RowUnit::node)
+    throw UsageError("the model " + name_of(record) + " has rows of " + std::string(name_of(record.rows.unit())) +
+                     "s, and not of nodes; leave the list of nodes away");
+  require_rows(store, record, nodes, "it has no row");
+  std::vector<NodeId> positions;
+  positions.reserve(nodes.size());
+  for (const NodeId node : nodes) positions.push_back(store.contents().order().position(node));
+  write_rows(*row_units(store, record.rows), positions, target);
+}
+
+void export_training_rows(const LiveStore& store, const ModelRecord& record, const NpyTarget& target) {
+  const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
+  write_rows(*units, units->labelled(SplitName::train), target);
 }
 
 }  // namespace unweave

@@ -24,4 +24,7 @@ void require_rows(const LiveStore& store, const ModelRecord& record, std::span<c
 void export_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                  const NpyTarget& target);
 
+/// Rows of all training units of a model, in the order of their keys: those of pairs have no ids.
+void export_training_rows(const LiveStore& store, const ModelRecord& record, const NpyTarget& target);
+
 }  // namespace unweave

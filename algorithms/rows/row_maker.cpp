@@ -116,6 +116,7 @@ std::size_t width_of(const RowProgram& program, std::uint32_t levels, std::size_
   std::size_t width = columns * blocks_of(program.weights, levels);
   for (const std::string& name : program.blocks) width += row_block(name).width(columns, classes);
   width *= program.copies;
+  if (program.pair && program.pair->how == PairForm::How::both) width *= 2;
   return program.lift ? width + lifted_width(width, *program.lift) : width;
 }
 

@@ -40,6 +40,12 @@ struct NodeChange {
   }
 };
 
+/// An edge that is held out of the graph, by positions, u < v.
+struct HeldChange {
+  Edge edge;
+  bool inserted = false;
+};
+
 struct BatchChanges {
   std::uint64_t requests = 0;
   std::uint64_t applied = 0;
@@ -56,8 +62,11 @@ struct BatchChanges {
   std::uint64_t splits_moved = 0;
   std::uint64_t nodes_inserted = 0;
   std::uint64_t weights_set = 0;
-  std::uint64_t expiries_set = 0;  ///< by requests; notes that went with what they were about are not among them
-  std::vector<NodeChange> nodes;   ///< every node whose adjacency, features, label or split differ afterwards, sorted
+  std::uint64_t expiries_set = 0;    ///< by requests; notes that went with what they were about are not among them
+  std::vector<NodeChange> nodes;     ///< every node whose adjacency, features, label or split differ afterwards, sorted
+  std::vector<HeldChange> held;      ///< edges that are held out of the graph, sorted; no row of a node depends on them
+  std::uint64_t edges_held = 0;      ///< applied requests of edges that are held, of those counted above
+  std::int64_t held_difference = 0;  ///< as edge_difference, of edges that are held
   /// What is to go when, sorted by item, each once; without a note it is to stay.
   std::vector<std::pair<Edge, std::optional<ExpiryNote>>> expiries;
   std::vector<NodeId> forced;    ///< removed nodes and features, rows set, sorted: pushed at every level whatever r_max

@@ -55,17 +55,20 @@ class Preview {
   /// What an edge weighs, 0 where there is none.
   std::uint32_t weight(NodeId u, NodeId v) {
     const auto it = edges_.find(key(u, v));
-    return it != edges_.end() ? it->second.now : contents_.graph().weight(u, v);
+    return it != edges_.end() ? it->second.now : contents_.graph_of(u, v).weight(u, v);
   }
+  /// Whether an edge of these nodes is held out of the graph, where it weighs 1 whatever is asked.
+  [[nodiscard]] bool holds(NodeId u, NodeId v) const { return contents_.holds(u, v); }
   bool has_edge(NodeId u, NodeId v) { return weight(u, v) > 0; }
   void set_edge(NodeId u, NodeId v, std::uint32_t now) {
     const auto [it, fresh] = edges_.try_emplace(key(u, v));
     if (fresh) {
-      it->second.before = contents_.graph().weight(u, v);
+      it->second.held = holds(u, v);
+      it->second.before = contents_.graph_of(u, v).weight(u, v);
       touched_[u].insert(v);
       touched_[v].insert(u);
     }
-    it->second.now = now;
+    it->second.now = it->second.held ? std::min(now, 1U) : now;
     if (now == 0) drop_note(edge_item(u, v));
   }
   /// An edge that a request has found, in its first copies: what it weighs in all copies that have
@@ -80,7 +83,7 @@ class Preview {
       set_edge(one, other, now > 0 ? weight(one, other) + 1 : weight(one, other) - 1);
     }
   }
-  /// Most that an edge of users weighs.
+  /// Most that an edge of users weighs in the graph.
   [[nodiscard]] std::uint32_t most_weight() const noexcept {
     return layers().relations.empty() ? rules().max_weight : 1;
   }
@@ -105,11 +108,13 @@ class Preview {
   [[nodiscard]] NodeId user(NodeId node) const { return order().user(node); }
   [[nodiscard]] Edge edge_item(NodeId u, NodeId v) const { return key(order().number(u), order().number(v)); }
   [[nodiscard]] const std::map<Edge, std::optional<ExpiryNote>>& expiries() const noexcept { return expiries_; }
-  /// Each neighbour once.
+  /// Each neighbour once, those of edges that are held too.
   std::vector<NodeId> neighbours(NodeId node) {
-    std::vector<NodeId> list;
+    std::vector<NodeId> list, held;
     contents_.graph().neighbours(node, list);
     list.erase(std::unique(list.begin(), list.end()), list.end());
+    if (contents_.held() != nullptr) contents_.held()->neighbours(node, held);
+    list.insert(list.end(), held.begin(), held.end());
     const auto it = touched_.find(node);
     if (it == touched_.end()) return list;
     std::erase_if(list, [&](NodeId other) { return it->second.contains(other); });
@@ -194,16 +199,24 @@ class Preview {
   }
 
   /// How many more edges the graph has than the contents.
-  [[nodiscard]] std::int64_t edge_difference() const {
+  [[nodiscard]] std::int64_t edge_difference(bool held) const {
     std::int64_t difference = 0;
-    for (const auto& [edge, state] : edges_) difference += (state.now > 0 ? 1 : 0) - (state.before > 0 ? 1 : 0);
+    for (const auto& [edge, state] : edges_)
+      if (state.held == held) difference += (state.now > 0 ? 1 : 0) - (state.before > 0 ? 1 : 0);
     return difference;
+  }
+  /// Held edges that differ from the contents, sorted.
+  [[nodiscard]] std::vector<HeldChange> net_of_held() const {
+    std::vector<HeldChange> changes;
+    for (const auto& [edge, state] : edges_)
+      if (state.held && state.before != state.now) changes.push_back({edge, state.now > 0});
+    return changes;
   }
   /// Nodes that differ from the contents, sorted.
   [[nodiscard]] std::vector<NodeChange> net() const {
     std::map<NodeId, NodeChange> nodes;
     for (const auto& [edge, state] : edges_) {
-      if (state.before == state.now) continue;
+      if (state.held || state.before == state.now) continue;
       const bool gains = state.now > state.before;
       const std::uint32_t units = gains ? state.now - state.before : state.before - state.now;
       for (const auto& [one, other] : {std::pair(edge.u, edge.v), std::pair(edge.v, edge.u)}) {
@@ -232,6 +245,7 @@ class Preview {
   struct State {
     std::uint32_t before = 0;
     std::uint32_t now = 0;
+    bool held = false;  ///< out of the graph
   };
   /// What requests have set of a node.
   struct Data {
@@ -365,7 +379,7 @@ RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view 
   const std::uint32_t before = preview.weight(u, v);
   if (before == 0) return RequestStatus::absent_edge;
   const std::uint64_t weight = given_weight(value);
-  if (weight > preview.most_weight()) return RequestStatus::weight_outside;
+  if (weight > (preview.holds(u, v) ? 1 : preview.most_weight())) return RequestStatus::weight_outside;
   if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
   preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
   ++changes.weights_set;
@@ -416,6 +430,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (weight > preview.most_weight()) return RequestStatus::weight_outside;
       preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
       ++(insert ? changes.edges_inserted : changes.edges_removed);
+      changes.edges_held += preview.holds(u, v) ? 1 : 0;
       return RequestStatus::applied;
     }
     case RequestKind::expire_node:
@@ -497,9 +512,13 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
         request.kind == RequestKind::move_split)
       return;  // which ask for no list
     const auto [from, to] = copies_of(request);
-    if (const auto u = preview.position(request.u, from)) contents.graph().read_ahead(*u);
+    const auto read_ahead = [&](NodeId node) {
+      contents.graph().read_ahead(node);
+      if (contents.held() != nullptr) contents.held()->read_ahead(node);
+    };
+    if (const auto u = preview.position(request.u, from)) read_ahead(*u);
     if (!names_edge(request.kind)) return;  // in other requests v is 0, which names nobody
-    if (const auto v = preview.position(request.v, to)) contents.graph().read_ahead(*v);
+    if (const auto v = preview.position(request.v, to)) read_ahead(*v);
   });
   changes.statuses.reserve(requests.size());
   for (const Request& request : requests) {
@@ -511,7 +530,9 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     changes.text_bytes += request.value.empty() ? 0 : request.value.size() + 2;
   }
   changes.nodes = preview.net();
-  changes.edge_difference = preview.edge_difference();
+  changes.edge_difference = preview.edge_difference(false);
+  changes.held = preview.net_of_held();
+  changes.held_difference = preview.edge_difference(true);
   changes.expiries.assign(preview.expiries().begin(), preview.expiries().end());
   for (const NodeChange& change : changes.nodes) {
     const std::int32_t before = contents.label(change.node);
@@ -527,7 +548,7 @@ std::uint64_t edges_of(const Contents& contents, std::uint64_t user) {
   if (user >= order.users()) return 0;
   std::uint64_t edges = 0;
   for (std::uint32_t copy = 0; copy < order.copies(); ++copy)
-    edges += contents.graph().degree(order.position(static_cast<NodeId>(user), copy)) - 1;  // without the self loop
+    edges += contents.edges_of(order.position(static_cast<NodeId>(user), copy));
   return edges;
 }
 
@@ -536,7 +557,7 @@ std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
   for (const NodeChange& change : changes.nodes)
     for (const auto* const list : {&change.removed, &change.inserted})
       for (const ChangedNeighbour& one : *list) arcs += one.weight;
-  return arcs / 2;
+  return arcs / 2 + changes.held.size();
 }
 
 std::uint64_t set_bytes(const BatchChanges& changes) {
@@ -567,7 +588,10 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.split) splits.push_back({change.node, *change.split});
     if (change.row) rows.push_back({change.node, change.row});
   }
+  for (const auto& [edge, inserted] : changes.held)
+    inserted ? contents.held()->insert_edge(edge.u, edge.v) : contents.held()->remove_edge(edge.u, edge.v);
   contents.graph().count_edges(changes.edge_difference);
+  if (contents.held() != nullptr) contents.held()->count_edges(changes.held_difference);
   for (const auto& [item, note] : changes.expiries) contents.expiries().set(item, note);
   contents.clear(cleared);
   contents.lose_names(nameless);

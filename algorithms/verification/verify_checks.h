@@ -67,8 +67,14 @@ void check_files(const std::filesystem::path& store, const Manifest& manifest, F
 void check_read_files(const std::filesystem::path& store, const Manifest& manifest, const Embedding& embedding,
                       VerifyReport& report);
 void check_graph(const VerifyContext& context);
+/// That a graph of a store is undirected, without loops, and has as many edges as its manifest says;
+/// its arcs are added to `all_arcs`.
+void check_lists(const VerifyContext& context, const Graph& graph, std::string_view check, std::uint64_t& all_arcs);
 void check_target_lists(const VerifyContext& context);
 void check_splits(const VerifyContext& context);
+/// Where links are predicted: every edge is where the role of its pair puts it, and the edges that
+/// are held out of the graph are undirected without loops.
+void check_pairs(const VerifyContext& context);
 /// Where nodes have copies.
 void check_layers(const VerifyContext& context);
 void check_cone(const VerifyContext& context);

@@ -104,6 +104,15 @@ void check_names(Files& files, const std::filesystem::path& store, const Manifes
   });
 }
 
+/// Edges that are held out of the graph.
+void check_pair_files(Files& files, const std::filesystem::path& store, const Manifest& m) {
+  files.each(m.pairs->shards, [&](const FileEntry& entry, std::size_t span) {
+    Shard(store, entry, span_range(m.nodes, span), m.nodes, 1).verify();
+  });
+  files.one(m.pairs->changes,
+            [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, {m.nodes})); });
+}
+
 /// Files of all levels of which `chosen` holds.
 template <class Chosen>
 void check_levels(Files& files, const std::filesystem::path& store, const Manifest& m, const Chosen& chosen) {
@@ -144,6 +153,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   files.each(m.shards, [&](const FileEntry& entry, std::size_t span) {
     Shard(store, entry, span_range(m.nodes, span), m.nodes, m.max_weight).verify();
   });
+  if (m.pairs) check_pair_files(files, store, m);
   if (share == FileShare::all) check_features(files, store, m);
   files.one(m.order_file, [&](const FileEntry& entry) { OrderFile(store, entry, m.nodes).verify(); });
   if (m.names) check_names(files, store, m);

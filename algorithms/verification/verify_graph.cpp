@@ -69,9 +69,9 @@ std::string arc_text(const NodeOrder& order, NodeId u, NodeId v) {
   return "arc " + order.names().text(order.user(u)) + " -> " + order.names().text(order.user(v));
 }
 
-void require_reverse(const Contents& contents, NodeId u, NodeId v, std::uint64_t weight, std::vector<NodeId>& list,
-                     FalseStatements& wrong) {
-  contents.graph().neighbours(v, list);
+void require_reverse(const Contents& contents, const Graph& graph, NodeId u, NodeId v, std::uint64_t weight,
+                     std::vector<NodeId>& list, FalseStatements& wrong) {
+  graph.neighbours(v, list);
   const auto [first, last] = std::equal_range(list.begin(), list.end(), u);
   if (first == last)
     wrong.add(std::uint64_t{u} << 32 | v, arc_text(contents.order(), u, v) + " has no reverse");
@@ -81,7 +81,7 @@ void require_reverse(const Contents& contents, NodeId u, NodeId v, std::uint64_t
 
 /// Notes too where the manifest tells another number of edges than there are, which weights alone
 /// could hide.
-bool is_symmetric(const Graph& graph, VerifyReport& report, FalseStatements& wrong) {
+bool is_symmetric(const Graph& graph, std::uint64_t& arcs, FalseStatements& wrong) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   std::array<std::uint64_t, 2> keys{};
   randombytes_buf(keys.data(), sizeof keys);
@@ -100,7 +100,7 @@ bool is_symmetric(const Graph& graph, VerifyReport& report, FalseStatements& wro
         watched.advance(last - first);
         return sums;
       });
-  report.arcs += total.arcs;
+  arcs += total.arcs;
   if (total.unique != 2 * graph.num_edges())
     wrong.add(0, "there are " + std::to_string(total.unique) + " arcs, whatever they weigh, where the manifest says " +
                      std::to_string(graph.num_edges()) + " edges");
@@ -110,14 +110,17 @@ bool is_symmetric(const Graph& graph, VerifyReport& report, FalseStatements& wro
 }  // namespace
 
 void check_graph(const VerifyContext& context) {
-  const Graph& graph = context.contents.graph();
+  check_lists(context, context.contents.graph(), "graph", context.report.arcs);
+}
+
+void check_lists(const VerifyContext& context, const Graph& graph, std::string_view check, std::uint64_t& all_arcs) {
   FalseStatements wrong;
-  if (!is_symmetric(graph, context.report, wrong)) {
+  if (!is_symmetric(graph, all_arcs, wrong)) {
     parallel_ranges(0, graph.num_blocks(), kBlocksATask, [&](std::size_t first, std::size_t last) {
       if (wrong.full()) return;
       std::vector<NodeId> list;
       for_arcs(graph, first, last, [&](NodeId u, NodeId v, std::uint64_t weight) {
-        require_reverse(context.contents, u, v, weight, list, wrong);
+        require_reverse(context.contents, graph, u, v, weight, list, wrong);
       });
     });
   } else {
@@ -134,12 +137,12 @@ void check_graph(const VerifyContext& context) {
         for_runs(neighbours, [&](NodeId v, std::uint32_t weight) {
           if (v == nodes[i]) wrong.add(v, arc_text(context.contents.order(), v, v) + " is a loop");
           if (arcs.fetch_add(graph.degree(v), std::memory_order_relaxed) > kMostArcs) return;
-          require_reverse(context.contents, nodes[i], v, weight, list, wrong);
+          require_reverse(context.contents, graph, nodes[i], v, weight, list, wrong);
         });
       }
     });
   }
-  wrong.report_to(context.report, "graph");
+  wrong.report_to(context.report, check);
 }
 
 void check_target_lists(const VerifyContext& context) {

@@ -22,6 +22,13 @@ Changes changes_of(const std::filesystem::path& store, const Manifest& manifest)
       {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight, manifest.names.has_value()});
 }
 
+std::unique_ptr<Graph> held_of(const std::filesystem::path& store, const Manifest& manifest) {
+  if (!manifest.pairs) return nullptr;
+  Changes changes;
+  if (manifest.pairs->changes) changes = read_changes(store, *manifest.pairs->changes, {manifest.nodes});
+  return std::make_unique<Graph>(store, manifest.of_held(), changes);
+}
+
 DataRules rules_of(const Manifest& manifest) {
   return {manifest.classes,
           manifest.standardized,
@@ -30,7 +37,9 @@ DataRules rules_of(const Manifest& manifest) {
           manifest.train.has_value(),
           manifest.valid.has_value(),
           manifest.test.has_value(),
-          manifest.max_weight};
+          manifest.max_weight,
+          false,
+          manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt};
 }
 
 /// Throws FormatError for labels or splits of a store that has none.
@@ -59,6 +68,7 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
       rules_(rules_of(manifest)),
       cleared_(manifest.nodes),
       graph_(store, manifest, changes),
+      held_(held_of(store, manifest)),
       features_(store, manifest, cleared_),
       expiries_(store, manifest),
       train_(split_of(store, manifest.train, manifest.nodes)),
@@ -75,7 +85,8 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   for (const auto& [item, time, id] : expiries_.sorted()) {
     if ((is_node_item(item) || is_feature_item(item)) && item.v >= order_.users())
       throw FormatError(store / manifest.expiries->path, "expiries", "no such node");
-    if (!is_node_item(item) && !is_feature_item(item) && !graph_.has_edge(order_.place(item.u), order_.place(item.v)))
+    if (is_node_item(item) || is_feature_item(item)) continue;
+    if (const NodeId u = order_.place(item.u), v = order_.place(item.v); !graph_of(u, v).has_edge(u, v))
       throw FormatError(store / manifest.expiries->path, "expiries", "no such edge in the graph");
   }
   if (!manifest.changes) return;
@@ -98,7 +109,7 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   std::uint64_t bytes = manifest.nodes / 4;         // two bits
   if (manifest.names) bytes += manifest.nodes / 8;  // lost names
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
-    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size());
+    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size()) * (manifest.pairs ? 2 : 1);
   if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += std::min<std::uint64_t>((*split)->bytes, std::uint64_t{manifest.nodes} * sizeof(NodeId));
@@ -106,11 +117,21 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
 }
 
 std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const Manifest& manifest) {
-  const std::uint64_t expiries = manifest.expiries ? Expiries::bytes(count_expiries(*manifest.expiries), 0) : 0;
-  if (!manifest.changes) return expiries;
+  std::uint64_t bytes = manifest.expiries ? Expiries::bytes(count_expiries(*manifest.expiries), 0) : 0;
+  if (manifest.pairs && manifest.pairs->changes)
+    bytes += Graph::change_bytes(count_changes(store, *manifest.pairs->changes).edges, manifest.nodes);
+  if (!manifest.changes) return bytes;
   const ChangesCounts counts = count_changes(store, *manifest.changes);
-  return expiries + Graph::change_bytes(counts.edges, manifest.nodes) +
+  return bytes + Graph::change_bytes(counts.edges, manifest.nodes) +
          Features::set_bytes(counts.rows, counts.row_bytes) + value_bytes(counts.labels + counts.splits);
+}
+
+const std::vector<NodeId>& Contents::members(SplitName split) const noexcept {
+  static const std::vector<NodeId> nobody;
+  return split == SplitName::train   ? train_
+         : split == SplitName::valid ? valid_
+         : split == SplitName::test  ? test_
+                                     : nobody;
 }
 
 SplitName Contents::split(NodeId node) const noexcept {
@@ -186,6 +207,12 @@ Changes Contents::changes() const {
   changes.lost_names = order_.names().lost().sorted();
   for (NodeId& node : changes.lost_names) node = order_.position(node);
   std::sort(changes.lost_names.begin(), changes.lost_names.end());
+  return changes;
+}
+
+Changes Contents::held_changes() const {
+  Changes changes;
+  if (held_) held_->collect_changes(changes);
   return changes;
 }
 

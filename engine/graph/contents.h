@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "storage/formats/node_file.h"
 #include "storage/io/types.h"
 #include "storage/types/feature_layout.h"
+#include "storage/types/pair_rules.h"
 
 namespace unweave {
 
@@ -30,6 +33,7 @@ struct DataRules {
   bool has_train = false, has_valid = false, has_test = false;
   std::uint32_t max_weight = 1;
   bool numbers_name_classes = false;  ///< a class has a number as its name
+  std::optional<PairRules> pairs{};   ///< where links are predicted
 
   /// Whether there is such a split; there is always none.
   [[nodiscard]] bool has(SplitName split) const noexcept {
@@ -50,7 +54,7 @@ class Contents {
   /// Memory of the changes that there are now.
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
     return graph_.change_bytes() + features_.set_bytes() + value_bytes(set_labels_.size() + set_splits_.size()) +
-           expiries_.bytes();
+           expiries_.bytes() + (held_ ? held_->change_bytes() : 0);
   }
   /// Memory of so many labels and splits that were set.
   [[nodiscard]] static std::uint64_t value_bytes(std::uint64_t values) noexcept { return values * 64; }
@@ -61,6 +65,20 @@ class Contents {
   [[nodiscard]] const NodeOrder& order() const noexcept { return order_; }
   Graph& graph() noexcept { return graph_; }
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
+  /// The edges that are held out of the graph, as a graph of the same nodes; null where no links are
+  /// predicted.
+  Graph* held() noexcept { return held_.get(); }
+  [[nodiscard]] const Graph* held() const noexcept { return held_.get(); }
+  /// The role of a pair of nodes; there must be rules of pairs.
+  [[nodiscard]] PairRole role(NodeId u, NodeId v) const { return rules_.pairs->role(order_.user(u), order_.user(v)); }
+  /// Whether an edge of these nodes is held out of the graph, or would be.
+  [[nodiscard]] bool holds(NodeId u, NodeId v) const { return rules_.pairs && rules_.pairs->holds(role(u, v)); }
+  /// The graph that has an edge of these nodes, or would have it.
+  [[nodiscard]] const Graph& graph_of(NodeId u, NodeId v) const { return holds(u, v) ? *held_ : graph_; }
+  /// Edges of a node in both graphs.
+  [[nodiscard]] std::uint64_t edges_of(NodeId node) const noexcept {
+    return graph_.degree(node) - 1 + (held_ ? held_->degree(node) - 1 : 0);  // without the self loop
+  }
   [[nodiscard]] const Features& features() const noexcept { return features_; }
   [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }
   [[nodiscard]] bool has_labels() const noexcept { return !labels_.empty(); }
@@ -70,6 +88,8 @@ class Contents {
   [[nodiscard]] const std::vector<NodeId>& valid() const noexcept { return valid_; }
   [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
+  /// The nodes of a split, sorted; of none, none.
+  [[nodiscard]] const std::vector<NodeId>& members(SplitName split) const noexcept;
   /// The split that a node is in.
   [[nodiscard]] SplitName split(NodeId node) const noexcept;
   /// When which edges, nodes and features are to be removed.
@@ -96,6 +116,8 @@ class Contents {
   [[nodiscard]] bool has_set_values() const noexcept { return !set_labels_.empty() || !set_splits_.empty(); }
   /// Differences from the immutable files.
   [[nodiscard]] Changes changes() const;
+  /// Differences of the edges that are held out of the graph.
+  [[nodiscard]] Changes held_changes() const;
 
  private:
   Contents(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
@@ -105,6 +127,7 @@ class Contents {
   DataRules rules_;
   NodeSet cleared_;
   Graph graph_;
+  std::unique_ptr<Graph> held_;
   Features features_;
   Expiries expiries_;
   std::vector<std::int32_t> labels_;

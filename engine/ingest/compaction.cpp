@@ -39,6 +39,8 @@ class Compaction {
     after_.forget_history();
     after_.edges = contents.graph().num_edges();
     if (after_.max_weight > 1) after_.weight_sum = contents.graph().num_arcs() / 2;
+    if (after_.pairs) after_.pairs->changes.reset();
+    if (after_.pairs) after_.pairs->edges = contents.held()->num_edges();
   }
 
   /// The manifest with the data that were set in files, and shards and changes as they are.
@@ -62,6 +64,7 @@ class Compaction {
       meter_.start("ordered graph", 2 * std::uint64_t{after_.nodes}, "nodes");
       after_.shards = build_reordered_shards(store_, contents_.graph(), moved_, budget_, meter_);
     }
+    if (after_.pairs) write_held();
     if (before_.features > 0) write_features();
     if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
     if (before_.names) write_names(added);
@@ -72,6 +75,18 @@ class Compaction {
 
  private:
   [[nodiscard]] bool grows() const noexcept { return after_.nodes > before_.nodes; }
+
+  /// The edges that are held out of the graph.
+  void write_held() {
+    const Graph& held = *contents_.held();
+    std::vector<FileEntry>& shards = after_.pairs->shards;
+    if (moved_.empty()) {
+      shards = fold_shards(store_, held, before_.pairs->shards, budget_, meter_, ShardOf::held);
+    } else {
+      meter_.start("ordered graph", 2 * std::uint64_t{after_.nodes}, "nodes");
+      shards = build_reordered_shards(store_, held, moved_, budget_, meter_, ShardOf::held);
+    }
+  }
 
   /// Everybody stays where he is, and new nodes come behind.
   void append_nodes() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "engine/graph/arc_chunks.h"
@@ -29,6 +30,40 @@ constexpr std::size_t kReadEdges = std::size_t{1} << 16;
 constexpr const char* kByIds = "graph/by-ids";
 /// Those of the graph of relations, before sets of them are added.
 constexpr const char* kOfRelations = "graph/of-relations";
+
+struct ReadEdges : NamedEdgeChunk {
+  std::vector<Edge> held;  ///< out of the graph
+};
+
+/// Moves the edges that are held out of the graph from the others.
+void take_held(const PairRules& rules, ReadEdges& chunk) {
+  std::size_t stay = 0;
+  for (std::size_t i = 0; i < chunk.edges.size(); ++i) {
+    const Edge edge = chunk.edges[i];
+    if (edge.u != edge.v && rules.holds(edge.u, edge.v)) {
+      chunk.held.push_back(edge);
+      continue;
+    }
+    chunk.edges[stay] = edge;
+    if (!chunk.weights.empty()) chunk.weights[stay] = chunk.weights[i];
+    ++stay;
+  }
+  chunk.edges.resize(stay);
+  if (!chunk.weights.empty()) chunk.weights.resize(stay);
+}
+
+/// What was counted of both parts of the edges together.
+ArcCounts sum_of(ArcCounts counts, const ArcCounts& more) {
+  counts.edges_read += more.edges_read;
+  counts.self_loops += more.self_loops;
+  counts.upward += more.upward;
+  counts.arcs += more.arcs;
+  counts.spooled_bytes += more.spooled_bytes;
+  for (const auto& [mine, other, least] : {std::tuple(&counts.smallest_node, more.smallest_node, true),
+                                           std::tuple(&counts.largest_node, more.largest_node, false)})
+    if (other && (!*mine || (least ? *other < **mine : *other > **mine))) *mine = other;
+  return counts;
+}
 
 }  // namespace
 
@@ -68,9 +103,12 @@ ArcCounts GraphImport::build() {
   memory_of_positions_ = budget_.reserve(std::uint64_t{given.nodes} * sizeof(NodeId), "positions of nodes");
   manifest.edges = given.edges;
   manifest.weight_sum = given.weight_sum;
+  manifest.pairs = given.pairs;
   {
     const Reservation degrees = budget_.reserve(sizeof(std::uint32_t) * std::uint64_t{given.nodes}, "degrees");
-    reorder(Graph(by_ids, given, Changes()));
+    const std::optional<Graph> held =
+        given.pairs ? std::optional<Graph>(std::in_place, by_ids, given.of_held(), Changes()) : std::nullopt;
+    reorder(Graph(by_ids, given, Changes()), held ? &*held : nullptr);
   }
   remove_tree(by_ids);
   return counts;
@@ -86,10 +124,16 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   const auto known = options_.layers.any() ? std::optional<std::uint64_t>(graph_nodes()) : nodes_.known();
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), known, options_.max_weight,
                    own_sources(nodes_, job_));
+  if (options_.pairs) {
+    memory_of_held_ = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges that are held");
+    held_ = std::make_unique<ArcSorter>(folder, static_cast<std::size_t>(memory_of_held_.bytes()), known);
+  }
   collect_arcs(sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
+  const std::unique_ptr<SortedArcs> held = held_ ? held_->finish() : nullptr;
+  held_.reset();
   name_table_.reset();
-  const ArcCounts found = by_users(arcs->counts());
+  const ArcCounts found = held ? sum_of(arcs->counts(), held->counts()) : by_users(arcs->counts());
   require_ids(found);
   remark_on_header(found);
   settle_nodes(found);
@@ -105,9 +149,16 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                      "correct the weights, or add up those of repeated edges before");
   });
   BuiltShards built = build_shards(folder, nodes, options_.max_weight, *arcs, budget_, meter_, own_spans(nodes_, job_));
-  ArcCounts counts = arcs->counts();
+  ArcCounts counts = held ? found : arcs->counts();
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
-  counts = with_arcs(counts, built.unique);
+  ArcIndex unique = built.unique;
+  if (held) {
+    BuiltShards apart = build_shards(folder, nodes, 1, *held, budget_, meter_, std::nullopt, ShardOf::held);
+    unique += apart.unique;
+    manifest.pairs = PairFiles{*options_.pairs, apart.unique / 2, std::move(apart.files), {}};
+  }
+  memory_of_held_.release();
+  counts = with_arcs(counts, unique);
   manifest.shards = std::move(built.files);
   manifest.edges = built.unique / 2;
   manifest.max_weight = options_.max_weight;
@@ -276,7 +327,7 @@ void GraphImport::settle_nodes(const ArcCounts& counts) {
                    option("ids", "FILE") + ", else " + option("nodes", "N") + " says that it is meant");
 }
 
-void GraphImport::reorder(const Graph& graph) {
+void GraphImport::reorder(const Graph& graph, const Graph* held) {
   Manifest& manifest = builder_.manifest();
   const auto start = std::chrono::steady_clock::now();
   positions_ = compute_order(options_.order, graph, budget_, meter_, &report_.order_reason);
@@ -285,7 +336,9 @@ void GraphImport::reorder(const Graph& graph) {
     const Reservation inverse = budget_.reserve(std::uint64_t{graph.num_nodes()} * sizeof(NodeId), "ids of positions");
     manifest.order_file = write_order(builder_.path(), positions_);
   }
-  meter_.start("ordered graph", 2 * std::uint64_t{graph.num_nodes()}, "nodes");
+  meter_.start("ordered graph", (held != nullptr ? 4 : 2) * std::uint64_t{graph.num_nodes()}, "nodes");
+  if (held != nullptr)
+    manifest.pairs->shards = build_reordered_shards(builder_.path(), *held, positions_, budget_, meter_, ShardOf::held);
   manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
 }
 
@@ -331,27 +384,31 @@ void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
   meter_.start("edges", expected, "edges");
   std::uint64_t edges_read = 0;
   const std::uint64_t zeros_before = report_.left_out.zeros;
-  run_pipeline<NamedEdgeChunk>(
-      [&](NamedEdgeChunk& chunk) {
+  run_pipeline<ReadEdges>(
+      [&](ReadEdges& chunk) {
         if (edges.names) return edges.names->next(chunk);
         chunk.edges.resize(kReadEdges);
         if (options_.max_weight > 1) chunk.weights.resize(kReadEdges);
         chunk.edges.resize(numbers->read(chunk.edges, chunk.weights));
         return !chunk.edges.empty();
       },
-      [&](NamedEdgeChunk& chunk) {
+      [&](ReadEdges& chunk) {
         if (edges.names) edges.names->resolve(chunk);
         require_ids_of_types(chunk.edges, of);
         for (std::size_t i = 0; is_shifted && i < chunk.edges.size(); ++i)
           chunk.edges[i] = {chunk.edges[i].u + by.u, chunk.edges[i].v + by.v};
+        chunk.held.clear();
+        if (held_) take_held(*options_.pairs, chunk);
+        if (!chunk.held.empty()) held_->add(chunk.held);
         sorter.add(chunk.edges, chunk.weights);
       },
-      [&](const NamedEdgeChunk& chunk) {
+      [&](const ReadEdges& chunk) {
         if (options_.layers.any() && nodes_.known()) look_at_ids(chunk.edges, by);
-        edges_read += chunk.edges.size();
+        const std::size_t count = chunk.edges.size() + chunk.held.size();
+        edges_read += count;
         report_.left_out.ignored += chunk.left_out.ignored;
         report_.left_out.zeros += chunk.left_out.zeros;
-        meter_.advance(chunk.edges.size());
+        meter_.advance(count);
       });
   if (numbers != nullptr) {
     report_.left_out.ignored += numbers->left_out().ignored;

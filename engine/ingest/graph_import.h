@@ -52,7 +52,8 @@ class GraphImport {
   void require_known_nodes();
   void require_ids(const ArcCounts& counts) const;
   void remark_on_header(const ArcCounts& counts) const;
-  void reorder(const Graph& graph);
+  /// `held`: the graph of edges that are held out of it; or null.
+  void reorder(const Graph& graph, const Graph* held);
   [[nodiscard]] EdgeOptions edge_options() const;
   [[nodiscard]] const EndTypes* ends_of(std::size_t file) const;
   [[nodiscard]] OpenedEdges opened_edges(const InputFile& file) const;
@@ -74,6 +75,8 @@ class GraphImport {
   const NodeNames* names_;               ///< or null
   std::vector<const InputFile*> files_;  ///< one of edges, or one a relation
   bool edges_tell_nodes_ = false;        ///< the file of edges says how many nodes there are
+  std::unique_ptr<ArcSorter> held_;      ///< takes the edges that are held out of the graph, where some are
+  Reservation memory_of_held_;
   std::optional<NameTable> name_table_;  ///< while edges are read, where the budget has room
   std::vector<NodeId> positions_;
   Reservation memory_of_positions_;

@@ -51,7 +51,7 @@ std::vector<NodeId> compute_order(std::string_view name, const Graph& graph, Mem
 
 std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
                                               const std::vector<NodeId>& positions, MemoryBudget& budget,
-                                              WorkMeter& meter) {
+                                              WorkMeter& meter, ShardOf of) {
   const Reservation memory = budget.reserve(memory_shares::kEdgeSort.of(budget), "sorting of edges");
   const auto nodes = static_cast<NodeId>(positions.size());
   ArcSorter sorter(store, static_cast<std::size_t>(memory.bytes()), nodes, graph.max_weight());
@@ -63,7 +63,7 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
       },
       [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
-  return build_shards(store, nodes, graph.max_weight(), *arcs, budget, meter).files;
+  return build_shards(store, nodes, graph.max_weight(), *arcs, budget, meter, std::nullopt, of).files;
 }
 
 }  // namespace unweave

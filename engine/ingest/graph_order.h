@@ -38,6 +38,6 @@ namespace unweave {
 /// temporary files inside `store`.
 [[nodiscard]] std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store, const Graph& graph,
                                                             const std::vector<NodeId>& positions, MemoryBudget& budget,
-                                                            WorkMeter& meter);
+                                                            WorkMeter& meter, ShardOf of = ShardOf::nodes);
 
 }  // namespace unweave

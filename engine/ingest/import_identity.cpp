@@ -120,6 +120,7 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
   for (const NodeType& type : options.types) identity.add("type " + type.name, type.nodes);
   identity.add("directed", options.layers.directed ? "yes" : "no");
+  identity.add("pairs", options.pairs ? text_of(*options.pairs) : "none");
   identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
   identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");
   if (options.stated_nodes) identity.add("stated nodes", options.stated_nodes->count);

@@ -51,8 +51,8 @@ void encode(const Graph& graph, ChangedPiece& piece) {
 }
 
 FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t fold_arcs,
-                     std::uint64_t memory) {
-  ShardWriter writer(store, span, graph.num_nodes(), graph.max_weight(), memory);
+                     std::uint64_t memory, ShardOf of) {
+  ShardWriter writer(store, span, graph.num_nodes(), graph.max_weight(), memory, of);
   std::size_t next = span.first / kBlockNodes;
   const std::size_t end = (std::size_t{span.last} + kBlockNodes - 1) / kBlockNodes;
   run_pipeline<ChangedPiece>(
@@ -76,7 +76,7 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 }  // namespace
 
 BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight, SortedArcs& arcs,
-                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part) {
+                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part, ShardOf of) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::optional<ShardWriter> writer;
@@ -98,7 +98,7 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::
                       [&](const Piece& piece) {
                         const NodeRange range = piece.lists.nodes;
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
-                        if (!writer) writer.emplace(store, shard, nodes, max_weight, encoded.bytes());
+                        if (!writer) writer.emplace(store, shard, nodes, max_weight, encoded.bytes(), of);
                         writer->append(piece.encoded);
                         built.arcs += piece.lists.targets.size();
                         built.unique += piece.lists.unique;
@@ -115,7 +115,7 @@ std::uint64_t fold_bytes(const Graph& graph) {
 }
 
 std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
-                                   std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter) {
+                                   std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter, ShardOf of) {
   // Decoded, gathered and encoded lists of each piece, which may be one large block.
   const std::uint64_t lists = pipeline_items() * 3;
   const std::uint64_t fold_arcs =
@@ -127,7 +127,7 @@ std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Gra
   meter.start("graph", graph.num_nodes(), "nodes");
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const NodeRange span = span_range(graph.num_nodes(), i);
-    if (graph.has_changes(span)) shards[i] = fold_shard(store, graph, span, fold_arcs, encoded.bytes());
+    if (graph.has_changes(span)) shards[i] = fold_shard(store, graph, span, fold_arcs, encoded.bytes(), of);
     meter.advance(span.size());
   }
   return shards;

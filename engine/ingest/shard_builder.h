@@ -24,10 +24,11 @@ struct BuiltShards {
 /// with the `max_weight` for which they were sorted. Reading, sorting and encoding run on all
 /// threads, only shards are put together in order; the bytes do not depend on the number of
 /// threads. Charges what it holds besides `arcs` to the budget. `part`: writes the shards of these
-/// spans alone, for which `arcs` has all arcs. Throws DataError, ResourceError.
+/// spans alone, for which `arcs` has all arcs. `of`: which graph of the store it is. Throws
+/// DataError, ResourceError.
 [[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight,
                                        SortedArcs& arcs, MemoryBudget& budget, WorkMeter& meter,
-                                       std::optional<RankShare> part = std::nullopt);
+                                       std::optional<RankShare> part = std::nullopt, ShardOf of = ShardOf::nodes);
 
 /// Memory that fold_shards() asks for at least.
 [[nodiscard]] std::uint64_t fold_bytes(const Graph& graph);
@@ -35,6 +36,7 @@ struct BuiltShards {
 /// that it lies on: where no list differs the file stays as it is. Returns one file a span. Counts
 /// nodes on the meter. Throws FormatError, ResourceError.
 [[nodiscard]] std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
-                                                 std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter);
+                                                 std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter,
+                                                 ShardOf of = ShardOf::nodes);
 
 }  // namespace unweave

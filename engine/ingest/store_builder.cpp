@@ -44,6 +44,8 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.spooled_bytes = counts.spooled_bytes;
   report.nodes = manifest.user_nodes();
   report.layers = manifest.layers;
+  if (manifest.pairs) report.pairs = manifest.pairs->rules;
+  if (manifest.pairs) report.held_edges = manifest.pairs->edges;
   report.edges = manifest.edges;
   report.max_weight = manifest.layers.relations.empty() ? manifest.max_weight : 1;  // those of sets are not users'
   report.weight_sum = manifest.weight_sum;

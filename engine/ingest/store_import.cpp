@@ -159,6 +159,21 @@ void require_layers(const ImportOptions& options) {
                      " features are read once for each copy of a node, and a pipe can be read once; name a file");
 }
 
+/// Throws UsageError where edges cannot be held out of the graph.
+void require_pairs(const ImportOptions& options) {
+  if (const std::string fault = pair_rules_fault(*options.pairs); !fault.empty())
+    throw UsageError(option("pairs") + ": " + fault);
+  if (options.layers.any())
+    throw UsageError(option("pairs") + " and " + option(options.layers.directed ? "directed" : "relation") +
+                     " exclude each other: links are predicted in graphs whose edges have no directions and are of one "
+                     "kind; leave one of them out");
+  if (!options.edges) throw UsageError(option("pairs") + " needs " + option("edges") + ", some of which are held out");
+  if (options.replay)
+    throw UsageError(option("pairs") + " and " + option("replay") +
+                     " exclude each other: the test of forgetting that the latter prepares is one of classes of nodes; "
+                     "leave one of them out");
+}
+
 class Import {
  public:
   Import(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget, WorkMeter& meter,
@@ -229,7 +244,7 @@ class Import {
     report_.feature_bytes = bytes_of(manifest.feature_files);
     report_.unlabelled_split_ids = labels.unlabelled_split_ids();
     report_.seconds_order = graph.seconds_order();
-    if (!options_.layers.any()) count_one_way_edges(counts, manifest.edges, report_);
+    if (!options_.layers.any()) count_one_way_edges(counts, manifest.edges + report_.held_edges, report_);
     job_.barrier();
     return std::move(report_);
   }
@@ -418,6 +433,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
   if (!options.types.empty()) require_types(options);
   if (options.layers.any()) require_layers(options);
+  if (options.pairs) require_pairs(options);
   if (!is_order(options.order))
     throw UsageError(option("order", options.order) + ": name one of none, " + order_names());
   if (options.standardize && !options.features)

@@ -158,6 +158,37 @@ Layers layers_from(const Json& json) {
   return layers;
 }
 
+Json pairs_json(const PairFiles& pairs) {
+  const PairRules& rules = pairs.rules;
+  return {{"key", rules.key},
+          {"below", {rules.below_valid, rules.below_test, rules.below_label}},
+          {"negatives", rules.negatives},
+          {"uniform", rules.uniform},
+          {"apart", rules.apart},
+          {"edges", pairs.edges},
+          {"shards", to_json(pairs.shards)},
+          {"changes", to_json(pairs.changes)}};
+}
+
+PairFiles pairs_from(const Json& json) {
+  PairFiles pairs;
+  PairRules& rules = pairs.rules;
+  const auto below = json.at("below").get<std::vector<Json>>();
+  if (below.size() != 3) throw std::runtime_error("pairs: not three bounds");
+  rules.key = whole_number<std::uint64_t>(json.at("key"));
+  rules.below_valid = whole_number<std::uint64_t>(below[0]);
+  rules.below_test = whole_number<std::uint64_t>(below[1]);
+  rules.below_label = whole_number<std::uint64_t>(below[2]);
+  rules.negatives = whole_number<std::uint32_t>(json.at("negatives"));
+  rules.uniform = whole_number<std::uint64_t>(json.at("uniform"));
+  rules.apart = json.at("apart").get<bool>();
+  if (const std::string fault = pair_rules_fault(rules); !fault.empty()) throw std::runtime_error("pairs: " + fault);
+  pairs.edges = whole_number<std::uint64_t>(json.at("edges"));
+  pairs.shards = entry_list(json.at("shards"));
+  pairs.changes = optional_entry(json.at("changes"));
+  return pairs;
+}
+
 Json level_json(const LevelFiles& files) {
   Json json = Json::object();
   for (const LevelFileKind& kind : kLevelFileKinds) {
@@ -266,6 +297,7 @@ Manifest manifest_from(const Json& json) {
       throw std::runtime_error("types: of another number of nodes");
   }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
+  if (json.contains("pairs")) m.pairs = pairs_from(json.at("pairs"));
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
     m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
@@ -284,6 +316,8 @@ Manifest manifest_from(const Json& json) {
        "weights: a sum that edges of these weights do not have");
   const std::size_t spans = num_spans(m.nodes);
   need(m.shards.size() == spans, "shards: not one file a span");
+  need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
+  need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
   need(!json.contains("scale") ||
@@ -324,6 +358,7 @@ std::vector<std::string> Manifest::needs() const {
   if (propagation && !propagation->kept.has_sums()) words.emplace_back("rows");
   if (layers.any()) words.emplace_back("layers");
   if (!types.empty()) words.emplace_back("types");
+  if (pairs) words.emplace_back("pairs");
   return words;
 }
 
@@ -335,6 +370,15 @@ std::uint32_t Manifest::row_width() const noexcept {
 LevelPlace Manifest::place(std::uint32_t level) const {
   return {levels[level],     level,      propagation->levels, propagation->all_rows, nodes, features, max_weight,
           propagation->kept, row_width()};
+}
+
+Manifest Manifest::of_held() const {
+  Manifest held;
+  held.nodes = nodes;
+  held.edges = pairs.value().edges;
+  held.shards = pairs->shards;
+  held.changes = pairs->changes;
+  return held;
 }
 
 void Manifest::forget_history() {
@@ -354,6 +398,8 @@ std::vector<FileEntry> Manifest::files() const {
   all.insert(all.end(), feature_files.begin(), feature_files.end());
   for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes, &expiries}) add(*entry);
   if (names) all.insert(all.end(), {names->names, names->index});
+  if (pairs) all.insert(all.end(), pairs->shards.begin(), pairs->shards.end());
+  if (pairs) add(pairs->changes);
   for (const LevelFiles& level : levels)
     for (const LevelFileKind& kind : kLevelFileKinds) {
       const std::span<const FileEntry> entries = files_of(level, kind);
@@ -424,7 +470,7 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   if (json.at("version") != kManifestVersion)
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
-  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers", "types"};
+  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers", "types", "pairs"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
@@ -473,6 +519,7 @@ std::string manifest_text(const Manifest& manifest) {
   if (manifest.ids_are) contents["ids_are"] = text_of(*manifest.ids_are);
   if (manifest.max_weight > 1) contents["weights"] = {{"max", manifest.max_weight}, {"sum", manifest.weight_sum}};
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
+  if (manifest.pairs) contents["pairs"] = pairs_json(*manifest.pairs);
   const std::string body = text_of_json(contents);
   const Json json = {{"format", "unweave store"},
                      {"version", kManifestVersion},

@@ -14,6 +14,7 @@
 
 #include "storage/formats/level_files.h"
 #include "storage/formats/name_file.h"
+#include "storage/formats/pair_files.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
 #include "storage/types/feature_layout.h"
@@ -51,6 +52,7 @@ struct Manifest {
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
   std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
+  std::optional<PairFiles> pairs;     ///< edges that are held out of the graph; absent where no links are predicted
   std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
 
   std::optional<PropagationSpec> propagation;
@@ -72,11 +74,13 @@ struct Manifest {
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows", "layers" and "types", in this order: one that has never heard of a word would lose
-  /// what it stands for.
+  /// "rows", "layers", "types" and "pairs", in this order: one that has never heard of a word would
+  /// lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;
+  /// The manifest of the graph that the edges held out of this one make. There must be pairs.
+  [[nodiscard]] Manifest of_held() const;
   /// Every file that this generation names; what is recorded of others, which change after it, is
   /// not among them.
   [[nodiscard]] std::vector<FileEntry> files() const;

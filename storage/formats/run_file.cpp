@@ -11,6 +11,7 @@
 #include "storage/formats/node_file.h"
 #include "storage/io/error.h"
 #include "storage/io/private_file.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {
@@ -127,8 +128,8 @@ void unpack_row(std::span<const std::uint32_t> words, std::uint32_t columns, std
     out[*at - first] = std::bit_cast<float>(words[1 + nonzeros + static_cast<std::size_t>(at - ids.begin())]);
 }
 
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes) {
-  SealedWriter writer({store, "graph", "changes", "changes", "changes"});
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool held) {
+  SealedWriter writer({store, held ? kPairsFolder : "graph", "changes", "changes", "changes"});
   writer.append_values(std::span<const Edge>(changes.removed));
   writer.append_values(std::span<const Edge>(changes.inserted));
   writer.append_values(std::span<const NodeId>(changes.cleared));

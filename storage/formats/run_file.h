@@ -36,7 +36,8 @@ struct ChangesScope {
   bool lost_names = false;       ///< whether nodes have names, which some may have lost
 };
 
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes);
+/// `held`: of edges that are held out of the graph, and of nothing else.
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool held = false);
 /// Throws DataError, FormatError.
 [[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
                                    const ChangesScope& scope);

@@ -13,6 +13,7 @@
 #include "storage/codec/repeats.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
+#include "storage/io/store_folders.h"
 
 namespace unweave {
 namespace {
@@ -24,6 +25,7 @@ constexpr std::uint64_t stored_weight(std::uint32_t max_weight) noexcept {
 
 SealedName name_of(const std::filesystem::path& store, NodeId first, ShardOf of) {
   if (of == ShardOf::nodes) return {store, "graph", span_stem(first), "shard", "shard"};
+  if (of == ShardOf::held) return {store, kPairsFolder, span_stem(first), "shard", "shard"};
   return {store, "state", "targets-" + span_stem(first), "lists", "lists"};
 }
 
@@ -251,7 +253,7 @@ void Shard::verify() const {
         if (list[k] == list[k - max_weight_])
           fail(block, BlockError{"an edge has more than the largest weight of the graph"});
       const NodeId self = range_.first + static_cast<NodeId>(block * kBlockNodes + i);
-      if (of_ == ShardOf::nodes && std::binary_search(list.begin(), list.end(), self))
+      if (of_ != ShardOf::targets && std::binary_search(list.begin(), list.end(), self))
         file_.fail(blocks_at_ + offsets_[block],
                    "the node at position " + std::to_string(self) + " is its own neighbour");
     }

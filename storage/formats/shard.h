@@ -22,9 +22,9 @@
 
 namespace unweave {
 
-/// Whose lists a shard holds: those of a span of nodes, or of a span of the targets, which are then
-/// counted as nodes are.
-enum class ShardOf { nodes, targets };
+/// Whose lists a shard holds: those of a span of nodes, in the graph or among the edges that are
+/// held out of it, or of a span of the targets, which are then counted as nodes are.
+enum class ShardOf { nodes, held, targets };
 
 /// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the
 /// work.

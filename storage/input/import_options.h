@@ -14,6 +14,7 @@
 #include "storage/types/ids_are.h"
 #include "storage/types/layers.h"
 #include "storage/types/node_types.h"
+#include "storage/types/pair_rules.h"
 
 namespace unweave {
 
@@ -86,6 +87,7 @@ struct ImportOptions {
   std::vector<std::optional<EndTypes>> relation_ends{};   ///< of each of `relations`; or empty
   std::vector<std::optional<StatedCount>> stated_relation_edges{};  ///< as stated_edges, of each relation; or empty
   std::optional<std::size_t> labels_of{};  ///< the type whose nodes alone have labels and splits
+  std::optional<PairRules> pairs{};        ///< what pairs of nodes are for, to predict links; not with layers
   bool two_row_edges = false;              ///< as EdgeOptions::two_rows
   bool ignore_weights = false;             ///< as EdgeOptions::ignore_weights
   std::uint32_t max_weight = 1;            ///< as EdgeOptions::max_weight; kMostWeight at most

@@ -11,8 +11,9 @@ inline constexpr const char* kCertificatesFolder = "certificates";
 inline constexpr const char* kModelsFolder = "models";
 /// What is kept of propagations that are not finished; no manifest names a file of it.
 inline constexpr const char* kTilesFolder = "tiles";
-inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",      "splits",
-                                                "names", "state",    kJournalFolder};
+inline constexpr const char* kPairsFolder = "pairs";
+inline constexpr const char* kStoreFolders[] = {"graph", "features", "labels",       "splits",
+                                                "names", "state",    kJournalFolder, kPairsFolder};
 inline constexpr const char* kReleaseFolders[] = {kCertificatesFolder, kModelsFolder};
 
 /// In kCertificatesFolder: the store's own signing key, the log of requests, the list of feeds of

@@ -10,6 +10,7 @@ Table build_table(const BuildReport& report) {
   table.add_row({"nodes", count_text(report.nodes)});
   const bool directed = report.layers.directed;
   table.add_row({directed ? "arcs" : "edges", count_text(report.edges)});
+  if (report.pairs) table.add_row({"edges held out of the graph", count_text(report.held_edges)});
   if (report.max_weight > 1) {
     table.add_row({"largest weight, as declared", count_text(report.max_weight)});
     table.add_row({"sum of the weights", count_text(report.weight_sum)});

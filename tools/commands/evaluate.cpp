@@ -9,6 +9,7 @@
 
 #include "storage/input/nodes/label_reader.h"
 #include "storage/io/error.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/output.h"
 #include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
@@ -16,10 +17,13 @@
 #include "tools/commands/metrics_output.h"
 #include "tools/commands/model_choice.h"
 #include "tools/commands/model_output.h"
+#include "unweave/links.h"
 
 namespace unweave {
 namespace {
 
+/// What people call the classes of pairs.
+const std::vector<std::string> kPairClassNames{"edge", "none"};
 const std::vector<std::string> kForgettingColumns{"forgotten",  "replayed",       "of all",
                                                   "of present", "called members", "by threshold",
                                                   "attack AUC", "presence ratio", "edge AUC"};
@@ -46,12 +50,13 @@ void add_forgetting(std::vector<std::string>& cells, const Forgetting& forgettin
     cells.push_back(accuracy_text(value));
 }
 
-/// `nodes`: what is listed by --nodes, whose memory stays with the caller.
-EvaluateOptions evaluate_options(const CommandLine& line, NodeList& nodes) {
+/// `nodes`, `negatives`: what is listed by options, whose memory stays with the caller.
+EvaluateOptions evaluate_options(const CommandLine& line, NodeList& nodes, PairListing& negatives) {
   EvaluateOptions options;
   options.retrain = line.get<bool>("retrain");
   options.by_class = line.get<bool>("by-class");
   if (line.has("nodes")) options.nodes = std::move(nodes.nodes);
+  if (line.has("negatives")) options.negatives = std::move(negatives.pairs);
   options.attack_rows = static_cast<std::size_t>(line.get<Count>("attack-rows").value);
   options.seed = line.common().seed.value_or(options.seed);
   return options;
@@ -68,7 +73,10 @@ class Printer {
         table_(header(options)) {}
 
   void print(const ModelEvaluation& of) {
-    if (line_.common().json) return write_json_line(line_.out(), json_fields(of, scope_));
+    EvaluationScope scope = scope_;
+    if (of.links) scope.class_names = kPairClassNames;
+    if (line_.common().json) return write_json_line(line_.out(), json_fields(of, scope));
+    if (of.links) links_.push_back({model_text(of.name, of.solver), *of.links});
     const Accuracies accuracies = of.metrics.accuracies();
     const std::string name = model_text(of.name, of.solver);
     metrics_.push_back({name + (of.present ? "" : " before"), of.metrics});
@@ -94,9 +102,11 @@ class Printer {
     table_.print(line_.out());
     if (scope_.with_copy) print_legend(line_.out());
     print_metrics(line_.out(), metrics_);
+    print_links(line_.out(), links_);
     for (const NamedMetrics& metrics : metrics_) {
       const bool alone = metrics_.size() == 1 && metrics.splits.test.classes.size() <= kFewClasses;
-      if (alone || line_.get<bool>("by-class")) print_by_class(line_.out(), metrics, scope_.class_names);
+      if (alone || line_.get<bool>("by-class"))
+        print_by_class(line_.out(), metrics, links_.empty() ? scope_.class_names : kPairClassNames);
     }
   }
 
@@ -117,6 +127,7 @@ class Printer {
   std::uint64_t acknowledged_;
   EvaluationScope scope_;
   Table table_;
+  std::vector<NamedLinks> links_;      ///< figures of models whose rows are of pairs
   std::vector<NamedMetrics> metrics_;  ///< metrics of the lines of table_
 };
 
@@ -136,6 +147,9 @@ void run_evaluate(CommandLine& line) {
       "also train from nothing, and print how far the weights and the predictions are from that model's");
   add("nodes", po::value<std::string>()->value_name("F"),
       "also the accuracy on these nodes, ids as .npy or text; with --before as they were in the copy");
+  add("negatives", po::value<std::string>()->value_name("F"),
+      "of models of train --pair: these pairs of nodes, in any form of import --edges, in the place of the pairs of no edge "
+      "that the store draws");
   add("before", po::value<std::string>()->value_name("COPY"),
       "a copy from before the removals: accuracy on the forgotten rows as they were, deleted data replay, membership "
       "inference, and whether removed edges show");
@@ -156,7 +170,11 @@ void run_evaluate(CommandLine& line) {
   if (line.has("before")) before.emplace(line.get<std::string>("before"), resources);
   NodeList nodes;
   if (line.has("nodes")) nodes = listed_nodes(line, before ? *before : store);
-  const EvaluateOptions options = evaluate_options(line, nodes);
+  PairListing negatives;
+  if (line.has("negatives"))
+    negatives = read_pairs(store, line.get<std::string>("negatives"),
+                           [&](const std::string& remark) { line.note(command_text(remark)); });
+  const EvaluateOptions options = evaluate_options(line, nodes, negatives);
   Evaluator evaluator(store, before ? &*before : nullptr, options);
   Printer printer(line, store, options);
   for (const StoredModel& model : models) {

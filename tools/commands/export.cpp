@@ -21,6 +21,7 @@
 #include "tools/commands/model_choice.h"
 #include "tools/commands/model_output.h"
 #include "unweave/classes.h"
+#include "unweave/links.h"
 #include "unweave/rows.h"
 
 namespace unweave {
@@ -89,6 +90,7 @@ std::string import_command(const ExportedStore& exported) {
   if (has_edges && !exported.by_name)
     text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
   if (exported.layers.directed) text += " --directed";
+  if (exported.pairs) text += " --pairs " + text_of(*exported.pairs);
   if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
   if (exported.max_weight > 1 && has_edges && !exported.by_name) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
@@ -135,16 +137,17 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other : {"model", "rows", "embeddings", "edges", "edge-weights", "labels", "train", "requests"})
+  for (const char* other :
+       {"model", "rows", "embeddings", "edges", "edge-weights", "pairs", "labels", "train", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
   if (!line.has("model") && !line.has("rows") && !line.has("embeddings") && !line.has("edges") &&
-      !line.has("edge-weights") && !line.has("labels") && !line.has("train") && !line.has("names") &&
-      !line.has("requests") && !line.has("all"))
+      !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("train") &&
+      !line.has("names") && !line.has("requests") && !line.has("all"))
     throw UsageError(
-        "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --labels, --train, --names, --requests or --all");
+        "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --pairs, --labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("rows") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --rows, --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -153,6 +156,8 @@ void check_export_options(const CommandLine& line) {
   if (line.has("missing") && line.get<std::string>("missing") != "nan")
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
   if (line.has("relation") && !line.has("edges")) throw UsageError("--relation needs --edges");
+  if (line.given("split") && !line.has("pairs")) throw UsageError("--split needs --pairs");
+  if (line.has("roles") && !line.has("edges")) throw UsageError("--roles needs --edges");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
   for (const char* option : {"solver", "name"})
@@ -161,7 +166,8 @@ void check_export_options(const CommandLine& line) {
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  std::vector<std::string> arrays{"rows", "embeddings", "ids", "edges", "edge-weights", "labels", "train"};
+  std::vector<std::string> arrays{"rows",  "embeddings", "ids",    "edges", "edge-weights",
+                                  "roles", "pairs",      "labels", "train"};
   if (names_archive(line))
     line.require_outside("model", store);
   else
@@ -210,6 +216,13 @@ void run_export(CommandLine& line) {
       "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
   add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
+  add("pairs", po::value<std::string>()->value_name("F.npy"),
+      "of a store of import --pairs: int64 m x 3, the pairs of nodes of --split (train, the default, valid or test): both ends, "
+      "and 1 for an edge; in the order of --rows of a model of train --pair");
+  add("split", po::value<std::string>()->value_name("NAME")->default_value("train"), "with --pairs: whose");
+  line.set_choices("split", {"train", "valid", "test"});
+  add("roles", po::value<std::string>()->value_name("F.npy"),
+      "with --edges, of a store of --pairs: int64, what each edge is for, in their order: 0 valid, 1 test, 2 label, 3 plain");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
       "int64: ids of the training nodes that have a label, ascending");
@@ -247,7 +260,7 @@ void run_export(CommandLine& line) {
   else
     alone.emplace(line.positional(0), resources);
   const Reader& reader = opened ? opened->reader : *alone;
-  check_node_numbers(line, reader.names(), {"ids", "edges", "train"});
+  check_node_numbers(line, reader.names(), {"ids", "edges", "pairs", "train"});
   NodeList list;
   std::optional<std::vector<NodeId>> nodes;
   if (line.has("nodes")) {
@@ -264,16 +277,20 @@ void run_export(CommandLine& line) {
                 ": `unweave export STORE --rows F.npy --name " + opened->model.name() + "` writes them");
   }
   if (opened) note_state(line, opened->model, reader);
-  if (line.has("rows"))
+  const bool of_nodes = !opened || opened->model.facts().rows.unit() == RowUnit::node;
+  if (line.has("rows") && !of_nodes && !nodes) export_training_rows(reader, opened->model, npy_target(line, "rows"));
+  if (line.has("rows") && (of_nodes || nodes))
     export_rows(reader, opened->model, nodes ? *nodes : training_ids(reader), npy_target(line, "rows"));
   if (line.has("embeddings")) write_embeddings(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
   if (line.has("edges"))
     export_edges(reader, npy_target(line, "edges"), edge_weights,
-                 line.has("relation") ? line.get<std::string>("relation") : std::string());
+                 line.has("relation") ? line.get<std::string>("relation") : std::string(),
+                 line.has("roles") ? std::optional(npy_target(line, "roles")) : std::nullopt);
   else if (edge_weights)
     export_edge_weights(reader, *edge_weights);
+  if (line.has("pairs")) export_pairs(reader, line.get<std::string>("split"), npy_target(line, "pairs"));
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));
   if (line.has("names")) export_names(reader, npy_target(line, "names"));

@@ -356,6 +356,7 @@ ImportOptions import_options(const CommandLine& line) {
   options.edges = file_option(line, "edges");
   options.layers.directed = line.get<bool>("directed");
   add_relations(line, options);
+  if (line.has("pairs")) options.pairs = pair_rules_named(line.get<std::string>("pairs"));
   options.ignore_weights = line.get<bool>("ignore-weights");
   options.edge_weights = file_option(line, "edge-weights");
   if (const auto most = count_option(line, "max-weight"))
@@ -425,6 +426,10 @@ void run_import(CommandLine& line) {
   add("ends", po::value<std::vector<std::string>>()->value_name("RELATION=TYPE,TYPE")->composing(),
       "with --relation and --type: ids in the file of the relation count from 0 within these types, that of its first and "
       "that of its second nodes, as OGB and PyTorch Geometric have them; else they are ids of the store");
+  add("pairs", po::value<std::string>()->value_name("valid=S,test=S,.."),
+      "to predict links: shares of all pairs of nodes, drawn by a hash of their ids and key=K (0), whose edges are held "
+      "out of the graph for validation and test; of the other pairs share=S (1) are for training, whose edges stay in the "
+      "graph unless apart is among the words, and each brings negatives=K (1) pairs of no edge along, or uniform=M all together");
   add("max-weight", count("W"),
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "

@@ -31,6 +31,30 @@ void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models) {
         << " classes have no rows in a split, or all of them, and are left out)\n";
 }
 
+void print_links(std::ostream& out, const std::vector<NamedLinks>& models) {
+  if (models.empty()) return;
+  std::vector<std::string> header{"model", "split", "edges", "other pairs", "AUC"};
+  for (const std::size_t k : LinkFigures::kHits) header.push_back("Hits@" + std::to_string(k));
+  header.insert(header.end(), {"MRR", "accuracy", "F1", "recall"});
+  Table table(header);
+  for (const auto& [model, splits] : models)
+    for (const auto& [name, figures] : {std::pair("training", &splits.train), std::pair("validation", &splits.valid),
+                                        std::pair("test", &splits.test)}) {
+      if (figures->edges == 0) continue;
+      std::vector<std::string> cells{model, name, count_text(figures->edges), count_text(figures->others),
+                                     accuracy_text(figures->auc)};
+      for (const auto& hits : figures->hits) cells.push_back(accuracy_text(hits));
+      for (const auto& value : {figures->reciprocal_rank, figures->accuracy, figures->f1, figures->recall})
+        cells.push_back(accuracy_text(value));
+      table.add_row(std::move(cells));
+    }
+  out << '\n';
+  table.print(out);
+  out << "\nHits@K    share of edges with a higher score than the K-th best other pair\n"
+         "MRR       mean of 1 / the rank of an edge among the pairs that it brings along\n"
+         "accuracy, F1, recall: where a probability above 1/2 says that a pair is an edge\n";
+}
+
 void print_by_class(std::ostream& out, const NamedMetrics& named, const std::vector<std::string>& class_names) {
   const auto& [model, splits] = named;
   const bool has_test = splits.test.rows > 0, has_valid = splits.valid.rows > 0;

@@ -18,6 +18,14 @@ struct NamedMetrics {
 /// One line a model and split, and what the columns are.
 void print_metrics(std::ostream& out, const std::vector<NamedMetrics>& models);
 
+/// How well a model of this name tells edges from other pairs.
+struct NamedLinks {
+  std::string model;
+  SplitLinks splits;
+};
+/// One line a model and split, and what the columns are; nothing without models.
+void print_links(std::ostream& out, const std::vector<NamedLinks>& models);
+
 /// A line for each class and the confusion matrix: of the test split, or of the first of validation
 /// and training with rows.
 void print_by_class(std::ostream& out, const NamedMetrics& metrics, const std::vector<std::string>& class_names);

@@ -25,8 +25,8 @@ ModelSelection model_selection(const CommandLine& line) {
   return selection;
 }
 
-NodeList listed_nodes(const CommandLine& line, const Reader& reader) {
-  return read_nodes(reader, line.get<std::string>("nodes"),
+NodeList listed_nodes(const CommandLine& line, const Reader& reader, const char* option) {
+  return read_nodes(reader, line.get<std::string>(option),
                     [&](const std::string& remark) { line.note(command_text(remark)); });
 }
 

@@ -29,7 +29,7 @@ void add_follow_options(CommandLine& line);
 void let_follow(const std::vector<ModelSelection>& models, StreamOptions& options);
 /// The nodes of the file that --nodes names, with a note where its first line is left out as a
 /// header.
-[[nodiscard]] NodeList listed_nodes(const CommandLine& line, const Reader& reader);
+[[nodiscard]] NodeList listed_nodes(const CommandLine& line, const Reader& reader, const char* option = "nodes");
 /// "newton", or "tuned (newton)" for a model with a name of its own; `solver` is empty where nobody
 /// can read it.
 [[nodiscard]] std::string model_text(const std::string& name, const std::string& solver);

@@ -34,7 +34,7 @@ std::string estimated_text(std::uint64_t count, bool exact, double error) {
 }
 
 void print_propagation(const CommandLine& line, const Reader& reader) {
-  const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
+  const PropagationSpec spec = read_propagation_spec(line, reader.labelled_rows());
   const PropagationForecast plan =
       forecast_propagation(reader, spec, line.get<bool>("exact") ? RowCount::exact : RowCount::automatic);
   const std::string kept = spec.kept.has_sums() ? "sums" : "rows";
@@ -83,7 +83,7 @@ void print_propagation(const CommandLine& line, const Reader& reader) {
 /// What ranks would take that share the propagation, both ways; where one way is not to be had,
 /// why. Throws where neither is.
 void print_ranks(const CommandLine& line, const Reader& reader) {
-  const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
+  const PropagationSpec spec = read_propagation_spec(line, reader.labelled_rows());
   const std::uint64_t ranks = line.get<Count>("ranks").value;
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   json["ranks"] = ranks;
@@ -287,8 +287,8 @@ void print_purge(const CommandLine& line, const Reader& reader) {
 
 void refuse_mixed_options(const CommandLine& line) {
   if (!line.has("solver"))
-    for (const char* const option : {"removed", "rows-of", "scale-rows", "lift", "head", "epsilon", "delta", "lambda",
-                                     "tau", "alpha", "bound", "set"})
+    for (const char* const option : {"removed", "rows-of", "scale-rows", "pair", "lift", "head", "epsilon", "delta",
+                                     "lambda", "tau", "alpha", "bound", "set"})
       if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
   if (line.has("solver") && !line.has("requests"))
     for (const char* const option :

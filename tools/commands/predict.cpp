@@ -14,6 +14,7 @@
 #include "storage/io/json_text.h"
 #include "storage/io/plain_text.h"
 #include "storage/npy/id_writer.h"
+#include "tools/cli/message_style.h"
 #include "tools/cli/npy_output.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -23,6 +24,7 @@
 #include "tools/commands/model_output.h"
 #include "tools/commands/solver_options.h"
 #include "unweave/classes.h"
+#include "unweave/links.h"
 #include "unweave/remarks.h"
 #include "unweave/rows.h"
 
@@ -166,8 +168,97 @@ std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, c
   return rows;
 }
 
+/// What a model says of pairs, into arrays, else on standard output, one line each.
+class LinkPredictions {
+ public:
+  /// `pairs`: how many come; none where nobody knows it before.
+  LinkPredictions(const CommandLine& line, const NodeNames& names, std::optional<std::uint64_t> pairs)
+      : line_(line), names_(names) {
+    if (pairs) {
+      const std::array<std::uint64_t, 1> shape{*pairs};
+      if (line.has("scores")) scores_.emplace(npy_target(line, "scores"), "<f8", sizeof(double), shape);
+      if (line.has("probabilities"))
+        probabilities_.emplace(npy_target(line, "probabilities"), "<f8", sizeof(double), shape);
+    }
+    if (!writes_files(line) && !line.common().json) line.out() << "u\tv\tscore\tprobability\n";
+  }
+
+  void add(std::span<const ScoredLink> links) {
+    count_ += links.size();
+    for (auto [writer, member] :
+         {std::pair(&scores_, &ScoredLink::score), {&probabilities_, &ScoredLink::probability}}) {
+      if (!*writer) continue;
+      std::vector<double> values;
+      for (const ScoredLink& link : links) values.push_back(link.*member);
+      (*writer)->append(std::span<const double>(values));
+    }
+    if (!writes_files(line_)) print(links);
+  }
+
+  std::uint64_t finish() {
+    if (scores_) scores_->finish();
+    if (probabilities_) probabilities_->finish();
+    return count_;
+  }
+
+ private:
+  void print(std::span<const ScoredLink> links) {
+    std::ostream& out = line_.out();
+    for (const ScoredLink& link : links) {
+      if (line_.common().json) {
+        const nlohmann::ordered_json json{
+            {"u", id_json(link.u)}, {"v", id_json(link.v)}, {"score", link.score}, {"probability", link.probability}};
+        out << text_of_json(json) << '\n';
+        continue;
+      }
+      std::array<char, 96> text{};
+      std::snprintf(text.data(), text.size(), "\t%.6g\t%.6g\n", link.score, link.probability);
+      out << names_.text(link.u) << '\t' << names_.text(link.v) << text.data();
+    }
+    if (!out) throw ResourceError("cannot write to standard output; is the disk full?");
+  }
+  [[nodiscard]] nlohmann::ordered_json id_json(std::uint64_t id) const {
+    if (!names_.given()) return id;
+    return names_.plain_text(id);
+  }
+
+  const CommandLine& line_;
+  const NodeNames& names_;
+  std::optional<NpyWriter> scores_, probabilities_;
+  std::uint64_t count_ = 0;
+};
+
+/// Given pairs, or the best ones of given nodes: how many.
+std::uint64_t predict_links(const CommandLine& line, const StoredModel& model, const Reader& reader) {
+  if (line.has("links")) {
+    const NodeList list = listed_nodes(line, reader, "links");
+    LinkPredictions predictions(line, reader.names(), std::nullopt);
+    best_links(reader, model, list.nodes, static_cast<std::size_t>(line.get<Count>("top").value),
+               [&](std::span<const ScoredLink> links) { predictions.add(links); });
+    return predictions.finish();
+  }
+  const PairListing listing = read_pairs(reader, line.get<std::string>("pairs"),
+                                         [&](const std::string& remark) { line.note(command_text(remark)); });
+  LinkPredictions predictions(line, reader.names(), listing.pairs.size());
+  score_links(reader, model, listing.pairs, [&](std::span<const ScoredLink> links) { predictions.add(links); });
+  return predictions.finish();
+}
+
+bool asks_links(const CommandLine& line) {
+  return line.has("pairs") || line.has("links");
+}
+
 void check_options(const CommandLine& line) {
   if (line.has("nodes") && line.has("embeddings")) throw UsageError("give --nodes or --embeddings, not both");
+  if (line.has("pairs") && line.has("links")) throw UsageError("give --pairs or --links, not both");
+  for (const char* const of : {"pairs", "links"})
+    for (const char* const other : {"nodes", "embeddings", "out", "ids"})
+      if (line.has(of) && line.has(other))
+        throw UsageError("--" + std::string(of) + " and --" + other +
+                         ": the former is of pairs of nodes; give one of them");
+  if (line.has("links") && writes_files(line))
+    throw UsageError("--links prints its pairs, which no array has: leave --scores and --probabilities away");
+  if (line.given("top") && !line.has("links")) throw UsageError("--top needs --links");
   if (line.has("ids") && line.has("embeddings"))
     throw UsageError("--ids: rows of --embeddings are not nodes of the store; predictions come in their order");
   check_npy_outputs(line, kFiles, line.positional(0));
@@ -189,6 +280,12 @@ void run_predict(CommandLine& line) {
   auto add = line.options().add_options();
   add("nodes", po::value<std::string>()->value_name("F"),
       "of these nodes, ids as .npy or text, in order; default: all that have an embedding, in the order of ids");
+  add("pairs", po::value<std::string>()->value_name("F"),
+      "of a model of train --pair: of these pairs of nodes, in any form of import --edges: a line a pair, in order: both "
+      "nodes, score and probability of an edge");
+  add("links", po::value<std::string>()->value_name("F"),
+      "of a model of train --pair: for each of these nodes, ids as .npy or text, the best pairs with a node that it has no edge to");
+  add("top", po::value<Count>()->value_name("K")->default_value({10}), "with --links: so many of each");
   add("embeddings", po::value<std::string>()->value_name("Z.npy"),
       "of these rows instead, as `export --embeddings` writes them, or `export --rows` for a model of --rows-of: any "
       "number type; a row above norm 1 is divided by its norm, as training rows were; id is the number of the row");
@@ -205,11 +302,12 @@ void run_predict(CommandLine& line) {
   const OpenedModel opened = open_with_model(line.positional(0), model_selection(line), resources);
   const StoredModel& model = opened.model;
   const Reader& reader = opened.reader;
-  if (!line.has("embeddings")) require_propagation(reader, model);
+  if (!line.has("embeddings") && !asks_links(line)) require_propagation(reader, model);
   check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);
-  const std::uint64_t rows =
-      line.has("embeddings") ? predict_rows(line, model, reader, resources) : predict_nodes(line, model, reader);
+  const std::uint64_t rows = asks_links(line)         ? predict_links(line, model, reader)
+                             : line.has("embeddings") ? predict_rows(line, model, reader, resources)
+                                                      : predict_nodes(line, model, reader);
   const auto takes_stdout = [&](const std::string& option) {
     return line.has(option) && line.get<std::string>(option) == "-";
   };

@@ -73,7 +73,7 @@ void run_tiles(CommandLine& line, Resources& resources) {
   const TileChoice choice = read_tile_choice(line);
   Measure measure;
   const Reader reader(line.positional(0), resources);
-  const PropagationSpec spec = read_propagation_spec(line, reader.has_labels());
+  const PropagationSpec spec = read_propagation_spec(line, reader.labelled_rows());
   TileReport report;
   {
     SumMeter meter(line);
@@ -105,7 +105,7 @@ bool shares_rows(const CommandLine& line) {
 void run_part(CommandLine& line, Resources& resources) {
   Ranks::world().barrier();  // rank 0 has opened the store
   const Reader reader(line.positional(0), resources);
-  follow_propagation(reader, read_propagation_spec(line, reader.has_labels()), shares_rows(line));
+  follow_propagation(reader, read_propagation_spec(line, reader.labelled_rows()), shares_rows(line));
   Figures().ranks();
 }
 
@@ -150,7 +150,7 @@ void run_propagate(CommandLine& line) {
   Measure measure;  // measures the propagation alone
   Writer writer(line.positional(0), resources);
   Ranks::world().barrier();
-  const PropagationSpec spec = read_propagation_spec(line, writer.has_labels());
+  const PropagationSpec spec = read_propagation_spec(line, writer.labelled_rows());
   note_remark(line, remark_on_propagation(writer, spec));
   note_remark(line, remark_on_lost_models(writer, spec));
   PropagateReport report;

@@ -24,7 +24,8 @@ void add_propagation_options(CommandLine& line) {
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
       "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
   line.set_choices("rows", {"all", "labelled"});
-  add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default when there are labels)");
+  add("rows", po::value<std::string>()->value_name("WHICH"),
+      "all or labelled (default when there are labels, and no links to predict)");
   line.set_choices("keep", {"state", "embedding", "hops"});
   add("keep", po::value<std::string>()->value_name("WHAT"), "state (default), embedding (rows of Z) or hops (P^l X)");
   line.set_choices("keep-type", {"f32", "f16"});
@@ -57,7 +58,7 @@ void read_kept_form(const CommandLine& line, KeptForm& kept) {
 
 }  // namespace
 
-PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels) {
+PropagationSpec read_propagation_spec(const CommandLine& line, bool labelled_rows) {
   PropagationSpec spec;
   const std::uint64_t hops = line.get<Count>("hops").value;
   if (hops > 1000) throw UsageError("--hops: at most 1000");
@@ -76,7 +77,7 @@ PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels) 
       throw UsageError("--scheme chebyshev needs --scale-bits of at least " + std::to_string(kLeastChebyshevBits));
     spec.scale_bits = kLeastChebyshevBits;
   }
-  spec.all_rows = !has_labels;
+  spec.all_rows = !labelled_rows;
   if (line.has("rows")) {
     const auto& rows = line.get<std::string>("rows");
     if (rows != "all" && rows != "labelled")

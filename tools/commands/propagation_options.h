@@ -13,7 +13,7 @@ namespace unweave {
 inline constexpr std::uint64_t kLargeSums = 10;
 
 void add_propagation_options(CommandLine& line);
-/// `has_labels`: of the store. Throws UsageError.
-[[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, bool has_labels);
+/// `labelled_rows`: of the store. Throws UsageError.
+[[nodiscard]] PropagationSpec read_propagation_spec(const CommandLine& line, bool labelled_rows);
 
 }  // namespace unweave

@@ -25,6 +25,8 @@ struct EvaluateOptions {
   bool by_class = false;  ///< confusion matrices of models of more than kFewClasses classes, too
   std::optional<std::vector<NodeId>>
       nodes{};  ///< accuracy on these, too: of the store, or of the copy where there is one
+  /// Other pairs, by users' ids, for models of links in the place of those that the store draws.
+  std::optional<std::vector<Edge>> negatives{};
   std::size_t attack_rows =
       /// most training and most test rows that an attack learns from, and most removed edges that
       /// one looks for; 0: no attack
@@ -37,6 +39,11 @@ struct SplitMetrics {
   Metrics train, valid, test;
   bool by_class = false;  ///< with confusion matrices
   [[nodiscard]] Accuracies accuracies() const { return {train.accuracy(), valid.accuracy(), test.accuracy()}; }
+};
+
+/// How well a model of links tells edges from other pairs of each split.
+struct SplitLinks {
+  LinkFigures train, valid, test;
 };
 
 /// What a model shows of training rows that a copy of the store has and the store has not.
@@ -81,6 +88,7 @@ struct ModelEvaluation {
   std::size_t classes = 0;
   std::optional<double> seconds;  ///< how long it took to make, where its weights were made for the comparison
   SplitMetrics metrics;
+  std::optional<SplitLinks> links;       ///< given for a model whose rows are of pairs
   std::optional<double> accuracy_nodes;  ///< accuracy on EvaluateOptions::nodes; absent where they have no labels
   std::optional<Forgetting> forgetting;  ///< given with a copy
   std::optional<Comparison> comparison;  ///< given with EvaluateOptions::retrain

@@ -32,11 +32,14 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
 /// one, DataError for a model of another propagation.
 void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
                  const NpyTarget& target);
+/// Likewise, of all training rows of a model whose rows are not of nodes, in their order.
+void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
 /// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has
-/// to be said where there are some; else UsageError.
+/// to be said where there are some; else UsageError. `roles`: those of their pairs, int64 [m], where
+/// links are predicted.
 void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights = std::nullopt,
-                  const std::string& relation = {});
+                  const std::string& relation = {}, const std::optional<NpyTarget>& roles = std::nullopt);
 /// How many export_edges() writes.
 [[nodiscard]] std::uint64_t count_edges(const Reader& reader, const std::string& relation);
 /// Their weights alone, in the order of the edges.

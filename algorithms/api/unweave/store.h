@@ -75,6 +75,8 @@ struct StoreInfo {
   /// An edge is two arcs for each unit of its weight, or one where edges have directions.
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
   std::vector<NodeTypeInfo> types{};                ///< kinds of nodes; empty where there is one
+  std::optional<PairRules> pairs{};                 ///< where links are predicted
+  std::uint64_t held_edges = 0;                     ///< edges out of the graph, which are not among `edges`
   std::vector<std::string> relations{};             ///< kinds of edges; empty where there is one
   std::vector<std::vector<std::string>> subsets{};  ///< sets of them that have copies of their own
   bool directed = false;                            ///< each edge leads from its first node to its second
@@ -131,6 +133,9 @@ class Reader {
   /// By what the embedding was made; absent before a propagation.
   [[nodiscard]] const std::optional<PropagationSpec>& propagation() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
+  /// Whether a propagation gives rows to labelled nodes alone, where nobody says: there are labels,
+  /// and no links are predicted, for which all nodes have rows.
+  [[nodiscard]] bool labelled_rows() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// What users call the nodes.
   [[nodiscard]] const NodeNames& names() const noexcept;
@@ -163,6 +168,7 @@ struct RowChoice {
   /// would choose where that is asked for. Empty: levels.
   std::vector<std::string> of{};
   std::optional<RowScale> scale{};  ///< default: unit with a lift, else clip
+  std::optional<PairForm> pair{};   ///< rows are of pairs of nodes, to predict links
   std::optional<Lift> lift{};
 };
 
@@ -223,6 +229,9 @@ class Writer {
   [[nodiscard]] const std::optional<PropagationSpec>& propagation() const noexcept;
   [[nodiscard]] std::uint64_t nodes() const noexcept;
   [[nodiscard]] bool has_labels() const noexcept;
+  /// Whether a propagation gives rows to labelled nodes alone, where nobody says: there are labels,
+  /// and no links are predicted, for which all nodes have rows.
+  [[nodiscard]] bool labelled_rows() const noexcept;
   [[nodiscard]] std::uint64_t acknowledged() const noexcept;  ///< requests
   /// Bytes of a batch that was never acknowledged, which this object has cut off the journal's end;
   /// 0 where there were none.

@@ -11,6 +11,7 @@
 //   rows.h         embeddings, edges, labels and scores, out of a store
 //   classes.h      what users call the classes of a store
 //   models.h       models of a store;  solvers.h: which solvers there are
+//   links.h        what models of links say of pairs of nodes
 //   evaluate.h     how good models are;  audit.h: attacks on their certificates
 //   plan.h         what work is going to take
 //   maintenance.h  verify, purge, repair
@@ -30,6 +31,7 @@
 #include "unweave/diagnosis.h"
 #include "unweave/evaluate.h"
 #include "unweave/ingest.h"
+#include "unweave/links.h"
 #include "unweave/maintenance.h"
 #include "unweave/models.h"
 #include "unweave/plan.h"

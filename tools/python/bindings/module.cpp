@@ -89,7 +89,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
   if (const std::optional<TileChoice> choice = tile_choice(options)) {
     std::optional<Reader> reader;
     run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-    const PropagationSpec spec = propagation_spec(options, reader->has_labels());
+    const PropagationSpec spec = propagation_spec(options, reader->labelled_rows());
     TileReport report;
     run(machine, progress, [&] {
       report = propagate_tiles(*reader, spec, *choice);
@@ -99,7 +99,7 @@ py::dict propagate(Machine& machine, const py::object& progress, const Path& sto
   }
   std::optional<Writer> writer;
   run_whole(machine, [&] { writer.emplace(store, machine.resources()); });
-  const PropagationSpec spec = propagation_spec(options, writer->has_labels());
+  const PropagationSpec spec = propagation_spec(options, writer->labelled_rows());
   const PropagateHow how = propagate_how(options);
   PropagateReport report;
   std::uint64_t nodes = 0;
@@ -163,7 +163,7 @@ py::list audit(Machine& machine, const py::object& progress, const Path& store, 
 py::dict plan_propagation(Machine& machine, const py::object& progress, const Path& store, const py::dict& options) {
   std::optional<Reader> reader;
   run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-  const PropagationSpec spec = propagation_spec(options, reader->has_labels());
+  const PropagationSpec spec = propagation_spec(options, reader->labelled_rows());
   PropagationForecast forecast;
   run(machine, progress, [&] {
     forecast = forecast_propagation(*reader, spec);
@@ -291,8 +291,12 @@ py::object edges(Machine& machine, const py::object& progress, const Path& store
 
 py::array_t<std::int64_t> edge_weights(Machine& machine, const py::object& progress, const Path& store) {
   std::optional<Reader> reader;
-  run_whole(machine, [&] { reader.emplace(store, machine.resources()); });
-  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(reader->edges()));
+  std::uint64_t count = 0;
+  run_whole(machine, [&] {
+    reader.emplace(store, machine.resources());
+    count = count_edges(*reader, {});
+  });
+  py::array_t<std::int64_t> out(static_cast<py::ssize_t>(count));
   const std::span<char> memory = bytes_of(out);
   run(machine, progress, [&] {
     ArrayStream stream(memory);
@@ -423,6 +427,63 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
     out["scores"] = scores;
   warn_of({remark, blank});
   return out;
+}
+
+/// What a model says of pairs, int64 [m, 2], or of the best pairs of each of some nodes: both ends, a
+/// score and the probability of an edge, one a pair.
+py::dict predict_links(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
+                       const std::optional<py::array_t<std::int64_t, py::array::c_style>>& pairs, const Ids& nodes,
+                       std::size_t top) {
+  const ModelSelection selected = model_selection(selection);
+  std::optional<OpenedModel> opened;
+  std::vector<Edge> wanted;
+  std::optional<std::vector<NodeId>> of;
+  std::string remark;
+  const std::span<const std::int64_t> given =
+      pairs ? std::span<const std::int64_t>(pairs->data(), static_cast<std::size_t>(pairs->size()))
+            : std::span<const std::int64_t>();
+  run_whole(machine, [&] {
+    const auto& [model, reader] = opened.emplace(open_with_model(store, selected, machine.resources()));
+    remark = remark_on_state(model, reader);
+    of = node_ids(nodes, reader.nodes());
+    for (std::size_t i = 0; i + 1 < given.size(); i += 2) {
+      for (const std::int64_t id : {given[i], given[i + 1]})
+        if (id < 0 || static_cast<std::uint64_t>(id) >= reader.nodes())
+          throw UsageError("pairs: row " + std::to_string(i / 2) + " names node " + std::to_string(id) +
+                           ", and the store has the nodes 0 to " + std::to_string(reader.nodes() - 1));
+      wanted.push_back({static_cast<NodeId>(given[i]), static_cast<NodeId>(given[i + 1])});
+    }
+  });
+  std::vector<ScoredLink> found;
+  run(machine, progress, [&] {
+    const auto take = [&](std::span<const ScoredLink> links) { found.insert(found.end(), links.begin(), links.end()); };
+    if (of)
+      best_links(opened->reader, opened->model, *of, top, take);
+    else
+      score_links(opened->reader, opened->model, wanted, take);
+    opened.reset();
+  });
+  py::array_t<std::int64_t> ends({found.size(), std::size_t{2}});
+  py::array_t<double> scores(static_cast<py::ssize_t>(found.size())),
+      probabilities(static_cast<py::ssize_t>(found.size()));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ends.mutable_data()[2 * i] = static_cast<std::int64_t>(found[i].u);
+    ends.mutable_data()[2 * i + 1] = static_cast<std::int64_t>(found[i].v);
+    scores.mutable_data()[i] = found[i].score;
+    probabilities.mutable_data()[i] = found[i].probability;
+  }
+  py::dict out;
+  out["pairs"] = ends;
+  out["scores"] = scores;
+  out["probabilities"] = probabilities;
+  warn_of({remark});
+  return out;
+}
+
+/// The pairs of a split, both ends and 1 for an edge, in a file.
+void pairs(Machine& machine, const py::object& progress, const Path& store, const std::string& split,
+           const Path& file) {
+  run(machine, progress, [&] { export_pairs(Reader(store, machine.resources()), split, NpyTarget(file)); });
 }
 
 /// Margins or probabilities of rows in a file that are not in the store.
@@ -580,6 +641,8 @@ PYBIND11_MODULE(_native, module) {
   module.def("class_names", &class_names);
   module.def("split", &split);
   module.def("predict", &predict);
+  module.def("predict_links", &predict_links);
+  module.def("pairs", &pairs);
   module.def("predict_rows", &predict_rows);
   module.def("evaluate", &evaluate);
   module.def("verify", &verify);

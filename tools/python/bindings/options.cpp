@@ -99,6 +99,7 @@ ImportOptions import_options(const py::dict& options) {
     }
   out.layers.subsets = taken_or(options, "subsets", std::vector<std::vector<std::uint32_t>>());
   if (options.contains("types")) add_types(options, out);
+  if (const auto pairs = taken<std::string>(options, "pairs")) out.pairs = pair_rules_named(*pairs);
   out.ignore_weights = taken_or(options, "ignore_weights", false);
   out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
   out.edge_weights = file_at(options, "edge_weights");
@@ -153,7 +154,7 @@ GenerateOptions generate_options(const py::dict& options) {
   return out;
 }
 
-PropagationSpec propagation_spec(const py::dict& options, bool has_labels) {
+PropagationSpec propagation_spec(const py::dict& options, bool labelled_rows) {
   PropagationSpec spec;
   spec.levels = taken_or(options, "hops", kDefaultHops);
   const auto weights = taken_or(options, "weights", std::vector<double>());
@@ -164,7 +165,7 @@ PropagationSpec propagation_spec(const py::dict& options, bool has_labels) {
   const bool chebyshev = spec.scheme == "chebyshev";
   spec.scale_bits =
       taken_or(options, "scale_bits", chebyshev ? static_cast<std::uint32_t>(kLeastChebyshevBits) : spec.scale_bits);
-  const auto rows = taken_or<std::string>(options, "rows", has_labels ? "labelled" : "all");
+  const auto rows = taken_or<std::string>(options, "rows", labelled_rows ? "labelled" : "all");
   if (rows != "all" && rows != "labelled") throw UsageError(option("rows") + " must be all or labelled");
   spec.all_rows = rows == "all";
   const auto keep = keep_named(taken_or<std::string>(options, "keep", "state"));
@@ -212,6 +213,7 @@ RowChoice row_choice(const py::dict& options) {
   else
     rows.of = taken_or(options, "rows_of", std::vector<std::string>());
   if (const auto scale = taken<std::string>(options, "scale_rows")) rows.scale = scale_named(*scale);
+  if (const auto pair = taken<std::string>(options, "pair")) rows.pair = pair_form_named(*pair);
   if (const auto lift = taken<std::string>(options, "lift")) rows.lift = lift_named(*lift);
   return rows;
 }

@@ -85,7 +85,7 @@ template <class T>
 [[nodiscard]] InputFile input_file(const py::object& source);
 [[nodiscard]] ImportOptions import_options(const py::dict& options);
 [[nodiscard]] GenerateOptions generate_options(const py::dict& options);
-[[nodiscard]] PropagationSpec propagation_spec(const py::dict& options, bool has_labels);
+[[nodiscard]] PropagationSpec propagation_spec(const py::dict& options, bool labelled_rows);
 /// The jobs that are asked for; none where all is to be propagated.
 [[nodiscard]] std::optional<TileChoice> tile_choice(const py::dict& options);
 [[nodiscard]] PropagateHow propagate_how(const py::dict& options);

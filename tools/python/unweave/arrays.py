@@ -273,7 +273,36 @@ def require_flags(**flags: Any) -> None:
             raise UsageError(f"{name}: {value!r} is not True or False", [name])
 
 
-def row_words(rows_of: Any, scale_rows: Any, lift: Any) -> dict[str, Any]:
+def pair_words(pairs: Any) -> str:
+    """Rules of pairs as the library takes them, from a text or a dict; a UsageError for anything else."""
+    if isinstance(pairs, str) and pairs:
+        return pairs
+    if not isinstance(pairs, dict) or not pairs:
+        raise UsageError(f"pairs: {pairs!r} is neither a text such as \"valid=.1,test=.1\" nor a dict such as {{\"valid\": .1, \"test\": .1}}",
+                         ["pairs"])
+    words = []
+    for key, value in pairs.items():
+        if isinstance(value, (bool, np.bool_)):
+            if key != "apart":
+                raise UsageError(f"pairs[{key!r}]: {value!r} is no number", ["pairs"])
+            words += ["apart"] if value else []
+        elif isinstance(value, (int, float, np.integer, np.floating)):
+            words.append(f"{key}={value.item() if isinstance(value, np.generic) else value}")
+        else:
+            raise UsageError(f"pairs[{key!r}]: {value!r} is no number", ["pairs"])
+    return ",".join(words)
+
+
+def pair_ids(pairs: Any) -> np.ndarray:
+    """Pairs of numbers of nodes, int64 [m, 2]; a UsageError for anything else."""
+    found = np.asarray(pairs)
+    if found.ndim != 2 or found.shape[1] != 2 or not (np.issubdtype(found.dtype, np.integer) or found.size == 0):
+        raise UsageError(f"pairs: an array of {found.dtype} of shape {found.shape}, where integers of shape [m, 2] are wanted: both nodes of each pair",
+                         ["pairs"])
+    return np.ascontiguousarray(found, dtype=np.int64)
+
+
+def row_words(rows_of: Any, scale_rows: Any, lift: Any, pair: Any = None) -> dict[str, Any]:
     """What rows of a model are made of, as the library takes it, by the names of the arguments; a UsageError for what is neither text nor
     words, and for no words at all."""
     words = rows_of if rows_of is None or isinstance(rows_of, str) else _words_of(rows_of)
@@ -284,7 +313,9 @@ def row_words(rows_of: Any, scale_rows: Any, lift: Any) -> dict[str, Any]:
     is_width = isinstance(lift, (int, np.integer)) and not isinstance(lift, bool)
     if not (lift is None or is_width or isinstance(lift, str) and lift):
         raise UsageError(f"lift: {lift!r} is neither a whole number nor a text such as \"1024,key=7,bias=0.5\"", ["lift"])
-    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift)}
+    if not isinstance(pair, (str, type(None))):
+        raise UsageError(f"pair: {pair!r} is no text such as \"hadamard,by=16\"", ["pair"])
+    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift), "pair": pair}
 
 
 def _words_of(rows_of: Any) -> list[str]:

@@ -18,7 +18,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                  test: Any = None, nodes: int | None = None, ids: Any = None, ids_are: str | None = None,
                  classes: int | Sequence[str] | None = None, directed: bool = False,
                  relations: dict[str, Any] | None = None, subsets: Sequence[Sequence[str]] = (), types: dict[str, int] | None = None,
-                 ends: dict[str, Sequence[str]] | None = None, labels_of: str | None = None, order: str = "none",
+                 ends: dict[str, Sequence[str]] | None = None, labels_of: str | None = None,
+                 pairs: str | dict[str, float | bool] | None = None, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
                  edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
@@ -47,6 +48,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     the next follow. ``features`` may then be a dict of them, by kinds: each has columns of its own, and nodes of the others zeros there. ``ends``:
     {"writes": ("author", "paper")}, numbers in the edges of this relation count from 0 within these kinds. ``labels_of``: the kind whose nodes
     labels and splits count. ``HeteroData`` of PyG has all of these.
+    ``pairs``: to predict links, what ``--pairs`` of the command takes, "valid=.1,test=.1" or {"valid": .1, "test": .1, "apart": True}: shares of
+    all pairs of nodes whose edges are held out of the graph, what the others are for, and how many pairs of no edge stand beside an edge.
     ``order``: of the nodes inside the store, "none", "degree", "bfs", "community" or "auto"; numbers stay the user's. ``scale``: "rows", those
     above norm 1 are divided by it, as certificates need it; "none", one above it is an error; or a number by which all are divided.
     ``feature_type``: "f32" or "f16", bits of a value at rest. ``standardize``: columns to mean 0 and deviation 1, for comparisons:
@@ -95,6 +98,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                 parts[name] = value
     options: dict[str, Any] = {"order": order, "feature_type": feature_type, "standardize": standardize,
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights, "directed": directed}
+    if pairs is not None:
+        options["pairs"] = arrays.pair_words(pairs)
     is_declared = max_weight is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
     if edge_weights is not None:

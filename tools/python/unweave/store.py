@@ -315,7 +315,8 @@ class Store:
               epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None, tau: float | None = None,
               alpha: float | None = None, bound: str | None = None, hidden: Sequence[int] | None = None, activation: str | None = None,
               weights: Sequence[float] | str | None = None, rows_of: str | Sequence[str] | None = None, scale_rows: str | None = None,
-              lift: int | str | None = None, seed: int | None = None, key: Path | None = None, parameters: dict[str, float] | None = None) -> Record:
+              lift: int | str | None = None, pair: str | None = None, seed: int | None = None, key: Path | None = None,
+              parameters: dict[str, float] | None = None) -> Record:
         """Learns a model on the training rows and saves it in the store, in the place of one of the same name.
 
         ``solver``: how it learns and unlearns, one of :func:`unweave.solvers`. ``name``: letters, digits, - and _; the solver's by default.
@@ -328,7 +329,9 @@ class Store:
         are not those of the propagation; "auto" is the best of a few on the validation split. ``rows_of``: what rows are made of, "levels"
         or "stack" (each level a block), then "labels" (of training neighbours), "degree", "open" (neighbours without the node), by commas
         or as a list; "auto" chooses on the validation split. ``scale_rows``: "clip" (the default) or "unit" (the default with a lift).
-        ``lift``: so many fixed random features beside each row, or text as "1024,key=7,bias=0.5" with a public key and a constant. ``seed``:
+        ``lift``: so many fixed random features beside each row, or text as "1024,key=7,bias=0.5" with a public key and a constant.
+        ``pair``: rows of pairs of nodes, to predict links of a store that was imported with ``pairs``: "hadamard", "difference" or "both",
+        best as "hadamard,by=16" with ``scale_rows="unit"``. ``seed``:
         noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key that signs certificates, 64 hexadecimal
         digits; the store's own by default. ``parameters``: the solver's own, numbers by name.
 
@@ -339,7 +342,7 @@ class Store:
         options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
                    "tau": tau, "alpha": alpha, "bound": bound, "hidden": list(hidden) if isinstance(hidden, Iterable) else hidden,
                    "activation": activation, "weights": weights if isinstance(weights, str) else _reals(weights, "weights"),
-                   **arrays.row_words(rows_of, scale_rows, lift), "seed": seed,
+                   **arrays.row_words(rows_of, scale_rows, lift, pair), "seed": seed,
                    "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
 
@@ -404,6 +407,37 @@ class Store:
         ``nodes``, ``solver``, ``name``: as :meth:`predict` has them.
         """
         return self._predict(nodes, solver, name, "probabilities")["scores"]
+
+    def predict_pairs(self, pairs: Any, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
+        """The probability of an edge of each pair of nodes, float64 [m], by a model that :meth:`train` made with ``pair``.
+
+        ``pairs``: integers [m, 2], the numbers of both nodes. ``solver``, ``name``: as :meth:`predict` has them.
+        """
+        selection = {"solver": solver, "name": name}
+        wanted = arrays.pair_ids(pairs)
+        return _native.predict_links(self._machine, self._watcher(), self.path, selection, wanted, None, 0)["probabilities"]
+
+    def predict_links(self, nodes: Any, *, top: int = 10, solver: str | None = None, name: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of each of these nodes with the ``top`` nodes that an edge is likeliest to join it with, where there is none: int64
+        [rows, 2], the best of a node first, and the probability of each, float64 [rows].
+
+        ``nodes``: numbers, names or a mask. ``solver``, ``name``: as :meth:`predict` has them.
+        """
+        wanted = self._nodes(nodes)
+        if wanted is None:
+            raise UsageError("nodes: name the nodes whose links are wanted", ["nodes"])
+        selection = {"solver": solver, "name": name}
+        found = _native.predict_links(self._machine, self._watcher(), self.path, selection, None, wanted,
+                                      arrays.whole_number(top, "top", 1, 1_000_000))
+        return found["pairs"].view(NodeNumbers), found["probabilities"]
+
+    def pairs(self, split: str = "train") -> np.ndarray:
+        """The pairs of a split, "train", "valid" or "test", of a store that was imported with ``pairs``: int64 [m, 3], both nodes, and 1 for an edge,
+        0 for a pair of no edge."""
+        with tempfile.TemporaryDirectory(prefix="unweave-") as folder:
+            file = pathlib.Path(folder) / "pairs.npy"
+            _native.pairs(self._machine, self._watcher(), self.path, split, file)
+            return np.load(file)
 
     def scores(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
         """Margins, float64 [rows, classes]; the largest is the prediction.

@@ -129,6 +129,7 @@ std::string asked_section(const RunLines& lines) {
                                     {"edges_removed", "Edges removed"},
                                     {"features_removed", "Rows of features removed"},
                                     {"edges_inserted", "Edges inserted"},
+                                    {"edges_held", "Of edges held out of the graph"},
                                     {"features_set", "Rows of features set"},
                                     {"labels_set", "Labels set"},
                                     {"splits_moved", "Nodes moved between splits"},

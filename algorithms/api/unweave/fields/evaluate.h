@@ -78,6 +78,27 @@ void describe(const SplitMetrics& metrics, const std::vector<std::string>& class
 }
 
 template <class Visit>
+void describe(const LinkFigures& links, Visit&& field) {
+  field("edges", links.edges);
+  field("others", links.others);
+  field("auc", links.auc);
+  for (std::size_t i = 0; i < links.hits.size(); ++i)
+    field(("hits_" + std::to_string(LinkFigures::kHits[i])).c_str(), links.hits[i]);
+  field("mrr", links.reciprocal_rank);
+  field("accuracy", links.accuracy);
+  field("precision", links.precision);
+  field("recall", links.recall);
+  field("f1", links.f1);
+}
+
+template <class Visit>
+void describe(const SplitLinks& links, Visit&& field) {
+  field("train", links.train);
+  field("valid", links.valid);
+  field("test", links.test);
+}
+
+template <class Visit>
 void describe(const Forgetting& forgetting, Visit&& field) {
   const Efficacy& of = forgetting.figures;
   field("forgotten_rows", forgetting.forgotten_rows);
@@ -141,6 +162,7 @@ void describe(const ModelEvaluation& of, const EvaluationScope& scope, Visit&& f
   if (of.seconds) field("seconds", *of.seconds);
   describe_accuracies(of.metrics.accuracies(), field);
   field("metrics", Nested{[&](auto&& splits) { describe(of.metrics, scope.class_names, splits); }});
+  if (of.links) field("links", *of.links);
   if (scope.with_nodes) field("accuracy_nodes", of.accuracy_nodes);
   if (of.forgetting) describe(*of.forgetting, field);
   if (of.comparison) describe(*of.comparison, scope.with_copy, field);

@@ -57,6 +57,8 @@ void describe(const BuildReport& report, Visit&& field) {
   const bool has_weights = report.max_weight > 1;
   field("nodes", report.nodes);
   field("edges", report.edges);
+  field("pairs", report.pairs ? std::optional(text_of(*report.pairs)) : std::nullopt);
+  field("held_edges", only_if(report.pairs.has_value(), report.held_edges));
   field("directed", report.layers.directed);
   field("arcs", (report.layers.directed ? 1 : 2) * (has_weights ? report.weight_sum : report.edges));
   field("weight_sum", only_if(has_weights, report.weight_sum));

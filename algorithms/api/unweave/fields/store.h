@@ -61,6 +61,8 @@ void describe(const StoreInfo& store, Visit&& field) {
   field("edges", store.edges);
   field("directed", store.directed);
   field("types", only_if(!store.types.empty(), store.types));
+  field("pairs", store.pairs ? std::optional(text_of(*store.pairs)) : std::nullopt);
+  field("held_edges", only_if(store.pairs.has_value(), store.held_edges));
   field("relations", only_if(!store.relations.empty(), store.relations));
   field("subsets", only_if(!store.subsets.empty(), store.subsets));
   field("arcs", store.arcs);

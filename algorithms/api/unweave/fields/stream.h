@@ -20,6 +20,7 @@ void describe(const BatchChanges& changes, Visit&& field) {
   field("nodes_removed", changes.nodes_removed);
   field("features_removed", changes.features_removed);
   field("edges_inserted", changes.edges_inserted);
+  field("edges_held", changes.edges_held);
   field("features_set", changes.features_set);
   field("labels_set", changes.labels_set);
   field("splits_moved", changes.splits_moved);

@@ -1,0 +1,25 @@
+// storage/formats/pair_files.h - the files of edges that a store holds out of its graph.
+//
+// They are a graph of their own, in shards of the folder pairs/ that are those of the graph else:
+// edges of weight 1 between the same positions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "storage/types/file_entry.h"
+#include "storage/types/pair_rules.h"
+
+namespace unweave {
+
+struct PairFiles {
+  PairRules rules;
+  std::uint64_t edges = 0;           ///< that are held, in this generation
+  std::vector<FileEntry> shards;     ///< one a span
+  std::optional<FileEntry> changes;  ///< held edges that differ from these shards
+
+  friend bool operator==(const PairFiles&, const PairFiles&) = default;
+};
+
+}  // namespace unweave

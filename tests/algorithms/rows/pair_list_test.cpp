@@ -1,0 +1,140 @@
+// tests/algorithms/rows/pair_list_test.cpp - which pairs there are, against loops over plain sets
+// and against pinned pairs.
+#include "algorithms/rows/pair_list.h"
+
+#include <doctest/doctest.h>
+#include <sodium.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algorithms/live/store_reader.h"
+#include "storage/io/error.h"
+#include "storage/io/hex.h"
+#include "support/changed_world.h"
+#include "support/pair_world.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+
+namespace unweave {
+namespace {
+
+using testing::ample_budget;
+using testing::PairWorld;
+using testing::SlowPairs;
+using testing::TempDir;
+
+std::vector<SlowPairs::Pair> pairs_of(const LiveStore& store, PairRole role) {
+  const PairList list(store.contents(), role, ample_budget());
+  const NodeOrder& order = store.contents().order();
+  std::vector<SlowPairs::Pair> pairs;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::uint64_t u = order.user(list.ends()[i].u), v = order.user(list.ends()[i].v);
+    if (list.is_edge(i) && u > v) std::swap(u, v);
+    pairs.push_back({u, v, list.is_edge(i) ? 1U : 0U});
+  }
+  return pairs;
+}
+
+/// The first 32 digits of the SHA-256 of rows (u, v, serial, end, end, label), 64 bits each.
+std::string digest_of(const std::vector<SlowPairs::Pair>& pairs) {
+  std::vector<std::int64_t> rows;
+  std::array<std::int64_t, 2> edge{};
+  std::int64_t serial = 0;
+  for (const auto& [u, v, is_edge] : pairs) {
+    const auto one = static_cast<std::int64_t>(u), other = static_cast<std::int64_t>(v);
+    if (is_edge == 1) edge = {one, other};
+    serial = is_edge == 1 ? 0 : serial + 1;
+    rows.insert(rows.end(), {edge[0], edge[1], serial, one, other, static_cast<std::int64_t>(is_edge)});
+  }
+  std::array<unsigned char, crypto_hash_sha256_BYTES> hash{};
+  crypto_hash_sha256(hash.data(), reinterpret_cast<const unsigned char*>(rows.data()),
+                     rows.size() * sizeof(std::int64_t));
+  return to_hex(std::as_bytes(std::span(hash))).substr(0, 32);
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("pairs of the pinned graph") {
+    const PairWorld world = testing::pinned_pair_world();
+    const TempDir dir;
+    world.import(dir / "s");
+    const StoreReader store(dir / "s", ample_budget());
+    const std::vector<SlowPairs::Pair> pairs = pairs_of(store, PairRole::label);
+    CHECK(pairs.size() == 162);
+    CHECK(digest_of(pairs) == "da0e3d77f2916f7991318a7633f456b8");
+    CHECK(pairs == world.pairs(2));
+    const SlowPairs slow = world.slow();
+    for (const auto& [u, v, is_edge] : pairs) {
+      const auto [one, other] = std::minmax({static_cast<NodeId>(u), static_cast<NodeId>(v)});
+      if (is_edge == 0) CHECK((!world.base.edges.contains({one, other}) || slow.role(one, other) < 2));
+    }
+  }
+
+  TEST_CASE("a removed edge may come back as a negative, and putting it back gives the first pairs") {
+    const PairWorld world = testing::pinned_pair_world();
+    const std::vector<SlowPairs::Pair> first = world.pairs(2);
+    std::size_t back = 0;
+    for (const auto& edge : world.base.edges) {
+      PairWorld less = world;
+      less.base.edges.erase(edge);
+      for (const auto& [u, v, is_edge] : less.pairs(2))
+        if (is_edge == 0 && std::minmax<std::uint64_t>({u, v}) == std::pair<std::uint64_t, std::uint64_t>(edge) &&
+            world.slow().role(edge.first, edge.second) >= 2) {
+          if (back++ > 0) break;
+          const TempDir dir;
+          less.import(dir / "s");
+          const StoreReader store(dir / "s", ample_budget());
+          CHECK(pairs_of(store, PairRole::label) == less.pairs(2));
+          break;
+        }
+    }
+    CHECK(back > 0);
+    CHECK(world.pairs(2) == first);
+  }
+
+  TEST_CASE("edges, negatives and uniform pairs of every role are those of plain loops, in any order of the store") {
+    for (const std::string rules : {"valid=.2,test=.1,negatives=3", "valid=.1,test=.2,share=.4,apart,key=5",
+                                    "valid=.3,uniform=70,key=9", "test=.5,share=0,negatives=1"})
+      for (const std::string order : {"none", "degree"}) {
+        CAPTURE(rules);
+        CAPTURE(order);
+        PairWorld world = testing::pair_world(3, rules, order);
+        for (std::size_t i = 0; i < 40; ++i) world.base.features[i] = 0;  // ten nodes have none
+        std::erase_if(world.base.edges, [](const auto& edge) { return edge.first < 3 || edge.second < 3; });
+        const TempDir dir;
+        world.import(dir / "s");
+        const StoreReader store(dir / "s", ample_budget());
+        CHECK(store.contents().graph().num_edges() + store.contents().held()->num_edges() == world.base.edges.size());
+        for (const auto& [u, v] : world.base.edges) {
+          const NodeId one = store.contents().order().position(u), other = store.contents().order().position(v);
+          CHECK(store.contents().graph().has_edge(one, other) != world.slow().is_held(u, v));
+          CHECK(store.contents().held()->has_edge(one, other) == world.slow().is_held(u, v));
+        }
+        for (const int role : {0, 1, 2}) {
+          std::vector<SlowPairs::Pair> mine = pairs_of(store, static_cast<PairRole>(role)), slow = world.pairs(role);
+          if (order == "none") {
+            CHECK(mine == slow);
+          } else {
+            std::sort(mine.begin(), mine.end());
+            std::sort(slow.begin(), slow.end());
+            CHECK(mine == slow);
+          }
+        }
+      }
+  }
+
+  TEST_CASE("a store without rules of pairs has none, and says what to do") {
+    const TempDir dir;
+    testing::write_store(dir / "s", testing::path_of_three());
+    const StoreReader store(dir / "s", ample_budget());
+    CHECK_THROWS_WITH_AS(PairList(store.contents(), PairRole::label, ample_budget()), doctest::Contains("import"),
+                         UsageError);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,180 @@
+// tests/tools/commands/links_test.cpp - links from import to prediction on the command line, and
+// what is refused.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/input_files.h"
+#include "support/npy_file.h"
+#include "support/program.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+using testing::Npy;
+using testing::Result;
+using testing::run;
+using testing::write_file;
+
+constexpr int kLinkNodes = 80;
+
+/// Two groups of nodes, with more edges within than between, and features that tell the group.
+struct LinkWorld {
+  testing::TempDir dir;
+  std::string store = path("s");
+  std::set<std::pair<int, int>> edges;
+
+  LinkWorld() {
+    std::mt19937 random(5);
+    std::string text, features;
+    for (int u = 0; u < kLinkNodes; ++u) {
+      for (int c = 0; c < 4; ++c)
+        features += std::to_string((c == u % 2 ? 4 : 0) + static_cast<int>(random() % 3)) + " ";
+      features += "\n";
+      for (int v = u + 1; v < kLinkNodes; ++v)
+        if (random() % 100 < (u % 2 == v % 2 ? 24 : 3)) edges.insert({u, v});
+    }
+    for (const auto& [u, v] : edges) text += std::to_string(u) + " " + std::to_string(v) + "\n";
+    write_file(dir / "e", text);
+    write_file(dir / "x", features);
+    must({"import", store, "--edges", path("e"), "--features", path("x"), "--nodes", std::to_string(kLinkNodes),
+          "--pairs", "valid=.2,test=.2,negatives=2"});
+    must({"propagate", store, "--rho", "1"});
+    must({"train", store, "--pair", "hadamard,by=16", "--scale-rows", "unit"});
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return (dir / name).string(); }
+  static Result must(const std::vector<std::string>& words) {
+    Result result = run(words);
+    CAPTURE(result.error);
+    REQUIRE(result.code == 0);
+    return result;
+  }
+  /// The message of a command that is refused, one line.
+  static std::string refusal(const std::vector<std::string>& words) {
+    const Result result = run(words);
+    CAPTURE(result.error);
+    CHECK(result.code != 0);
+    CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
+    return result.error;
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("links are learnt, measured, predicted and unlearnt on the command line") {
+    const LinkWorld world;
+    const auto info = LinkWorld::must({"info", world.store, "--json"}).json();
+    CHECK(info.at("pairs") == "valid=0.2,test=0.2,share=1,negatives=2");
+    CHECK(info.at("edges").get<std::size_t>() + info.at("held_edges").get<std::size_t>() == world.edges.size());
+    CHECK(info.at("models").at(0).at("rows") == "levels unit pair hadamard,by=16");
+    const auto evaluation = LinkWorld::must({"evaluate", world.store, "--json"}).json();
+    const auto& test = evaluation.at("links").at("test");
+    CHECK(test.at("auc").get<double>() > 0.7);
+    CHECK(test.at("others").get<std::size_t>() == 2 * test.at("edges").get<std::size_t>());
+    CHECK(test.at("hits_10").is_number());
+    CHECK(test.at("mrr").get<double>() > 0);
+    CHECK(evaluation.at("metrics").at("test").at("classes").at(0).at("class") == "edge");
+    // The AUC of the class of edges is that of links.
+    CHECK(evaluation.at("metrics").at("test").at("classes").at(0).at("auc") == test.at("auc"));
+    const std::string printed = LinkWorld::must({"evaluate", world.store}).out;
+    CHECK(printed.find("Hits@50") != std::string::npos);
+    write_file(world.dir / "others", "0 1\n3 4\n5 60\n");
+    const auto given = LinkWorld::must({"evaluate", world.store, "--json", "--negatives", world.path("others")}).json();
+    CHECK(given.at("links").at("test").at("others") == 3);
+    CHECK(given.at("links").at("test").at("mrr").is_null());
+
+    LinkWorld::must({"export", world.store, "--pairs", world.path("p.npy"), "--split", "test"});
+    const std::vector<std::int64_t> pairs = Npy<std::int64_t>(world.dir / "p.npy").values;
+    CHECK(pairs.size() == 3 * (test.at("edges").get<std::size_t>() + test.at("others").get<std::size_t>()));
+    std::string list;
+    for (std::size_t i = 0; i < pairs.size(); i += 3) {
+      list += std::to_string(pairs[i]) + " " + std::to_string(pairs[i + 1]) + "\n";
+      const auto [u, v] = std::minmax({static_cast<int>(pairs[i]), static_cast<int>(pairs[i + 1])});
+      CHECK(world.edges.contains({u, v}) == (pairs[i + 2] == 1));
+    }
+    write_file(world.dir / "list", list);
+    const auto said = LinkWorld::must({"predict", world.store, "--pairs", world.path("list"), "--json"}).lines();
+    REQUIRE(said.size() == pairs.size() / 3);
+    double right = 0, compared = 0;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      CHECK(said[i].at("u") == pairs[3 * i]);
+      CHECK(said[i].at("v") == pairs[3 * i + 1]);
+      const double score = said[i].at("score");
+      CHECK(std::abs(said[i].at("probability").get<double>() - 1 / (1 + std::exp(-score))) < 1e-9);
+      for (std::size_t j = 0; j < said.size(); ++j) {
+        if (pairs[3 * i + 2] != 1 || pairs[3 * j + 2] == 1) continue;
+        const double other = said[j].at("score");
+        ++compared;
+        right += score > other ? 1 : score == other ? 0.5 : 0;
+      }
+    }
+    CHECK(test.at("auc").get<double>() == doctest::Approx(right / compared));
+    LinkWorld::must({"predict", world.store, "--pairs", world.path("list"), "--probabilities", world.path("q.npy")});
+    CHECK(Npy<double>(world.dir / "q.npy").values.at(0) == said[0].at("probability"));
+    write_file(world.dir / "ids", "# nodes\n7\n12\n");
+    const auto best =
+        LinkWorld::must({"predict", world.store, "--links", world.path("ids"), "--top", "4", "--json"}).lines();
+    REQUIRE(best.size() == 8);
+    for (const auto& link : best) {
+      const auto [u, v] = std::minmax({link.at("u").get<int>(), link.at("v").get<int>()});
+      CHECK_FALSE(world.edges.contains({u, v}));
+      CHECK(u % 2 == v % 2);
+    }
+    const auto held = std::find_if(world.edges.begin(), world.edges.end(), [&](const auto& edge) {
+      for (std::size_t i = 0; i < pairs.size(); i += 3)
+        if (pairs[i] == edge.first && pairs[i + 1] == edge.second && pairs[i + 2] == 1) return true;
+      return false;
+    });
+    REQUIRE(held != world.edges.end());
+    const std::string ends = std::to_string(held->first) + " " + std::to_string(held->second);
+    write_file(world.dir / "r", "edge " + ends + "\nnode 3\ninsert-edge " + ends + "\nedge " + ends + "\n");
+    const auto batch = LinkWorld::must({"stream", world.store, "--requests", world.path("r"), "--json"}).lines();
+    CHECK(batch.at(0).at("applied") == 4);
+    CHECK(batch.at(0).at("edges_held") == 3);
+    LinkWorld::must({"stream", world.store, "--requests", "/dev/null", "--solver", "exact"});
+    LinkWorld::must({"verify", world.store});
+    LinkWorld::must({"export", world.store, "--rows", world.path("rows.npy"), "--pairs", world.path("train.npy")});
+    CHECK(Npy<float>(world.dir / "rows.npy").values.size() / 4 ==
+          Npy<std::int64_t>(world.dir / "train.npy").values.size() / 3);
+  }
+
+  TEST_CASE("what links are not for is refused in one line with a remedy") {
+    const LinkWorld world;
+    write_file(world.dir / "ids", "# nodes\n7\n");
+    write_file(world.dir / "loop", "7 7\n");
+    write_file(world.dir / "far", "7 80\n");
+    const auto refusal = [](const std::vector<std::string>& words) { return LinkWorld::refusal(words); };
+    CHECK(refusal({"predict", world.store}).find("pairs") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--nodes", world.path("ids")}).find("pairs") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--pairs", world.path("loop")}).find("itself") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--pairs", world.path("far")}).find("80") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--top", "0"}).find("--top") !=
+          std::string::npos);
+    CHECK(refusal({"predict", world.store, "--top", "3"}).find("--links") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--scores", world.path("q.npy")})
+              .find("--links") != std::string::npos);
+    CHECK(refusal({"evaluate", world.store, "--nodes", world.path("ids")}).find("--nodes") != std::string::npos);
+    CHECK(refusal({"export", world.store, "--rows", world.path("q.npy"), "--nodes", world.path("ids")}).find("pair") !=
+          std::string::npos);
+    CHECK(refusal({"train", world.store, "--pair", "product"}).find("hadamard") != std::string::npos);
+    CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") !=
+          std::string::npos);
+    CHECK(refusal({"train", world.store, "--name", "other"}).find("labels") != std::string::npos);
+    CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=2"}).find("valid=2") !=
+          std::string::npos);
+    CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=.1", "--directed"})
+              .find("--directed") != std::string::npos);
+    CHECK(refusal({"import", world.path("t"), "--relation", "a=" + world.path("e"), "--pairs", "valid=.1"})
+              .find("--relation") != std::string::npos);
+  }
+}
+
+}  // namespace unweave

@@ -1,0 +1,53 @@
+"""Links: pairs of nodes from an import to predictions, as the command line has them."""
+import numpy as np
+import pytest
+
+import unweave
+
+NODES = 60
+RANDOM = np.random.default_rng(4)
+EDGES = np.array([(u, v) for u in range(NODES) for v in range(u + 1, NODES) if RANDOM.random() < (.3 if u % 2 == v % 2 else .04)])
+X = RANDOM.random((NODES, 4), dtype=np.float32) + 3 * np.eye(4, dtype=np.float32)[np.arange(NODES) % 2]
+
+
+def test_links_are_learnt_and_predicted(tmp_path):
+    store = unweave.import_store(tmp_path / "s", EDGES, X, nodes=NODES, pairs={"valid": .2, "test": .2, "negatives": 2})
+    assert store.imported.pairs == "valid=0.2,test=0.2,share=1,negatives=2"
+    assert store.imported.edges + store.imported.held_edges == len(EDGES)
+    assert np.array_equal(store.edges(), EDGES)
+    store.propagate(rho=1.0)
+    store.train(pair="hadamard,by=16", scale_rows="unit")
+    pairs = store.pairs("test")
+    present = set(map(tuple, EDGES.tolist()))
+    assert all(((min(u, v), max(u, v)) in present) == bool(edge) for u, v, edge in pairs.tolist())
+    said = store.predict_pairs(pairs[:, :2])
+    assert said.shape == (len(pairs),) and said[pairs[:, 2] == 1].mean() > said[pairs[:, 2] == 0].mean()
+    evaluation = store.evaluate()[0]
+    assert evaluation.links["test"]["auc"] > .7
+    best, probabilities = store.predict_links([3, 8], top=5)
+    assert best.shape == (10, 2) and set(best[:5, 0].tolist()) == {3} and np.all(np.diff(probabilities[:5]) <= 0)
+    assert not any((min(u, v), max(u, v)) in present for u, v in best.tolist())
+    with store.stream(solver="exact") as stream:
+        outcome = stream.remove_edges(pairs[pairs[:, 2] == 1][:2, :2])
+        assert outcome.edges_held == 2
+    assert len(store.edges()) == len(EDGES) - 2
+
+
+def test_what_makes_no_sense_names_its_argument(tmp_path):
+    for pairs in (7, {}, "", {"valid": "x"}, {"valid": True}, {"apart": 1}, "valid=2"):
+        with pytest.raises(unweave.UsageError, match="pairs"):
+            unweave.import_store(tmp_path / "t", EDGES, X, nodes=NODES, pairs=pairs)
+    store = unweave.import_store(tmp_path / "s", EDGES, X, nodes=NODES, pairs="valid=.2,test=.2")
+    store.propagate(rho=1.0)
+    with pytest.raises(unweave.UsageError, match="pair"):
+        store.train(pair=3)
+    store.train(pair="hadamard,by=16", scale_rows="unit")
+    for pairs in ([1, 2], np.zeros((2, 3), int), np.zeros((2, 2))):
+        with pytest.raises(unweave.UsageError, match="pairs"):
+            store.predict_pairs(pairs)
+    with pytest.raises(unweave.UsageError, match="60"):
+        store.predict_pairs([(0, 60)])
+    with pytest.raises(unweave.UsageError, match="itself"):
+        store.predict_pairs([(4, 4)])
+    with pytest.raises(unweave.UsageError, match="top"):
+        store.predict_links([1], top=0)
