@@ -96,7 +96,7 @@ CertifiedModel certify_model(Writer& writer, const ForeignModel& model, const Tr
   StoreWriter& store = state.store();
   require_no_session(store, state.in_session);
   const bool intercept = how.intercept.value_or(entry.intercept);
-  const LinearShape shape{store.manifest().classes, RowMaker(row_source(store), row_program(store, how)).width()};
+  const LinearShape shape{store.manifest().classes, row_units(store, row_program(store, how))->width()};
   // The file's array, its rows in order, the start, what the solver gets of it, the release and how
   // it differs.
   constexpr std::uint64_t kCopies = 7;

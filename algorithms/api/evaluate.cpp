@@ -77,11 +77,6 @@ std::vector<Shown> with_references(const ModelRecord& record, const LiveStore& s
   return shown;
 }
 
-std::vector<NodeId> labelled(const LiveStore& store, std::vector<NodeId> nodes) {
-  std::erase_if(nodes, [&](NodeId node) { return store.contents().label(node) == kNoLabel; });
-  return nodes;
-}
-
 /// How near the published weights are to the retrained model's; with an original model also in
 /// units of how far they have come.
 void add_weight_distances(Comparison& comparison, const Model& model, const Model* retrained, const Model* original) {
@@ -104,9 +99,10 @@ void add_weight_distances(Comparison& comparison, const Model& model, const Mode
 /// them.
 LossChanges loss_changes(const LiveStore& before, const EfficacyTests& tests, const ModelRecord& model,
                          const ModelRecord& retrained, const ModelRecord& original) {
-  std::vector<double> mine = losses_of(before, model, tests.forgotten());
-  std::vector<double> theirs = losses_of(before, retrained, tests.forgotten());
-  const std::vector<double> old = losses_of(before, original, tests.forgotten());
+  const std::unique_ptr<const RowUnits> units = row_units(before, model.rows);
+  std::vector<double> mine = losses_of(*units, model, tests.forgotten());
+  std::vector<double> theirs = losses_of(*units, retrained, tests.forgotten());
+  const std::vector<double> old = losses_of(*units, original, tests.forgotten());
   for (std::size_t i = 0; i < old.size(); ++i) {
     mine[i] -= old[i];
     theirs[i] -= old[i];
@@ -145,13 +141,13 @@ struct Evaluator::Impl {
   [[nodiscard]] SplitMetrics split_metrics(const ModelRecord& record) const {
     SplitMetrics metrics;
     metrics.by_class = options.by_class || shape_of(record.model).classes <= kFewClasses;
-    const Contents& contents = store.contents();
-    const auto of = [&](const std::vector<NodeId>& split) {
-      return metrics_of(store, record, labelled(store, split), metrics.by_class);
+    const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
+    const auto of = [&](SplitName split) {
+      return metrics_of(*units, record, units->labelled(split), metrics.by_class);
     };
-    metrics.train = of(contents.train());
-    metrics.valid = of(contents.valid());
-    metrics.test = of(contents.test());
+    metrics.train = of(SplitName::train);
+    metrics.valid = of(SplitName::valid);
+    metrics.test = of(SplitName::test);
     return metrics;
   }
 
@@ -166,9 +162,10 @@ struct Evaluator::Impl {
     add_weight_distances(comparison, record.model, fresh != nullptr ? &fresh->model : nullptr,
                          old != nullptr ? &old->model : nullptr);
     if (fresh == nullptr) return comparison;
-    comparison.train = likeness(store, record, *fresh, labelled(store, store.contents().train()));
-    comparison.test = likeness(store, record, *fresh, labelled(store, store.contents().test()));
-    if (tests) comparison.forgotten = likeness(*before, record, *fresh, tests->forgotten());
+    const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
+    comparison.train = likeness(*units, record, *fresh, units->labelled(SplitName::train));
+    comparison.test = likeness(*units, record, *fresh, units->labelled(SplitName::test));
+    if (tests) comparison.forgotten = likeness(*row_units(*before, record.rows), record, *fresh, tests->forgotten());
     if (old != nullptr) comparison.loss_changes = loss_changes(*before, *tests, record, *fresh, *old);
     return comparison;
   }
@@ -184,8 +181,10 @@ struct Evaluator::Impl {
     evaluation.classes = shape_of(record.model).classes;
     evaluation.seconds = shown.seconds;
     evaluation.metrics = split_metrics(record);
-    if (nodes)
-      evaluation.accuracy_nodes = accuracy_of(store_of_nodes(), *nodes, predict(store_of_nodes(), record, *nodes));
+    if (nodes) {
+      const std::unique_ptr<const RowUnits> units = row_units(store_of_nodes(), record.rows);
+      evaluation.accuracy_nodes = accuracy_of(*units, *nodes, predict(*units, record, *nodes));
+    }
     if (tests)
       evaluation.forgetting = {tests->forgotten().size(),
                                tests->vanished_classes(),

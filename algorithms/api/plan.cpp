@@ -65,6 +65,12 @@ std::uint64_t bytes_of_rows(std::size_t rows, std::size_t features) {
   return std::uint64_t{rows} * features * sizeof(float);
 }
 
+std::size_t labelled_training_nodes(const Contents& contents) {
+  const std::vector<NodeId>& train = contents.train();
+  return static_cast<std::size_t>(
+      std::count_if(train.begin(), train.end(), [&](NodeId node) { return contents.label(node) != kNoLabel; }));
+}
+
 TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   const Contents& contents = store.contents();
   const std::uint32_t columns = contents.features().columns(), classes = store.manifest().classes;
@@ -73,12 +79,14 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   if (chooses_rows(rows))
     throw UsageError(option("rows-of", "auto") + " is for train: plan trains nothing; name what rows are made of, as " +
                      option("rows-of", "stack,labels"));
-  TrainingSizes sizes{training_nodes(contents).size(), std::size_t{columns} * contents.order().copies(), classes, {}};
+  TrainingSizes sizes{labelled_training_nodes(contents), std::size_t{columns} * contents.order().copies(), classes, {}};
   if (!store.propagated() && !is_given(rows)) return sizes;
   TrainOptions how;
   how.rows = rows;
   sizes.program = row_program(store, how);
-  sizes.width = RowMaker(row_source(store), sizes.program).width();
+  const std::unique_ptr<const RowUnits> units = row_units(store, sizes.program);
+  sizes.rows = units->labelled(SplitName::train).size();
+  sizes.width = units->width();
   return sizes;
 }
 

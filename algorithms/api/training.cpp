@@ -130,7 +130,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   if (std::find(how.rows.of.begin(), how.rows.of.end(), "stack") != how.rows.of.end())
     options.weights_chosen = kStackedWeights;
   const DeclaredSizes sizes{
-      task.solver, store.contents().order().users(),
+      task.solver, row_units(store, task.rows)->declared(),
       width_of(task.rows, store.embedding().levels(), store.manifest().features, store.manifest().classes),
       store.manifest().classes, options.head};
   if (sizes.classes > 0)
@@ -180,7 +180,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   TrainedModel trained;
   require_log_of(store.path(), task.name, task.solver);  // before anything is chosen, or told of
   complete(task, store, writer.resources, how, ranks, trained);
-  static_cast<void>(RowMaker(row_source(store), task.rows));  // what is refused replaces nothing
+  const std::unique_ptr<const RowUnits> units = row_units(store, task.rows);  // what is refused replaces nothing
   if (how.before_replacement) {
     if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
       how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.rows});
@@ -197,7 +197,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   trained.report = learner.last_step();
   trained.rows = learner.rows().size();
   trained.accuracies = evaluate_model(store, learner.record(), &learner.rows());
-  trained.majority = majority_accuracies(store);
+  trained.majority = majority_accuracies(*units);
   trained.dominant = dominant_column(store.manifest());
   trained.public_key = learner.public_key();
   return trained;

@@ -35,7 +35,7 @@ std::vector<NodeId> labelled(const Contents& contents, std::vector<NodeId> nodes
 std::vector<double> confidences(const LiveStore& store, const ModelRecord& model, const std::vector<NodeId>& nodes) {
   std::vector<double> values;
   values.reserve(nodes.size());
-  for (const Prediction& one : predict(store, model, nodes)) values.push_back(one.confidence);
+  for (const Prediction& one : predict(*row_units(store, model.rows), model, nodes)) values.push_back(one.confidence);
   return values;
 }
 
@@ -114,8 +114,9 @@ std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confid
 Efficacy EfficacyTests::of(const ModelRecord& model) const {
   check_propagation(model, before_.manifest(), before_.path());
   Efficacy result;
-  const std::vector<Prediction> predictions = predict(before_, model, forgotten_);
-  result.accuracy_forgotten = accuracy_of(before_, forgotten_, predictions);
+  const std::unique_ptr<const RowUnits> units = row_units(before_, model.rows);
+  const std::vector<Prediction> predictions = predict(*units, model, forgotten_);
+  result.accuracy_forgotten = accuracy_of(*units, forgotten_, predictions);
   if (vanished_count_ > 0) {
     std::size_t rows = 0, replayed = 0;
     for (std::size_t i = 0; i < forgotten_.size(); ++i) {
@@ -137,6 +138,7 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
 
 double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& model) const {
   std::uint64_t rows = 0, replayed = 0;
+  const std::unique_ptr<const RowUnits> units = row_units(store, model.rows);
   std::vector<NodeId> chunk;
   const NodeId nodes = store.contents().num_nodes();
   for (std::uint64_t node = 0; node < nodes;) {
@@ -146,7 +148,7 @@ double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& m
           store.contents().order().is_first_copy(static_cast<NodeId>(node)))
         chunk.push_back(static_cast<NodeId>(node));
     rows += chunk.size();
-    for (const Prediction& one : predict(store, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
+    for (const Prediction& one : predict(*units, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
   }
   return static_cast<double>(replayed) / static_cast<double>(std::max<std::uint64_t>(1, rows));
 }

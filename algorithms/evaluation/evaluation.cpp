@@ -8,7 +8,6 @@
 
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/network_pass.h"
-#include "algorithms/models/training_rows.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 
@@ -39,10 +38,10 @@ void for_margins(std::size_t begin, std::size_t end, const Model& model, const E
   }
 }
 
-/// Rows of consecutive ones of `nodes`, for for_margins().
-auto rows_of_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
-  return [&store, &record, nodes](std::size_t first, std::size_t count, float* out) {
-    read_rows(store, record, nodes.subspan(first, count), out);
+/// Rows of consecutive ones of `keys`, for for_margins().
+auto rows_of_keys(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys) {
+  return [&units, &record, keys](std::size_t first, std::size_t count, float* out) {
+    read_rows(units, record, keys.subspan(first, count), out);
     return out;
   };
 }
@@ -83,9 +82,9 @@ std::optional<double> accuracy(std::size_t count, RankShare own, Ranks* ranks, c
 
 }  // namespace
 
-void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out) {
-  RowMaker(row_source(store), record.rows).rows(nodes, out);
-  form_rows(out, nodes.size(), shape_of(record.model).features, form_of(record));
+void read_rows(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, float* out) {
+  units.rows(keys, out);
+  form_rows(out, keys.size(), shape_of(record.model).features, form_of(record));
 }
 
 EvaluationBlocks::EvaluationBlocks(const Model& model, MemoryBudget& budget) {
@@ -115,8 +114,8 @@ std::size_t largest_of(std::span<const double> margins) noexcept {
   return static_cast<std::size_t>(std::max_element(margins.begin(), margins.end()) - margins.begin());
 }
 
-void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins) {
-  write_margins(record.model, nodes.size(), store.budget(), rows_of_nodes(store, record, nodes), margins);
+void score_keys(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, double* margins) {
+  write_margins(record.model, keys.size(), units.store().budget(), rows_of_keys(units, record, keys), margins);
 }
 
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins) {
@@ -129,24 +128,19 @@ void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBu
   write_margins(record.model, rows.size() / width, budget, read, margins);
 }
 
-std::optional<double> accuracy_on(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
+std::optional<double> accuracy_on(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys,
                                   Ranks* ranks) {
-  const EvaluationBlocks blocks(record.model, store.budget());
+  const EvaluationBlocks blocks(record.model, units.store().budget());
   const RankShare own =
-      ranks == nullptr ? RankShare{0, nodes.size()} : share_of(nodes.size(), ranks->rank(), ranks->size());
-  return accuracy(nodes.size(), own, ranks, record.model, blocks, rows_of_nodes(store, record, nodes),
-                  [&](std::size_t i) { return static_cast<std::size_t>(store.contents().label(nodes[i])); });
+      ranks == nullptr ? RankShare{0, keys.size()} : share_of(keys.size(), ranks->rank(), ranks->size());
+  return accuracy(keys.size(), own, ranks, record.model, blocks, rows_of_keys(units, record, keys),
+                  [&](std::size_t i) { return static_cast<std::size_t>(units.label(keys[i])); });
 }
 
 Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, const TrainingSet* held) {
-  const Contents& contents = store.contents();
+  const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
   Ranks* const ranks = held == nullptr ? nullptr : held->ranks();
-  const auto of_split = [&](const std::vector<NodeId>& split) {
-    std::vector<NodeId> nodes;
-    for (const NodeId node : split)
-      if (contents.label(node) != kNoLabel) nodes.push_back(node);
-    return accuracy_on(store, record, nodes, ranks);
-  };
+  const auto of_split = [&](SplitName split) { return accuracy_on(*units, record, units->labelled(split), ranks); };
   Accuracies result;
   if (held != nullptr) {
     const auto read = [&](std::size_t first, std::size_t, float*) { return held->row(first).data(); };
@@ -154,38 +148,33 @@ Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record, con
     result.train = accuracy(held->size(), own, ranks, record.model, EvaluationBlocks(record.model, store.budget()),
                             read, [&](std::size_t i) { return held->labels()[i]; });
   } else {
-    result.train = of_split(contents.train());
+    result.train = of_split(SplitName::train);
   }
-  result.valid = of_split(contents.valid());
-  result.test = of_split(contents.test());
+  result.valid = of_split(SplitName::valid);
+  result.test = of_split(SplitName::test);
   return result;
 }
 
-Accuracies majority_accuracies(const LiveStore& store) {
-  const Contents& contents = store.contents();
-  const auto of_split = [&](const std::vector<NodeId>& split) -> std::optional<double> {
-    std::vector<std::uint64_t> counts(store.manifest().classes);
-    std::uint64_t all = 0;
-    for (const NodeId node : split) {
-      if (contents.label(node) == kNoLabel) continue;
-      ++counts[static_cast<std::size_t>(contents.label(node))];
-      ++all;
-    }
-    if (all == 0) return std::nullopt;
-    return static_cast<double>(*std::max_element(counts.begin(), counts.end())) / static_cast<double>(all);
+Accuracies majority_accuracies(const RowUnits& units) {
+  const auto of_split = [&](SplitName split) -> std::optional<double> {
+    const std::vector<NodeId> keys = units.labelled(split);
+    if (keys.empty()) return std::nullopt;
+    std::vector<std::uint64_t> counts(units.store().manifest().classes);
+    for (const NodeId key : keys) ++counts[static_cast<std::size_t>(units.label(key))];
+    return static_cast<double>(*std::max_element(counts.begin(), counts.end())) / static_cast<double>(keys.size());
   };
-  return {of_split(contents.train()), of_split(contents.valid()), of_split(contents.test())};
+  return {of_split(SplitName::train), of_split(SplitName::valid), of_split(SplitName::test)};
 }
 
-std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes) {
+std::vector<Prediction> predict(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys) {
   const Model& model = record.model;
-  const EvaluationBlocks blocks(model, store.budget());
-  const auto read = rows_of_nodes(store, record, nodes);
-  std::vector<Prediction> predictions(nodes.size());
-  parallel_ranges(0, nodes.size(), lane_of(nodes.size()), [&](std::size_t begin, std::size_t end) {
+  const EvaluationBlocks blocks(model, units.store().budget());
+  const auto read = rows_of_keys(units, record, keys);
+  std::vector<Prediction> predictions(keys.size());
+  parallel_ranges(0, keys.size(), lane_of(keys.size()), [&](std::size_t begin, std::size_t end) {
     for_margins(begin, end, model, blocks, read, [&](std::size_t i, std::span<double> margins) {
       predictions[i].predicted = static_cast<ClassId>(largest_of(margins));
-      const std::int32_t label = store.contents().label(nodes[i]);
+      const std::int32_t label = units.label(keys[i]);
       if (label == kNoLabel) return;
       probabilities_in_place(model.head, margins.data(), margins.size());
       predictions[i].confidence = margins[static_cast<std::size_t>(label)];
@@ -194,13 +183,13 @@ std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& recor
   return predictions;
 }
 
-std::optional<double> accuracy_of(const LiveStore& store, std::span<const NodeId> nodes,
+std::optional<double> accuracy_of(const RowUnits& units, std::span<const NodeId> keys,
                                   std::span<const Prediction> predictions) {
-  if (nodes.empty()) return std::nullopt;
+  if (keys.empty()) return std::nullopt;
   std::uint64_t right = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    right += static_cast<std::int32_t>(predictions[i].predicted) == store.contents().label(nodes[i]) ? 1 : 0;
-  return static_cast<double>(right) / static_cast<double>(nodes.size());
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    right += static_cast<std::int32_t>(predictions[i].predicted) == units.label(keys[i]) ? 1 : 0;
+  return static_cast<double>(right) / static_cast<double>(keys.size());
 }
 
 }  // namespace unweave

@@ -10,12 +10,14 @@
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/row_units.h"
 
 namespace unweave {
 
-/// Rows of the embedding of `nodes`, in ids of the store's order, in the form that the model asks
-/// for: count x features.
-void read_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, float* out);
+// `units` are those of the program of the model's rows, as the store has them now (row_units.h).
+
+/// Rows of `keys` in the form that the model asks for: count x features.
+void read_rows(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, float* out);
 
 /// Rows that each thread takes at once: at most 128, and no more than fit into half of what is left
 /// of the budget, but one.
@@ -41,10 +43,10 @@ struct ScoredChunk {
 /// The class that margins speak for.
 [[nodiscard]] std::size_t largest_of(std::span<const double> margins) noexcept;
 
-/// Margins of nodes that have rows in the store, count x classes into `margins`, on all threads.
+/// Margins of units that have rows in the store, count x classes into `margins`, on all threads.
 /// Rows are in the form of those that the model was trained on, and read in EvaluationBlocks.
 /// Throws UsageError.
-void score_nodes(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, double* margins);
+void score_keys(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, double* margins);
 
 /// Margins of rows of Z that the caller gives, count x row_width().
 void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBudget& budget, double* margins);
@@ -56,28 +58,28 @@ void score_rows(const ModelRecord& record, std::span<const float> rows, MemoryBu
 [[nodiscard]] Accuracies evaluate_model(const LiveStore& store, const ModelRecord& record,
                                         const TrainingSet* held = nullptr);
 
-/// Share of right predictions over nodes with labels and rows; none where there are no nodes. With
+/// Share of right predictions over units with labels and rows; none where there are no units. With
 /// `ranks` all call it.
-[[nodiscard]] std::optional<double> accuracy_on(const LiveStore& store, const ModelRecord& record,
-                                                std::span<const NodeId> nodes, Ranks* ranks);
+[[nodiscard]] std::optional<double> accuracy_on(const RowUnits& units, const ModelRecord& record,
+                                                std::span<const NodeId> keys, Ranks* ranks);
 
 /// What always naming the most frequent class of a split would reach on it.
-[[nodiscard]] Accuracies majority_accuracies(const LiveStore& store);
+[[nodiscard]] Accuracies majority_accuracies(const RowUnits& units);
 
 /// What a model says of one row.
 struct Prediction {
   ClassId predicted = 0;  ///< class with the largest margin
-  double confidence = 0;  ///< in [0, 1]: probability (head.h) of the node's own class; 0 for a node without a label
+  double confidence = 0;  ///< in [0, 1]: probability (head.h) of the unit's own class; 0 for one without a label
 };
 
-/// One prediction for each of `nodes`, which have rows in `store`; it may be another store than the
-/// model's. Rows are in the form of those that the model was trained on. Memory: 16 bytes a node,
+/// One prediction for each of `keys`, which have rows; their store may be another one than the
+/// model's. Rows are in the form of those that the model was trained on. Memory: 16 bytes a key,
 /// and EvaluationBlocks. Throws UsageError.
-[[nodiscard]] std::vector<Prediction> predict(const LiveStore& store, const ModelRecord& record,
-                                              std::span<const NodeId> nodes);
+[[nodiscard]] std::vector<Prediction> predict(const RowUnits& units, const ModelRecord& record,
+                                              std::span<const NodeId> keys);
 
-/// Share of `nodes` of which the prediction is the label; none where there are no nodes.
-[[nodiscard]] std::optional<double> accuracy_of(const LiveStore& store, std::span<const NodeId> nodes,
+/// Share of `keys` of which the prediction is the label; none where there are no keys.
+[[nodiscard]] std::optional<double> accuracy_of(const RowUnits& units, std::span<const NodeId> keys,
                                                 std::span<const Prediction> predictions);
 
 }  // namespace unweave

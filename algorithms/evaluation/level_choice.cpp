@@ -37,13 +37,13 @@ std::vector<std::vector<double>> candidate_weights(std::uint32_t levels, const s
 ChosenWeights choose_weights(const LiveStore& store, MemoryBudget& budget, const SolverOptions& options,
                              const RowProgram& program, const std::vector<std::vector<double>>& candidates,
                              const std::function<void(const WeightsTrial&)>& told, Ranks* ranks) {
-  const std::vector<NodeId> nodes = validation_nodes(store, option("weights", "auto"));
+  const std::vector<NodeId> keys = validation_keys(store, program, option("weights", "auto"));
   ChosenWeights chosen;
   for (const std::vector<double>& weights : candidates) {
     RowProgram rows = program;
     rows.weights = weights;
     ValidationTrial trial(store, budget, options, rows, ranks);
-    chosen.trials.push_back({weights, trial.accuracy_at(options.lambda, nodes)});
+    chosen.trials.push_back({weights, trial.accuracy_at(options.lambda, keys)});
     if (told) told(chosen.trials.back());
   }
   const auto best =

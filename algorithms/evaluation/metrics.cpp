@@ -34,19 +34,19 @@ std::optional<double> mean_of(const std::vector<ClassMetrics>& classes, const Va
   return sum / static_cast<double>(count);
 }
 
-/// Calls use(first, predictions, scores) for consecutive nodes. Scores are margins, of heads that
+/// Calls use(first, predictions, scores) for consecutive keys. Scores are margins, of heads that
 /// couple the classes probabilities; what is no number, under weights beyond all measure, comes
 /// last.
 template <class Use>
-void for_scores(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, const Use& use) {
-  const ScoredChunk chunk(record.model, store.budget());
+void for_scores(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, const Use& use) {
+  const ScoredChunk chunk(record.model, units.store().budget());
   const std::size_t classes = shape_of(record.model).classes;
   std::vector<double> scores;
   std::vector<ClassId> predictions;
-  for (std::size_t first = 0; first < nodes.size(); first += chunk.rows) {
-    const std::size_t count = std::min(chunk.rows, nodes.size() - first);
+  for (std::size_t first = 0; first < keys.size(); first += chunk.rows) {
+    const std::size_t count = std::min(chunk.rows, keys.size() - first);
     scores.resize(count * classes);
-    score_nodes(store, record, nodes.subspan(first, count), scores.data());
+    score_keys(units, record, keys.subspan(first, count), scores.data());
     predictions.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<double> row(&scores[i * classes], classes);
@@ -71,18 +71,18 @@ struct OwnScores {
 
 /// Every row of another class is looked for among the scores of the class: twice the positives
 /// above it, once those like it.
-std::vector<std::uint64_t> twice_right_pairs(const LiveStore& store, const ModelRecord& record,
-                                             std::span<const NodeId> nodes, const OwnScores& own) {
+std::vector<std::uint64_t> twice_right_pairs(const RowUnits& units, const ModelRecord& record,
+                                             std::span<const NodeId> keys, const OwnScores& own) {
   const std::size_t classes = own.begins.size() - 1;
   std::vector<std::uint64_t> twice(classes);
   for_scores(
-      store, record, nodes, [&](std::size_t first, std::span<const ClassId> said, std::span<const double> scores) {
+      units, record, keys, [&](std::size_t first, std::span<const ClassId> said, std::span<const double> scores) {
         parallel_ranges(0, classes, 1, [&](std::size_t begin, std::size_t end) {
           for (std::size_t c = begin; c < end; ++c) {
             const std::span<const double> positives = own.of(c);
             if (positives.empty()) continue;
             for (std::size_t i = 0; i < said.size(); ++i) {
-              if (static_cast<std::size_t>(store.contents().label(nodes[first + i])) == c) continue;
+              if (static_cast<std::size_t>(units.label(keys[first + i])) == c) continue;
               const auto [low, high] = std::equal_range(positives.begin(), positives.end(), scores[i * classes + c]);
               twice[c] +=
                   2 * static_cast<std::uint64_t>(positives.end() - high) + static_cast<std::uint64_t>(high - low);
@@ -130,23 +130,23 @@ std::size_t Metrics::classes_without_auc() const noexcept {
       std::count_if(classes.begin(), classes.end(), [](const ClassMetrics& one) { return !one.auc; }));
 }
 
-Metrics metrics_of(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, bool confusion) {
+Metrics metrics_of(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, bool confusion) {
   const std::size_t classes = shape_of(record.model).classes;
-  const Reservation memory = store.budget().reserve(
-      nodes.size() * (sizeof(double) + sizeof(ClassId)) +
+  const Reservation memory = units.store().budget().reserve(
+      keys.size() * (sizeof(double) + sizeof(ClassId)) +
           classes * (sizeof(ClassMetrics) + 2 * sizeof(std::uint64_t) + (confusion ? 8 * classes : 0)),
       "counts of right and wrong predictions");
-  const auto label = [&](std::size_t i) { return static_cast<std::size_t>(store.contents().label(nodes[i])); };
+  const auto label = [&](std::size_t i) { return static_cast<std::size_t>(units.label(keys[i])); };
   Metrics metrics;
-  metrics.rows = nodes.size();
+  metrics.rows = keys.size();
   metrics.classes.resize(classes);
   if (confusion) metrics.confusion.resize(classes * classes);
-  for (std::size_t i = 0; i < nodes.size(); ++i) ++metrics.classes[label(i)].support;
+  for (std::size_t i = 0; i < keys.size(); ++i) ++metrics.classes[label(i)].support;
 
-  OwnScores own{std::vector<std::uint64_t>(classes + 1), std::vector<double>(nodes.size())};
+  OwnScores own{std::vector<std::uint64_t>(classes + 1), std::vector<double>(keys.size())};
   for (std::size_t c = 0; c < classes; ++c) own.begins[c + 1] = own.begins[c] + metrics.classes[c].support;
   std::vector<std::uint64_t> next(own.begins.begin(), own.begins.end() - 1);
-  for_scores(store, record, nodes,
+  for_scores(units, record, keys,
              [&](std::size_t first, std::span<const ClassId> said, std::span<const double> scores) {
                for (std::size_t i = 0; i < said.size(); ++i) {
                  const std::size_t truth = label(first + i);
@@ -161,7 +161,7 @@ Metrics metrics_of(const LiveStore& store, const ModelRecord& record, std::span<
       std::sort(own.values.begin() + static_cast<std::ptrdiff_t>(own.begins[c]),
                 own.values.begin() + static_cast<std::ptrdiff_t>(own.begins[c + 1]));
   });
-  const std::vector<std::uint64_t> twice = twice_right_pairs(store, record, nodes, own);
+  const std::vector<std::uint64_t> twice = twice_right_pairs(units, record, keys, own);
   for (std::size_t c = 0; c < classes; ++c) {
     const std::uint64_t support = metrics.classes[c].support, others = metrics.rows - support;
     if (support == 0 || others == 0) continue;

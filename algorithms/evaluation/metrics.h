@@ -11,7 +11,7 @@
 
 namespace unweave {
 
-class LiveStore;
+class RowUnits;
 struct ModelRecord;
 
 /// How well a model predicts `nodes`, which have labels and rows in the store. The AUC of a class
@@ -20,7 +20,7 @@ struct ModelRecord;
 /// coupled head its probability. Reads the rows twice. Memory: 12 bytes a node, 32 a class, with a
 /// confusion matrix 8 bytes for each pair of classes, and a chunk of margins. Throws UsageError,
 /// ResourceError.
-[[nodiscard]] Metrics metrics_of(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
+[[nodiscard]] Metrics metrics_of(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys,
                                  bool confusion);
 
 }  // namespace unweave

@@ -9,6 +9,7 @@
 
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/learning/head.h"
+#include "algorithms/live/live_store.h"
 #include "engine/resources/parallel.h"
 
 namespace unweave {
@@ -17,14 +18,14 @@ namespace {
 /// Calls use(i, margins of row i under every model) on all threads; the rows are those of the first
 /// one.
 template <class Use>
-void for_margins(const LiveStore& store, std::span<const ModelRecord* const> models, std::span<const NodeId> nodes,
+void for_margins(const RowUnits& units, std::span<const ModelRecord* const> models, std::span<const NodeId> keys,
                  const Use& use) {
   const NetworkShape shape = shape_of(models[0]->model);
-  const EvaluationBlocks blocks(models[0]->model, store.budget());
-  parallel_ranges(0, nodes.size(), blocks.rows, [&](std::size_t begin, std::size_t end) {
+  const EvaluationBlocks blocks(models[0]->model, units.store().budget());
+  parallel_ranges(0, keys.size(), blocks.rows, [&](std::size_t begin, std::size_t end) {
     const std::size_t count = end - begin;
     std::vector<float> rows(count * shape.features);
-    read_rows(store, *models[0], nodes.subspan(begin, count), rows.data());
+    read_rows(units, *models[0], keys.subspan(begin, count), rows.data());
     std::vector<std::vector<double>> margins(models.size(), std::vector<double>(count * shape.classes));
     for (std::size_t m = 0; m < models.size(); ++m) margins_of(models[m]->model, rows.data(), count, margins[m].data());
     std::vector<std::span<double>> own(models.size());
@@ -73,13 +74,14 @@ bool comparable(const Model& a, const Model& b) {
          x.activation == y.activation && a.network.has_value() == b.network.has_value() && x.blocks == y.blocks;
 }
 
-std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model, const ModelRecord& other,
-                                 std::span<const NodeId> nodes) {
-  if (nodes.empty()) return std::nullopt;
+std::optional<Likeness> likeness(const RowUnits& units, const ModelRecord& model, const ModelRecord& other,
+                                 std::span<const NodeId> keys) {
+  if (keys.empty()) return std::nullopt;
   const std::array models{&model, &other};
-  const Reservation memory = store.budget().reserve(2 * sizeof(double) * nodes.size(), "a comparison of predictions");
-  std::vector<double> divergences(nodes.size()), agreements(nodes.size());
-  for_margins(store, models, nodes, [&](std::size_t i, std::span<const std::span<double>> margins) {
+  const Reservation memory =
+      units.store().budget().reserve(2 * sizeof(double) * keys.size(), "a comparison of predictions");
+  std::vector<double> divergences(keys.size()), agreements(keys.size());
+  for_margins(units, models, keys, [&](std::size_t i, std::span<const std::span<double>> margins) {
     agreements[i] = largest(margins[0]) == largest(margins[1]) ? 1 : 0;
     for (std::size_t m = 0; m < 2; ++m)
       log_probabilities_in_place(models[m]->model.head, margins[m].data(), margins[m].size());
@@ -88,11 +90,11 @@ std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& mode
   return Likeness{mean(divergences), mean(agreements)};
 }
 
-std::vector<double> losses_of(const LiveStore& store, const ModelRecord& model, std::span<const NodeId> nodes) {
-  std::vector<double> losses(nodes.size());
-  for_margins(store, std::array{&model}, nodes, [&](std::size_t i, std::span<const std::span<double>> margins) {
+std::vector<double> losses_of(const RowUnits& units, const ModelRecord& model, std::span<const NodeId> keys) {
+  std::vector<double> losses(keys.size());
+  for_margins(units, std::array{&model}, keys, [&](std::size_t i, std::span<const std::span<double>> margins) {
     losses[i] = row_loss(model.model.head, margins[0].data(), margins[0].size(),
-                         static_cast<std::size_t>(store.contents().label(nodes[i])));
+                         static_cast<std::size_t>(units.label(keys[i])));
   });
   return losses;
 }

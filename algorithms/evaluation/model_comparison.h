@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "algorithms/evaluation/reports.h"
-#include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
+#include "algorithms/models/row_units.h"
 #include "algorithms/numerics/matrix.h"
 
 namespace unweave {
@@ -18,12 +18,12 @@ namespace unweave {
 
 /// On `nodes`, which have rows in `store`; none where there are no nodes. Memory: 16 bytes a node,
 /// of the store's budget.
-[[nodiscard]] std::optional<Likeness> likeness(const LiveStore& store, const ModelRecord& model,
-                                               const ModelRecord& other, std::span<const NodeId> nodes);
+[[nodiscard]] std::optional<Likeness> likeness(const RowUnits& units, const ModelRecord& model,
+                                               const ModelRecord& other, std::span<const NodeId> keys);
 
 /// Loss (head.h) of each of `nodes`, labelled nodes that have rows in `store`.
-[[nodiscard]] std::vector<double> losses_of(const LiveStore& store, const ModelRecord& model,
-                                            std::span<const NodeId> nodes);
+[[nodiscard]] std::vector<double> losses_of(const RowUnits& units, const ModelRecord& model,
+                                            std::span<const NodeId> keys);
 
 /// Correlation of two lists of one length. Returns nothing where one of them does not vary, or has
 /// fewer than two numbers.

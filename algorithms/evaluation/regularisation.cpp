@@ -26,12 +26,12 @@ double default_lambda(const DeclaredSizes& sizes) {
 
 TunedLambda tune_lambda(const LiveStore& store, MemoryBudget& budget, SolverOptions options, const RowProgram& rows,
                         const std::function<void(const LambdaTrial&)>& told, Ranks* ranks) {
-  const std::vector<NodeId> nodes = validation_nodes(store, option("lambda", "auto"));
+  const std::vector<NodeId> keys = validation_keys(store, rows, option("lambda", "auto"));
   const double usual = options.lambda;
   ValidationTrial trial(store, budget, std::move(options), rows, ranks);
   TunedLambda tuned;
   const auto at = [&](double lambda) {
-    tuned.trials.push_back({lambda, trial.accuracy_at(lambda, nodes)});
+    tuned.trials.push_back({lambda, trial.accuracy_at(lambda, keys)});
     if (told) told(tuned.trials.back());
   };
   const auto best = [&] {

@@ -41,7 +41,7 @@ std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::siz
 ChosenProgram choose_rows(const LiveStore& store, MemoryBudget& budget, const SolverOptions& options,
                           const std::vector<RowProgram>& candidates, bool tunes_lambda,
                           const std::function<void(const RowsTrial&)>& told, Ranks* ranks) {
-  const std::vector<NodeId> nodes = validation_nodes(store, option("rows-of", "auto"));
+  const std::vector<NodeId> keys = validation_keys(store, candidates.front(), option("rows-of", "auto"));
   ChosenProgram chosen;
   for (const RowProgram& rows : candidates) {
     RowsTrial trial{rows, options.lambda, {}};
@@ -52,7 +52,7 @@ ChosenProgram choose_rows(const LiveStore& store, MemoryBudget& budget, const So
           trial.lambda = one.lambda;
         }
     } else {
-      trial.accuracy = ValidationTrial(store, budget, options, rows, ranks).accuracy_at(options.lambda, nodes);
+      trial.accuracy = ValidationTrial(store, budget, options, rows, ranks).accuracy_at(options.lambda, keys);
     }
     chosen.trials.push_back(std::move(trial));
     if (told) told(chosen.trials.back());

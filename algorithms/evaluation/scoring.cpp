@@ -22,6 +22,7 @@ class Chunks {
   Chunks(const LiveStore& store, const ModelRecord& record)
       : store_(store),
         record_(record),
+        units_(row_units(store, record.rows)),
         classes_(shape_of(record.model).classes),
         chunk_(record.model, store.budget()) {}
 
@@ -34,7 +35,7 @@ class Chunks {
   }
   void flush(const ScoreSink& sink) {
     margins_.resize(positions_.size() * classes_);
-    score_nodes(store_, record_, positions_, margins_.data());
+    score_keys(*units_, record_, positions_, margins_.data());
     ids_.clear();
     for (const NodeId position : positions_) ids_.push_back(store_.contents().order().user(position));
     sink(ids_, margins_);
@@ -44,6 +45,7 @@ class Chunks {
  private:
   const LiveStore& store_;
   const ModelRecord& record_;
+  std::unique_ptr<const RowUnits> units_;
   std::size_t classes_;
   ScoredChunk chunk_;
   std::vector<NodeId> positions_;

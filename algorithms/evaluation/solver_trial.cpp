@@ -58,21 +58,21 @@ class TrialLimit final : public WorkMeter {
   std::atomic<bool> is_cancelled_ = false, is_over_ = false;
 };
 
-/// `count` of the nodes, evenly spaced.
-std::vector<NodeId> spaced(const std::vector<NodeId>& nodes, std::size_t count) {
+/// `count` of the keys, evenly spaced.
+std::vector<NodeId> spaced(const std::vector<NodeId>& keys, std::size_t count) {
   std::vector<NodeId> some;
-  for (std::size_t i = 0; i < count; ++i) some.push_back(nodes[i * nodes.size() / count]);
+  for (std::size_t i = 0; i < count; ++i) some.push_back(keys[i * keys.size() / count]);
   return some;
 }
 
-TrainingSet rows_of(const LiveStore& store, const RowMaker& maker, const RowForm& form, std::span<const NodeId> nodes) {
-  TrainingSet set(form.features(maker.width()), store.manifest().classes, form);
-  std::vector<float> values(nodes.size() * set.features());
-  maker.rows(nodes, values.data());
-  spread_rows(values.data(), nodes.size(), set.features(), form);
+TrainingSet rows_of(const RowUnits& units, const RowForm& form, std::span<const NodeId> keys) {
+  TrainingSet set(form.features(units.width()), units.store().manifest().classes, form);
+  std::vector<float> values(keys.size() * set.features());
+  units.rows(keys, values.data());
+  spread_rows(values.data(), keys.size(), set.features(), form);
   std::vector<ClassId> labels;
-  for (const NodeId node : nodes) labels.push_back(static_cast<ClassId>(store.contents().label(node)));
-  set.append(nodes, values, labels);
+  for (const NodeId key : keys) labels.push_back(static_cast<ClassId>(units.label(key)));
+  set.append(keys, values, labels);
   return set;
 }
 
@@ -93,9 +93,10 @@ BatchChange remove_some(TrainingSet& set, std::size_t count) {
 SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view name,
                        const SolverOptions& options, const RowProgram& rows, std::size_t removed,
                        std::size_t most_rows) {
-  const std::vector<NodeId> nodes = training_nodes(store.contents());
-  if (nodes.size() < kFewestRows)
-    throw DataError(store.path().string() + ": has " + std::to_string(nodes.size()) +
+  const std::unique_ptr<const RowUnits> units = row_units(store, rows);
+  const std::vector<NodeId> keys = units->labelled(SplitName::train);
+  if (keys.size() < kFewestRows)
+    throw DataError(store.path().string() + ": has " + std::to_string(keys.size()) +
                     " training rows, too few for a trial");
   ModelRecord record;
   record.options = taken_options(name, options);
@@ -104,11 +105,10 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   stand_on(record, store.embedding().spec());
   const RowForm form = form_of(record);
 
-  const std::size_t count = std::min(nodes.size(), std::max(most_rows, kFewestRows));
-  const RowMaker maker(row_source(store), rows);
+  const std::size_t count = std::min(keys.size(), std::max(most_rows, kFewestRows));
   const Reservation memory =
-      budget.reserve(count * 2 * (form.features(maker.width()) * sizeof(float) + 16), "rows of a trial");
-  TrainingSet set = rows_of(store, maker, form, spaced(nodes, count));
+      budget.reserve(count * 2 * (form.features(units->width()) * sizeof(float) + 16), "rows of a trial");
+  TrainingSet set = rows_of(*units, form, spaced(keys, count));
   const SolverEntry& entry = solver_entry(name);
   Reservation layers;
   if (!record.options.hidden.empty())
@@ -116,7 +116,7 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   const Reservation working = entry.reserve(record.options, record.model, set, budget);
   const std::unique_ptr<Solver> solver = entry.make(record.options, {static_cast<std::size_t>(working.bytes()), {}});
 
-  const double times = static_cast<double>(nodes.size()) / static_cast<double>(count);
+  const double times = static_cast<double>(keys.size()) / static_cast<double>(count);
   const auto share = static_cast<std::size_t>(static_cast<double>(removed) / times);
   const std::size_t leaving = std::clamp<std::size_t>(share, 1, count / kFewestRows);
   const ApproximationError exact{};
@@ -142,7 +142,7 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
     }
   } catch (const Cancelled&) {
     if (!limit.is_over()) throw;
-    throw UsageError("on " + std::to_string(count) + " of " + std::to_string(nodes.size()) +
+    throw UsageError("on " + std::to_string(count) + " of " + std::to_string(keys.size()) +
                      " rows a training and two batches of " + std::string(name) + " take more than " +
                      std::to_string(static_cast<int>(kMostTrialSeconds)) + " seconds; ask for fewer passes with " +
                      option("set") + ", or try them by training");

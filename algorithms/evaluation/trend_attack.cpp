@@ -166,11 +166,12 @@ EdgeRecovery TrendAttack::of(const ModelRecord& model, const LiveStore& rows) co
   // One node after the other asks for its neighbours, so that hubs cost no memory.
   const Reservation memory = rows.budget().reserve(
       ends.size() * (classes * sizeof(double) + 64) + kMostNeighbours * classes * sizeof(double), "an attack on edges");
+  const std::unique_ptr<const RowUnits> units = row_units(rows, model.rows);
   const auto ask = [&](const std::vector<NodeId>& users, double* out) {
     std::vector<NodeId> positions;
     positions.reserve(users.size());
     for (const NodeId user : users) positions.push_back(rows.contents().order().position(user));
-    score_nodes(rows, model, positions, out);
+    score_keys(*units, model, positions, out);
     for (std::size_t i = 0; i < users.size(); ++i) probabilities_in_place(model.model.head, out + i * classes, classes);
   };
   Opinions opinions{ends, std::vector<double>(ends.size() * classes), classes};

@@ -51,15 +51,12 @@ const SolverEntry* only_solver_of(const SolverOptions& options) {
 
 }  // namespace
 
-std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& asked) {
-  std::vector<NodeId> nodes;
-  for (const NodeId node : store.contents().valid())
-    if (store.contents().label(node) != kNoLabel) nodes.push_back(node);
-  if (nodes.empty())
-    throw DataError(store.path().string() + ": " + asked +
-                    " needs labelled nodes in the validation split; import it with " + option("split", "valid=F") +
-                    ", or leave auto away");
-  return nodes;
+std::vector<NodeId> validation_keys(const LiveStore& store, const RowProgram& program, const std::string& asked) {
+  std::vector<NodeId> keys = row_units(store, program)->labelled(SplitName::valid);
+  if (keys.empty())
+    throw DataError(store.path().string() + ": " + asked + " needs labelled " + std::string(name_of(program.unit())) +
+                    "s in the validation split; import it with " + option("split", "valid=F") + ", or leave auto away");
+  return keys;
 }
 
 ValidationTrial::ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options,
@@ -78,7 +75,7 @@ ValidationTrial::ValidationTrial(const LiveStore& store, MemoryBudget& budget, S
   working_ = only_ != nullptr ? only_->reserve(options_, {}, set, budget) : reserve_minimiser(set, options_, budget);
 }
 
-std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vector<NodeId>& nodes) {
+std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vector<NodeId>& keys) {
   const TrainingSet& set = rows_->set();
   options_.lambda = lambda;
   record_.options = options_;
@@ -100,7 +97,7 @@ std::optional<double> ValidationTrial::accuracy_at(double lambda, const std::vec
   } catch (const UsageError&) {  // the minimiser is not reached, on any rank
     return std::nullopt;
   }
-  return accuracy_on(store_, record_, nodes, ranks_);
+  return accuracy_on(*row_units(store_, record_.rows), record_, keys, ranks_);
 }
 
 }  // namespace unweave

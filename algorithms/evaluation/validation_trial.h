@@ -17,9 +17,10 @@ class LiveStore;
 class Ranks;
 struct SolverEntry;
 
-/// Labelled nodes of the validation split. Throws DataError where there are none; `asked` is the
-/// option that needs them.
-[[nodiscard]] std::vector<NodeId> validation_nodes(const LiveStore& store, const std::string& asked);
+/// Keys of the labelled units of the validation split that rows of this program are of. Throws
+/// DataError where there are none; `asked` is the option that needs them.
+[[nodiscard]] std::vector<NodeId> validation_keys(const LiveStore& store, const RowProgram& program,
+                                                  const std::string& asked);
 
 /// Trials on the present training rows, of one program. With `ranks` all make them, and
 /// share the rows.
@@ -30,10 +31,10 @@ class ValidationTrial {
   ValidationTrial(const LiveStore& store, MemoryBudget& budget, SolverOptions options, const RowProgram& rows,
                   Ranks* ranks);
 
-  /// The accuracy on `nodes` of what `retrain` learns with this lambda, to a gradient of 1e-4 at
+  /// The accuracy on `keys` of what `retrain` learns with this lambda, to a gradient of 1e-4 at
   /// least and without noise, or of what the only solver of such networks learns; none where
   /// float64 does not reach the minimiser of so weak a ridge, or the solver takes no such lambda.
-  [[nodiscard]] std::optional<double> accuracy_at(double lambda, const std::vector<NodeId>& nodes);
+  [[nodiscard]] std::optional<double> accuracy_at(double lambda, const std::vector<NodeId>& keys);
 
  private:
   const LiveStore& store_;

@@ -128,6 +128,7 @@ ModelRecord from_json(const Json& json, const ModelFile& file) {
   record.levels = whole_number<std::uint32_t>(propagation.at("levels"));
   record.options.blocks = blocks_of(record);
   record.options.has_program = !record.rows.only_levels();
+  record.options.unit = record.rows.unit();
   if (!record.options.hidden.empty())
     model.network = NetworkShape{
         model.head, features, classes, record.options.hidden, record.options.activation, record.options.blocks};
@@ -211,6 +212,7 @@ void stand_on(ModelRecord& record, const PropagationSpec& spec) {
   record.levels = spec.levels;
   record.options.blocks = blocks_of(record);
   record.options.has_program = !record.rows.only_levels();
+  record.options.unit = record.rows.unit();
   record.rho = spec.rho;
   record.scale_bits = spec.scale_bits;
   record.all_rows = spec.all_rows;

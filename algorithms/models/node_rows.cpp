@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/live/live_store.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
-#include "algorithms/models/training_rows.h"
+#include "algorithms/models/row_units.h"
 #include "algorithms/updates/requests.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/watcher.h"
@@ -44,8 +45,8 @@ void require_rows(const LiveStore& store, const ModelRecord& record, std::span<c
 void export_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                  const NpyTarget& target) {
   require_rows(store, record, nodes, "it has no row");
-  const RowMaker maker(row_source(store), record.rows);
-  const std::size_t width = maker.width();
+  const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
+  const std::size_t width = units->width();
   const Reservation memory =
       store.budget().reserve(std::min(memory_shares::kChunk.of(store.budget()), kMostChunkBytes), "rows to export");
   // The maker holds levels of as many rows beside them.
@@ -60,7 +61,7 @@ void export_rows(const LiveStore& store, const ModelRecord& record, std::span<co
     positions.clear();
     for (const NodeId node : some) positions.push_back(store.contents().order().position(node));
     rows.resize(some.size() * width);
-    maker.rows(positions, rows.data());
+    units->rows(positions, rows.data());
     writer.append(std::span<const float>(rows));
     watched.advance(some.size());
   }

@@ -23,31 +23,13 @@ std::size_t block_rows(std::size_t features) {
 }
 
 TrainingSet empty_set(const LiveStore& store, const RowProgram& program, const RowForm& form) {
-  const Manifest& manifest = store.manifest();
-  const std::string name = store.path().string();
   static_cast<void>(store.embedding());  // or it says what to run
-  if (!manifest.labels)
-    throw DataError(name + ": has no labels; run " + operation("import") + " with " + option("labels") +
-                    " to build it again");
-  if (!manifest.train)
-    throw DataError(name + ": has no training split; run " + operation("import") + " with " +
-                    option("split", "train=F") + " to build it again");
-  return {form.features(RowMaker(row_source(store), program).width()), manifest.classes, form};
+  const auto units = row_units(store, program);
+  units->require_training();
+  return {form.features(units->width()), store.manifest().classes, form};
 }
 
 }  // namespace
-
-RowSource row_source(const LiveStore& store) {
-  return {store.embedding(), store.contents(), store.manifest().classes};
-}
-
-std::vector<NodeId> training_nodes(const Contents& contents) {
-  std::vector<NodeId> nodes;
-  nodes.reserve(contents.train().size());
-  for (const NodeId node : contents.train())
-    if (contents.label(node) != kNoLabel) nodes.push_back(node);
-  return nodes;
-}
 
 TrainingRows::TrainingRows(const LiveStore& store, RowProgram program, const RowForm& form, MemoryBudget& budget,
                            Ranks* ranks)
@@ -60,9 +42,13 @@ TrainingRows::TrainingRows(const LiveStore& store, RowProgram program, const Row
 }
 
 void TrainingRows::read_all() {
+  read_all(*row_units(store_, program_));
+}
+
+void TrainingRows::read_all(const RowUnits& units) {
   set_ = TrainingSet(set_.features(), set_.classes(), set_.form());
   reservation_.release();
-  const std::vector<NodeId> nodes = training_nodes(store_.contents());
+  const std::vector<NodeId> nodes = units.labelled(SplitName::train);
   const RankShare own =
       ranks_ == nullptr ? RankShare{0, nodes.size()} : own_rows(nodes.size(), ranks_->rank(), ranks_->size());
   const std::size_t here = own.end - own.begin;
@@ -75,18 +61,17 @@ void TrainingRows::read_all() {
   const auto labels_of = [&](std::span<const NodeId> some) {
     std::vector<ClassId> labels;
     labels.reserve(some.size());
-    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(store_.contents().label(node)));
+    for (const NodeId node : some) labels.push_back(static_cast<ClassId>(units.label(node)));
     return labels;
   };
   if (ranks_ != nullptr) set_.share_among(*ranks_, nodes, labels_of(nodes));
   const std::size_t features = set_.features(), block = block_rows(features);
-  const RowMaker maker(row_source(store_), program_);
   std::vector<float> rows(std::min(block, here) * features);
   const WatchedStep watched("training rows", here, "rows");
   for (std::size_t first = own.begin; first < own.end; first += block) {
     const std::size_t count = std::min(block, own.end - first);
     const std::span<const NodeId> some = std::span(nodes).subspan(first, count);
-    read(maker, some, rows.data());
+    read(units, some, rows.data());
     if (ranks_ != nullptr)
       set_.append_own(std::span(rows).first(count * features));
     else
@@ -114,26 +99,25 @@ TrainingRows::Room TrainingRows::room_for(std::size_t most, std::size_t here, st
   return room;
 }
 
-void TrainingRows::read(const RowMaker& maker, std::span<const NodeId> nodes, float* out) const {
-  maker.rows(nodes, out);
+void TrainingRows::read(const RowUnits& units, std::span<const NodeId> keys, float* out) const {
+  units.rows(keys, out);
   const std::size_t width = set_.form().width(set_.features());
-  parallel_ranges(0, nodes.size(), 64, [&](std::size_t first, std::size_t last) {
+  parallel_ranges(0, keys.size(), 64, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       if (!std::all_of(out + i * width, out + (i + 1) * width, [](float x) { return std::isfinite(x); }))
-        throw DataError(store_.path().string() + ": the embedding of " + store_.contents().order().text(nodes[i]) +
+        throw DataError(store_.path().string() + ": the embedding of " + units.text(keys[i]) +
                         " holds a value that is not finite; run " +
                         operation("verify " + shell_word(store_.path().string())));
   });
-  spread_rows(out, nodes.size(), set_.features(), set_.form());
+  spread_rows(out, keys.size(), set_.features(), set_.form());
 }
 
-bool TrainingRows::holds_all(std::span<const NodeId> present) const {
+bool TrainingRows::holds_all(const RowUnits& units, std::span<const NodeId> present) const {
   const auto held = set_.nodes();
   std::size_t i = 0;
   return std::all_of(present.begin(), present.end(), [&](NodeId node) {
     while (i < held.size() && held[i] < node) ++i;
-    return i < held.size() && held[i] == node &&
-           set_.labels()[i] == static_cast<ClassId>(store_.contents().label(node));
+    return i < held.size() && held[i] == node && set_.labels()[i] == static_cast<ClassId>(units.label(node));
   });
 }
 
@@ -166,17 +150,17 @@ std::vector<std::size_t> TrainingRows::places_of(const std::optional<std::vector
 
 BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched) {
   BatchChange change(set_.features(), set_.classes(), set_.form());
+  const std::unique_ptr<const RowUnits> units = row_units(store_, program_);
   {
-    const std::vector<NodeId> present = training_nodes(store_.contents());
-    if (!holds_all(present)) {
-      read_all();
+    const std::vector<NodeId> present = units->labelled(SplitName::train);
+    if (units->begins_anew() || !holds_all(*units, present)) {
+      read_all(*units);
       change.begins_anew = true;
       return change;
     }
     drop_departed(present, change);
   }
-  const RowMaker maker(row_source(store_), program_);
-  const std::vector<std::size_t> places = places_of(maker.changed(update, touched));
+  const std::vector<std::size_t> places = places_of(units->changed(update, touched));
   const std::size_t features = set_.features(), block = block_rows(features);
   if (keep_moved)
     for (TrainingSet* side : {&change.moved_from, &change.moved_to}) {
@@ -190,7 +174,7 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved, st
     const std::size_t count = std::min(block, places.size() - first);
     nodes.clear();
     for (std::size_t i = first; i < first + count; ++i) nodes.push_back(set_.nodes()[places[i]]);
-    read(maker, nodes, rows.data());
+    read(*units, nodes, rows.data());
     const auto row = [&](std::size_t i) { return std::span(rows).subspan(i * features, features); };
     if (keep_moved)
       keep_changed(std::span(places).subspan(first, count), std::span(rows).first(count * features), change);

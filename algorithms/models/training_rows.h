@@ -9,15 +9,13 @@
 
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
-#include "algorithms/rows/row_maker.h"
+#include "algorithms/models/row_units.h"
 #include "engine/resources/memory.h"
 
 namespace unweave {
 
-/// What the rows of a store's models are made from; as long as its embedding stays open.
-[[nodiscard]] RowSource row_source(const LiveStore& store);
-
-/// One row of a program for each training node with a label, in the form that a model asks for.
+/// One row of a program for each training unit with a label (row_units.h), by its key, in the form
+/// that a model asks for.
 /// Rows that would take more than half of what is left of the budget lie in an unlinked temporary
 /// file (LiveStore::temporary_folder), beside 16 bytes a row in memory; so do those of a change.
 class TrainingRows {
@@ -36,8 +34,8 @@ class TrainingRows {
   /// Follows the store: `update` names the embedding rows that may have changed since the last
   /// call, `touched` the nodes, sorted, whose own edges, features, label or split have. Returns
   /// what did change, comparing bits; without `keep_moved` its moved rows stay empty, which spares
-  /// two copies of them. Where rows came or have another label, all are read again, and the change
-  /// begins anew. Throws DataError for a value that is not finite, ResourceError where 16 bytes a
+  /// two copies of them. Where rows came or have another label, and always where units begin anew
+  /// (RowUnits::begins_anew), all are read again, and the change begins anew. Throws DataError for a value that is not finite, ResourceError where 16 bytes a
   /// row of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched = {});
 
@@ -49,12 +47,13 @@ class TrainingRows {
   void append(BatchChange& first, const BatchChange& later) const;
 
  private:
-  /// Rows of `nodes` as the store has them now, in their form, nodes x features. Throws DataError
-  /// for a value that is not finite.
-  void read(const RowMaker& maker, std::span<const NodeId> nodes, float* out) const;
+  /// Rows of `keys` as the store has them now, in their form, keys x features. Throws DataError for
+  /// a value that is not finite.
+  void read(const RowUnits& units, std::span<const NodeId> keys, float* out) const;
   void read_all();
+  void read_all(const RowUnits& units);
   /// Whether every present row is held, with its label.
-  [[nodiscard]] bool holds_all(std::span<const NodeId> present) const;
+  [[nodiscard]] bool holds_all(const RowUnits& units, std::span<const NodeId> present) const;
   void drop_departed(std::span<const NodeId> present, BatchChange& change);
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
   void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
@@ -77,8 +76,5 @@ class TrainingRows {
   TrainingSet set_;
   Reservation reservation_;
 };
-
-/// Labelled nodes of the training split, ascending.
-[[nodiscard]] std::vector<NodeId> training_nodes(const Contents& contents);
 
 }  // namespace unweave

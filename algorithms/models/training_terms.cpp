@@ -42,6 +42,7 @@ TrainingTerms terms_of(const Json& line) {
   terms.rows.weights = value("weights").get<std::vector<double>>();
   if (constants.contains("row_program")) read_program(terms.rows, value("row_program"));
   options.has_program = !terms.rows.only_levels();
+  options.unit = terms.rows.unit();
   return terms;
 }
 

@@ -68,6 +68,13 @@ void check_head(const SolverEntry& entry, const SolverOptions& options) {
                    solvers_with([](const SolverEntry& other) { return other.coupled_heads; }));
 }
 
+void check_unit(const SolverEntry& entry, const SolverOptions& options) {
+  if (entry.any_unit || options.unit == RowUnit::node) return;
+  throw UsageError(std::string(entry.name) + " learns on rows of nodes alone; rows of " +
+                   std::string(name_of(options.unit)) + "s, all of which any batch may change, are for " +
+                   solvers_with([](const SolverEntry& other) { return other.any_unit; }));
+}
+
 }  // namespace
 
 std::span<const SolverEntry* const> all_solvers() noexcept {
@@ -124,6 +131,7 @@ std::unique_ptr<Solver> make_solver(std::string_view name, const SolverOptions& 
     throw UsageError("hidden layers have biases of their own, and no intercept beside");
   require_parameters(entry.name, entry.parameters(), options.parameters, !options.hidden.empty());
   check_head(entry, options);
+  check_unit(entry, options);
   return entry.make(options, resources);
 }
 

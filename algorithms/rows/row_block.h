@@ -10,19 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/rows/row_source.h"
 #include "engine/graph/contents.h"
 #include "storage/io/types.h"
 
 namespace unweave {
-
-class Embedding;
-
-/// What rows are made from; both outlive the block.
-struct RowSource {
-  const Embedding& embedding;
-  const Contents& contents;
-  std::size_t classes = 0;  ///< declared, also those without members
-};
 
 /// Gives each node the numbers of one block, a function of the present data. Any number of threads
 /// may call it at once.

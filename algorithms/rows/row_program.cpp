@@ -2,6 +2,7 @@
 #include "algorithms/rows/row_program.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -69,6 +70,54 @@ std::string text_of(const Lift& lift) {
   return text;
 }
 
+Pool pool_named(const std::string& text) {
+  constexpr std::string_view kSum = "sum=";
+  if (text == "mean") return {Pool::By::nodes, 0};
+  if (text == "root") return {Pool::By::root, 0};
+  Pool pool{Pool::By::number, 0};
+  const char* const end = text.data() + text.size();
+  if (text.starts_with(kSum)) {
+    const auto [rest, error] = std::from_chars(text.data() + kSum.size(), end, pool.divisor);
+    if (error == std::errc() && rest == end && pool.divisor > 0) return pool;
+  }
+  throw UsageError(option("pool", text) + ": it is mean, root, or sum=D with a whole number D from 1 on, as sum=64");
+}
+
+std::string text_of(const Pool& pool) {
+  if (pool.by == Pool::By::number) return "sum=" + std::to_string(pool.divisor);
+  return pool.by == Pool::By::root ? "root" : "mean";
+}
+
+PairForm pair_form_named(const std::string& text) {
+  constexpr std::uint32_t kMost = std::uint32_t{1} << 20;
+  const auto refuse = [&]() -> PairForm {
+    throw UsageError(option("pair", text) + ": it is hadamard, difference or both, or one of these with a power of " +
+                     "two up to " + std::to_string(kMost) + " behind it, as hadamard,by=16");
+  };
+  const std::vector<std::string> words = words_between_commas("pair", text);
+  PairForm pair;
+  if (words.front() == "difference")
+    pair.how = PairForm::How::difference;
+  else if (words.front() == "both")
+    pair.how = PairForm::How::both;
+  else if (words.front() != "hadamard")
+    return refuse();
+  if (words.size() == 1) return pair;
+  constexpr std::string_view kBy = "by=";
+  const std::string& word = words[1];
+  if (words.size() > 2 || !word.starts_with(kBy)) return refuse();
+  const auto [end, error] = std::from_chars(word.data() + kBy.size(), word.data() + word.size(), pair.by);
+  const bool is_number = error == std::errc() && end == word.data() + word.size();
+  return is_number && std::has_single_bit(pair.by) && pair.by <= kMost ? pair : refuse();
+}
+
+std::string text_of(const PairForm& pair) {
+  const std::string how = pair.how == PairForm::How::hadamard     ? "hadamard"
+                          : pair.how == PairForm::How::difference ? "difference"
+                                                                  : "both";
+  return how + (pair.by == 1 ? "" : ",by=" + std::to_string(pair.by));
+}
+
 bool is_stack(const std::vector<double>& weights) {
   const auto count = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(weights.size()))));
   return count > 1 && weights == scheme_weights("stack", static_cast<std::uint32_t>(count - 1), {});
@@ -84,6 +133,8 @@ std::string text_of(const RowProgram& program) {
   std::string text = words_of(program, is_stack(program.weights) ? "stack" : "levels");
   if (program.copies > 1) text += " of " + std::to_string(program.copies) + " copies";
   if (program.scale == RowScale::unit) text += " unit";
+  if (program.pool) text += " pool " + text_of(*program.pool);
+  if (program.pair) text += " pair " + text_of(*program.pair);
   if (program.lift) text += " lift " + text_of(*program.lift);
   return text;
 }

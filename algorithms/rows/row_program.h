@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/learning/row_unit.h"
+
 namespace unweave {
 
 /// What is done to a row once its blocks stand side by side.
@@ -26,6 +28,24 @@ struct Lift {
   friend bool operator==(const Lift&, const Lift&) = default;
 };
 
+/// How the rows of a whole graph's nodes become one row: their sum, divided.
+struct Pool {
+  enum class By { nodes, root, number };
+  By by = By::nodes;          ///< the number of its nodes (the mean), its square root, or a constant
+  std::uint32_t divisor = 0;  ///< that constant, which is public; 0 where there is none
+
+  friend bool operator==(const Pool&, const Pool&) = default;
+};
+
+/// How the rows a and b of two nodes become the row of the pair.
+struct PairForm {
+  enum class How { hadamard, difference, both };
+  How how = How::hadamard;  ///< products a_j b_j, halves of |a_j - b_j|, or both side by side
+  std::uint32_t by = 1;     ///< a power of two that multiplies them; it is public
+
+  friend bool operator==(const PairForm&, const PairForm&) = default;
+};
+
 /// A value; two models of one program and one store have the same rows. All of it is public, and
 /// none of it may be a statistic of the data.
 struct RowProgram {
@@ -40,11 +60,14 @@ struct RowProgram {
   /// Copies of a node in the store (storage/types/layers.h), whose blocks stand side by side.
   std::uint32_t copies = 1;
   RowScale scale = RowScale::clip;
-  std::optional<Lift> lift{};
+  std::optional<Pool> pool{};      ///< of rows of whole graphs
+  std::optional<PairForm> pair{};  ///< of rows of pairs; a program has one of both at most
+  std::optional<Lift> lift{};      ///< beside the row of a node, or of what its unit is
 
+  [[nodiscard]] RowUnit unit() const noexcept { return pool ? RowUnit::graph : pair ? RowUnit::pair : RowUnit::node; }
   /// Whether rows are weighted sums of a node's levels and nothing else.
   [[nodiscard]] bool only_levels() const noexcept {
-    return blocks.empty() && copies == 1 && scale == RowScale::clip && !lift;
+    return blocks.empty() && copies == 1 && scale == RowScale::clip && !lift && unit() == RowUnit::node;
   }
   friend bool operator==(const RowProgram&, const RowProgram&) = default;
 };
@@ -64,12 +87,24 @@ struct RowProgram {
 /// What lift_named() reads.
 [[nodiscard]] std::string text_of(const Lift& lift);
 
+/// A pool in the words of users: `mean`, `root`, or `sum=D` with a whole number D of at least 1.
+/// Throws UsageError.
+[[nodiscard]] Pool pool_named(const std::string& text);
+/// What pool_named() reads.
+[[nodiscard]] std::string text_of(const Pool& pool);
+
+/// The form of pairs in the words of users: `hadamard`, `difference` or `both`, then perhaps `by=B`
+/// with a power of two B up to 2^20. Throws UsageError.
+[[nodiscard]] PairForm pair_form_named(const std::string& text);
+/// What pair_form_named() reads.
+[[nodiscard]] std::string text_of(const PairForm& pair);
+
 /// Whether these are the weights of the scheme stack of some number of levels.
 [[nodiscard]] bool is_stack(const std::vector<double>& weights);
 /// Its blocks behind what its levels are called, in the words of the option that chooses them:
 /// `stack,labels`.
 [[nodiscard]] std::string words_of(const RowProgram& program, const std::string& levels);
-/// A line for people: `stack,labels unit lift 1024`.
+/// A line for people: `stack,labels unit pool mean lift 1024`.
 [[nodiscard]] std::string text_of(const RowProgram& program);
 
 }  // namespace unweave

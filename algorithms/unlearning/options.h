@@ -11,6 +11,7 @@
 
 #include "algorithms/learning/activation.h"
 #include "algorithms/learning/head_name.h"
+#include "algorithms/learning/row_unit.h"
 #include "algorithms/privacy/bound_rule.h"
 
 namespace unweave {
@@ -64,6 +65,7 @@ struct SolverOptions {
   GivenParameters parameters;         ///< those given of the solver's own
   std::size_t blocks = 1;             ///< parts of a row, which the embedding's weights decide
   bool has_program = false;           ///< rows are more than weighted sums of levels (RowProgram)
+  RowUnit unit = RowUnit::node;       ///< what a row is of
   bool intercept = false;             ///< rows end in a value 1 (RowForm); false with hidden layers, which have biases
   bool standardized = false;          ///< features were scaled by statistics of the data: nothing is certified
   bool data_order = false;            ///< positions of nodes follow a graph that held what was removed since

@@ -73,7 +73,7 @@ std::string present_rows(const SolverOptions& options) {
   const std::string row = std::string("float32(clip(row i of the ") +
                           (options.has_program ? "constant row_program" : "fixed-point embedding") + "))";
   return "on the present data alone: rows z_i = " + (options.intercept ? "(" + row + ", 1)" : row) +
-         " of the training nodes";
+         " of the training " + std::string(name_of(options.unit)) + "s";
 }
 
 std::string present_objective(const SolverOptions& options) {

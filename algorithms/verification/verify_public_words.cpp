@@ -125,7 +125,10 @@ void check_public_words(const Json& line) {
   if ((theorem == "T0'") != (head == "mlp")) throw CheckError(theorem + " does not speak of a model of " + head);
   if (head != "mlp") options.head = parse_head(head);
   if (constants.contains("intercept")) options.intercept = constants.at("intercept").at("value").get<bool>();
-  options.has_program = constants.contains("row_program");
+  if (const auto at = constants.find("row_program"); at != constants.end()) {
+    options.has_program = true;
+    options.unit = unit_named(at->at("value").at("unit").get<std::string>()).value_or(RowUnit::node);
+  }
   const TheoremWords words = words_of(theorem, line, options);
   const auto require = [&](const char* member, bool holds) {
     if (!holds) throw CheckError(std::string(member) + " is not in the words that " + theorem + " has in this program");

@@ -113,6 +113,14 @@ std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const M
          Features::set_bytes(counts.rows, counts.row_bytes) + value_bytes(counts.labels + counts.splits);
 }
 
+const std::vector<NodeId>& Contents::members(SplitName split) const noexcept {
+  static const std::vector<NodeId> nobody;
+  return split == SplitName::train   ? train_
+         : split == SplitName::valid ? valid_
+         : split == SplitName::test  ? test_
+                                     : nobody;
+}
+
 SplitName Contents::split(NodeId node) const noexcept {
   if (std::binary_search(train_.begin(), train_.end(), node)) return SplitName::train;
   if (std::binary_search(valid_.begin(), valid_.end(), node)) return SplitName::valid;

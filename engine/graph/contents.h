@@ -70,6 +70,8 @@ class Contents {
   [[nodiscard]] const std::vector<NodeId>& valid() const noexcept { return valid_; }
   [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
   [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
+  /// The nodes of a split, sorted; of none, none.
+  [[nodiscard]] const std::vector<NodeId>& members(SplitName split) const noexcept;
   /// The split that a node is in.
   [[nodiscard]] SplitName split(NodeId node) const noexcept;
   /// When which edges, nodes and features are to be removed.

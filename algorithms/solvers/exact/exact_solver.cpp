@@ -309,6 +309,7 @@ constinit const SolverEntry kExactSolver{
     .noisy = false,
     .canonical = true,
     .any_start = true,
+    .any_unit = true,
     .parameters = []() -> const ParameterTable& { return exact_parameters(); },
     .make = make_exact,
     .reserve = reserve_exact,

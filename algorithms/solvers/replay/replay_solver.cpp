@@ -199,6 +199,7 @@ constinit const SolverEntry kReplay{
     .noisy = false,
     .intercept = false,
     .canonical = true,
+    .any_unit = true,
     .activation = Activation::kRelu,
     .filters = false,
     .parameters = []() -> const ParameterTable& { return replay_parameters(); },

@@ -20,7 +20,10 @@ PublicLine::PublicLine(const Json& line) : line_(line), terms_(line.at("terms"))
   options_.delta = line.at("delta").at("target");
   options_.lambda = constant("lambda");
   if (const auto at = constants_.find("intercept"); at != constants_.end()) options_.intercept = at->at("value");
-  options_.has_program = constants_.contains("row_program");
+  if (const auto at = constants_.find("row_program"); at != constants_.end()) {
+    options_.has_program = true;
+    options_.unit = unit_named(at->at("value").at("unit").get<std::string>()).value_or(RowUnit::node);
+  }
 }
 
 std::uint64_t PublicLine::whole(const char* name) const {

@@ -65,17 +65,17 @@ TEST_SUITE("unit") {
             std::max_element(f.begin(), f.end()) - f.begin() == std::max_element(g.begin(), g.end()) - g.begin();
       }
       const auto count = static_cast<double>(nodes.size());
-      const Likeness found = likeness(store, record, other, nodes).value();
+      const Likeness found = likeness(*row_units(store, record.rows), record, other, nodes).value();
       CHECK(found.divergence == doctest::Approx(divergence / count).epsilon(1e-9));
       CHECK(found.agreement == doctest::Approx(agreement / count));
       CHECK(found.agreement < 1);
       CHECK(found.divergence > 0.001);
-      const Likeness back = likeness(store, other, record, nodes).value();
+      const Likeness back = likeness(*row_units(store, other.rows), other, record, nodes).value();
       CHECK(std::abs(back.divergence - found.divergence) > 1e-6 * found.divergence);  // it has a direction
-      const Likeness self = likeness(store, record, record, nodes).value();
+      const Likeness self = likeness(*row_units(store, record.rows), record, record, nodes).value();
       CHECK(self.divergence == 0);
       CHECK(self.agreement == 1);
-      CHECK_FALSE(likeness(store, record, other, {}));
+      CHECK_FALSE(likeness(*row_units(store, record.rows), record, other, {}));
       CHECK(comparable(record.model, other.model));
       other.model.head = head == Head::kSoftmax ? Head::kLogistic : Head::kSoftmax;
       CHECK_FALSE(comparable(record.model, other.model));
@@ -98,12 +98,12 @@ TEST_SUITE("unit") {
       sure.model.head = opposite.model.head = head;
       sure.model.published *= 1e5;
       opposite.model.published = -sure.model.published;
-      const double divergence = likeness(store, sure, opposite, nodes).value().divergence;
+      const double divergence = likeness(*row_units(store, sure.rows), sure, opposite, nodes).value().divergence;
       CHECK(std::isfinite(divergence));
       CHECK(divergence > 100);
     }
     sure.model.head = opposite.model.head = Head::kLeastSquares;
-    CHECK(std::isinf(likeness(store, sure, opposite, nodes).value().divergence));
+    CHECK(std::isinf(likeness(*row_units(store, sure.rows), sure, opposite, nodes).value().divergence));
   }
 
   TEST_CASE("losses are those of the head") {
@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
     const StoreReader store(world.store, ample_budget());
     const ModelRecord record = load_model(world.store, "newton");
     const std::vector<NodeId> nodes = labelled_nodes(store);
-    const std::vector<double> losses = losses_of(store, record, nodes);
+    const std::vector<double> losses = losses_of(*row_units(store, record.rows), record, nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       std::vector<float> row(size_of(record.model.published.rows()));
       store.embedding().rows(std::span(&nodes[i], 1), record.rows.weights, row.data());

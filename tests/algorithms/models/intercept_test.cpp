@@ -73,7 +73,7 @@ TEST_SUITE("unit") {
     const TrainingRows held(live, record.rows.weights, form_of(record), ample_budget());
     const TrainingSet& set = held.set();
     std::vector<float> rows(set.size() * set.features(), -3);
-    read_rows(live, record, set.nodes(), rows.data());
+    read_rows(*row_units(live, record.rows), record, set.nodes(), rows.data());
     for (std::size_t i = 0; i < set.size(); ++i)
       CHECK(std::equal(set.row(i).begin(), set.row(i).end(), rows.begin() + static_cast<std::ptrdiff_t>(33 * i)));
     CHECK(evaluate_model(live, record).train == evaluate_model(live, record, &set).train);

@@ -11,6 +11,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
+#include "algorithms/rows/row_maker.h"
 #include "storage/input/linear_model.h"
 #include "support/input_files.h"
 #include "support/npy_file.h"

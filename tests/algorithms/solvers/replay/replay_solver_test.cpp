@@ -184,9 +184,9 @@ TEST_SUITE("unit") {
     world.train("replay", options);
     const ModelRecord record = load_model(world.store, "replay");
     const StoreReader live(world.store, ample_budget());
-    const std::vector<NodeId> nodes = validation_nodes(live, "this test");
+    const std::vector<NodeId> nodes = validation_keys(live, record.rows, "this test");
     ValidationTrial trial(live, ample_budget(), options, record.rows, nullptr);
-    CHECK(trial.accuracy_at(0.01, nodes) == accuracy_on(live, record, nodes, nullptr));
+    CHECK(trial.accuracy_at(0.01, nodes) == accuracy_on(*row_units(live, record.rows), record, nodes, nullptr));
     CHECK_FALSE(trial.accuracy_at(2, nodes).has_value());  // the solver takes no such lambda
     ModelRecord stacked = record;
     stacked.rows.weights = {1, 0, 0, 0, 1, 0, 0, 0, 1};

@@ -1,0 +1,29 @@
+// algorithms/models/row_units.cpp - the table of units.
+#include "algorithms/models/row_units.h"
+
+#include "algorithms/live/live_store.h"
+#include "storage/io/error.h"
+
+namespace unweave {
+
+RowSource row_source(const LiveStore& store) {
+  return {store.embedding(), store.contents(), store.manifest().classes};
+}
+
+std::optional<std::vector<NodeId>> RowUnits::changed(const UpdateReport&, std::span<const NodeId>) const {
+  return std::nullopt;
+}
+
+std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgram& program) {
+  switch (program.unit()) {
+    case RowUnit::node:
+      return node_units(store, program);
+    case RowUnit::pair:
+    case RowUnit::graph:
+      break;
+  }
+  throw UsageError(store.path().string() + ": has no " + std::string(name_of(program.unit())) +
+                   "s of nodes whose rows could be made");
+}
+
+}  // namespace unweave
