@@ -60,8 +60,8 @@ struct RowProgram {
   /// Copies of a node in the store (storage/types/layers.h), whose blocks stand side by side.
   std::uint32_t copies = 1;
   RowScale scale = RowScale::clip;
-  std::optional<Pool> pool{};      ///< of rows of whole graphs
-  std::optional<PairForm> pair{};  ///< of rows of pairs; a program has one of both at most
+  std::optional<Pool> pool{};      ///< how rows of whole graphs come of those of nodes
+  std::optional<PairForm> pair{};  ///< how rows of pairs do; a program has one of both at most
   std::optional<Lift> lift{};      ///< beside the row of a node, or of what its unit is
 
   [[nodiscard]] RowUnit unit() const noexcept { return pool ? RowUnit::graph : pair ? RowUnit::pair : RowUnit::node; }
