@@ -34,7 +34,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     for (LevelFiles& files : next.levels) drop_files(files, FileRole::index);  // views of the shards as they were
   }
   next.changes.reset();
-  if (changes != Changes()) next.changes = write_changes(path_, changes);
+  if (changes != Changes()) next.changes = write_changes(path_, changes, next.graphs.has_value());
   next.expiries.reset();
   if (contents_->expiries().size() > 0) next.expiries = write_expiries(path_, contents_->expiries().sorted());
   next.sequence = sequence_;

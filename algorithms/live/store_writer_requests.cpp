@@ -188,6 +188,10 @@ BatchReport StoreWriter::apply_acknowledged(std::size_t most, LastLevel last, st
 void StoreWriter::find_hubs() {
   const std::scoped_lock lock(hubs_mutex_);
   hubs_.clear();
+  large_graphs_.clear();
+  const WholeGraphs& graphs = contents_->graphs();
+  for (std::uint32_t graph = 0; graph < graphs.count(); ++graph)
+    if (are_too_many(removed_by_graph(*contents_, graph))) large_graphs_.insert(graph);
   if (!are_too_many(contents_->graph().max_decoded_bytes() / sizeof(NodeId))) return;  // no node has more edges
   for (NodeId user = 0; user < contents_->num_nodes(); ++user)
     if (are_too_many(edges_of(*contents_, user))) hubs_.insert(user);
@@ -201,6 +205,10 @@ void StoreWriter::update_hubs(const BatchChanges& changes) {
       hubs_.insert(user);
     else
       hubs_.erase(user);
+    const std::int32_t graph = contents_->graphs().of(change.node);
+    if (graph == kNoGraph) continue;  // one that loses nodes needs less, and is looked at when the store is opened
+    if (are_too_many(removed_by_graph(*contents_, static_cast<std::uint32_t>(graph))))
+      large_graphs_.insert(static_cast<std::uint32_t>(graph));
   }
 }
 

@@ -23,8 +23,8 @@ using Check = void (*)(const VerifyContext& context);
 
 /// Statements about contents and embedding. Those about models and certificates (check_models)
 /// stand on these: they come last, once, and only when these hold.
-constexpr Check kChecks[] = {check_graph,        check_splits, check_layers,     check_cone,
-                             check_target_lists, check_stale,  check_propagation};
+constexpr Check kChecks[] = {check_graph, check_splits,       check_layers, check_whole_graphs,
+                             check_cone,  check_target_lists, check_stale,  check_propagation};
 
 void run_checks(const VerifyContext& context) {
   const std::size_t known = context.report.findings.size();

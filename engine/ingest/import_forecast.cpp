@@ -191,7 +191,9 @@ class Survey {
     }
     if (options_.features) {
       const auto* const file = std::get_if<InputFile>(&*options_.features);
+      const auto* const tu = std::get_if<TuInput>(&*options_.features);
       const auto reader = file != nullptr ? open_features(*file, nodes_ == 0 ? std::nullopt : std::optional(nodes_))
+                          : tu != nullptr ? open_tu_features(*tu)
                                           : open_csr_features(std::get<CsrInput>(*options_.features).files,
                                                               std::get<CsrInput>(*options_.features).columns);
       nodes_ = reader->rows();
@@ -204,6 +206,8 @@ class Survey {
       const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);
       if (const auto count = reader->count()) nodes_ = *count;
     }
+    if (nodes_ == 0 && options_.graphs)
+      if (const auto count = open_labels(*options_.graphs)->count()) nodes_ = *count;
   }
 
   void look_at_edges() {
@@ -285,6 +289,10 @@ class Survey {
     }
     std::uint64_t memory = kLeastImport;
     if (options_.labels) {
+      forecast_.other_bytes += 4 * nodes_;
+      memory += 8 * nodes_;
+    }
+    if (options_.graphs) {
       forecast_.other_bytes += 4 * nodes_;
       memory += 8 * nodes_;
     }

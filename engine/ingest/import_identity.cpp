@@ -64,11 +64,20 @@ std::vector<std::pair<std::string, const InputFile*>> named_files(const ImportOp
   add("valid", options.valid);
   add("test", options.test);
   add("replay", options.replay);
+  // What a data set of TUDataset says of graphs is in memory already.
+  for (const auto& [name, file] :
+       {std::pair("graphs", &options.graphs), std::pair("graph-labels", &options.graph_labels),
+        std::pair("train of graphs", &options.graph_train), std::pair("valid of graphs", &options.graph_valid),
+        std::pair("test of graphs", &options.graph_test)})
+    if (*file && !(*file)->memory) add(name, *file);
   if (!options.features) return files;
   if (const auto* const csr = std::get_if<CsrInput>(&*options.features)) {
     files.emplace_back("features indptr", &csr->files.indptr);
     files.emplace_back("features indices", &csr->files.indices);
     add("features values", csr->files.values);
+  } else if (const auto* const tu = std::get_if<TuInput>(&*options.features)) {
+    add("node_labels", tu->labels);
+    add("node_attributes", tu->attributes);
   } else {
     files.emplace_back("features", &std::get<InputFile>(*options.features));
   }

@@ -69,6 +69,20 @@ bool names_archive(const CommandLine& line) {
 }
 
 /// The command that makes a store of what `export --all` has written, to be given in its folder,
+/// What the command says of whole graphs.
+std::string graph_options(const ExportedStore& exported) {
+  if (exported.graphs == 0) return {};
+  std::string text = " --graphs graphs.npy --number-of-graphs " + std::to_string(exported.graphs);
+  if (exported.has_graph_labels)
+    text += exported.class_names.empty() ? " --graph-labels graph_labels.npy" : " --graph-labels graph_labels.txt";
+  std::string splits;
+  for (const auto& [name, is_there] : {std::pair("train", exported.has_graph_train),
+                                       {"valid", exported.has_graph_valid},
+                                       {"test", exported.has_graph_test}})
+    if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=graph_" + name + ".npy";
+  return splits.empty() ? text : text + " --graph-split " + splits;
+}
+
 /// and the one behind it that says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE --nodes " + std::to_string(exported.nodes);
@@ -109,6 +123,7 @@ std::string import_command(const ExportedStore& exported) {
     if (is_there)
       splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + (exported.by_name ? ".txt" : ".npy");
   if (!splits.empty()) text += " --split " + splits;
+  text += graph_options(exported);
   if (exported.order != "none") text += " --order " + exported.order;
   if (exported.has_expiries) text += "\nunweave stream STORE --requests expiries.txt";
   return text;
