@@ -200,6 +200,8 @@ struct Evaluator::Impl {
   std::vector<ModelEvaluation> evaluate(const ModelRecord& record) {
     const std::string& name = name_of(record);
     check_propagation(record, store.manifest(), store.path());
+    if (before != nullptr) require_rows_of_nodes(record.rows, option("before", before->path().string()));
+    if (options.nodes) require_rows_of_nodes(record.rows, option("nodes"));
     if (before != nullptr && !edges) {
       check_propagation(record, before->manifest(), before->path());
       edges.emplace(*before, store, options.attack_rows, options.seed);

@@ -198,6 +198,7 @@ std::string options_given(const TrainingTerms& terms) {
     if (stacked || !terms.rows.blocks.empty()) add("rows-of", words_of(terms.rows, stacked ? "stack" : "levels"));
     if (terms.rows.scale != (terms.rows.lift ? RowScale::unit : RowScale::clip))
       add("scale-rows", scale_name(terms.rows.scale));
+    if (terms.rows.pool) add("pool", text_of(*terms.rows.pool));
     if (terms.rows.lift) add("lift", text_of(*terms.rows.lift));
   }
   if (solver.tau) add_number("tau", given.tau, standard.tau);

@@ -44,7 +44,8 @@ void require_rows(const LiveStore& store, const ModelRecord& record, std::span<c
 
 void export_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                  const NpyTarget& target) {
-  require_rows(store, record, nodes, "it has no row");
+  const bool are_nodes = record.rows.unit() == RowUnit::node;
+  if (are_nodes) require_rows(store, record, nodes, "it has no row");
   const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
   const std::size_t width = units->width();
   const Reservation memory =
@@ -59,7 +60,7 @@ void export_rows(const LiveStore& store, const ModelRecord& record, std::span<co
   for (std::size_t first = 0; first < nodes.size(); first += chunk) {
     const auto some = nodes.subspan(first, std::min(chunk, nodes.size() - first));
     positions.clear();
-    for (const NodeId node : some) positions.push_back(store.contents().order().position(node));
+    for (const NodeId node : some) positions.push_back(are_nodes ? store.contents().order().position(node) : node);
     rows.resize(some.size() * width);
     units->rows(positions, rows.data());
     writer.append(std::span<const float>(rows));

@@ -14,12 +14,19 @@ std::optional<std::vector<NodeId>> RowUnits::changed(const UpdateReport&, std::s
   return std::nullopt;
 }
 
+void require_rows_of_nodes(const RowProgram& program, const std::string& what) {
+  if (program.unit() == RowUnit::node) return;
+  throw UsageError(what + " is for models that learn on nodes, and this one learns on " +
+                   std::string(name_of(program.unit())) + "s; leave it out");
+}
+
 std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgram& program) {
   switch (program.unit()) {
     case RowUnit::node:
       return node_units(store, program);
-    case RowUnit::pair:
     case RowUnit::graph:
+      return graph_units(store, program);
+    case RowUnit::pair:
       break;
   }
   throw UsageError(store.path().string() + ": has no " + std::string(name_of(program.unit())) +

@@ -185,6 +185,16 @@ void check_export_options(const CommandLine& line) {
   line.require_outside("all", store);
 }
 
+/// Rows of the model, of nodes or of whole graphs.
+void write_rows(const CommandLine& line, const Reader& reader, const StoredModel& model,
+                const std::optional<std::vector<NodeId>>& nodes) {
+  const bool are_of_graphs = model.facts().rows.unit() == RowUnit::graph;
+  if (are_of_graphs && nodes)
+    throw UsageError("--nodes: the rows of the model " + model.name() + " are of graphs; leave it away");
+  if (nodes) return export_rows(reader, model, *nodes, npy_target(line, "rows"));
+  export_rows(reader, model, are_of_graphs ? training_graphs(reader) : training_ids(reader), npy_target(line, "rows"));
+}
+
 }  // namespace
 
 void run_export(CommandLine& line) {
@@ -207,7 +217,8 @@ void run_export(CommandLine& line) {
   add_model_choice(line, "with --model or --rows: the model of this solver; may be left out where there is only one");
   add("rows", po::value<std::string>()->value_name("F.npy"),
       "float32, the rows that a model learns on (train --rows-of), before a row above norm 1 is divided by its norm "
-      "and without an intercept: of the training nodes that have a label, as --train lists them, or of --nodes, in order");
+      "and without an intercept: of the training nodes that have a label, as --train lists them, or of --nodes, in order; of a model "
+      "of --pool, of the training graphs that have a label and nodes, ascending");
   add("embeddings", po::value<std::string>()->value_name("F.npy"),
       "float32, one row a node that has an embedding, in the order of ids");
   add("ids", po::value<std::string>()->value_name("F.npy"),
@@ -224,6 +235,8 @@ void run_export(CommandLine& line) {
   add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
+  add("graphs", po::value<std::string>()->value_name("F.npy"), "int64, the number of each node's graph, -1 for none");
+  add("graph-labels", po::value<std::string>()->value_name("F.npy"), "int64, one a graph, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
       "int64: ids of the training nodes that have a label, ascending");
   add("names", po::value<std::string>()->value_name("F"),
@@ -277,8 +290,7 @@ void run_export(CommandLine& line) {
                 ": `unweave export STORE --rows F.npy --name " + opened->model.name() + "` writes them");
   }
   if (opened) note_state(line, opened->model, reader);
-  if (line.has("rows"))
-    export_rows(reader, opened->model, nodes ? *nodes : training_ids(reader), npy_target(line, "rows"));
+  if (line.has("rows")) write_rows(line, reader, opened->model, nodes);
   if (line.has("embeddings")) write_embeddings(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
@@ -289,6 +301,8 @@ void run_export(CommandLine& line) {
     export_edge_weights(reader, *edge_weights);
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));
+  if (line.has("graphs")) export_graphs(reader, npy_target(line, "graphs"));
+  if (line.has("graph-labels")) export_graph_labels(reader, npy_target(line, "graph-labels"));
   if (line.has("names")) export_names(reader, npy_target(line, "names"));
   if (line.has("train")) export_train(reader, npy_target(line, "train"));
   if (draw) export_requests(line, reader, draw_options(line, *draw, std::move(nodes)));

@@ -1,6 +1,7 @@
 // tools/commands/import.cpp - `unweave import`: a store from files of edges, features, labels and
 // splits.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "storage/input/ogb_folder.h"
+#include "storage/input/tu_folder.h"
 #include "storage/input/words/line_reader.h"
 #include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
@@ -91,7 +93,7 @@ std::optional<std::uint64_t> count_option(const CommandLine& line, const std::st
 }
 
 /// A CSR matrix is recognised by its keys.
-std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLine& line) {
+std::optional<std::variant<InputFile, CsrInput, TuInput>> features_option(const CommandLine& line) {
   const auto columns = count_option(line, "columns");
   const std::string text = line.has("features") ? line.get<std::string>("features") : "";
   const bool csr = text.starts_with("indptr=") || text.starts_with("indices=") || text.starts_with("values=");
@@ -110,9 +112,9 @@ std::optional<std::variant<InputFile, CsrInput>> features_option(const CommandLi
 void set_headers(const CommandLine& line, ImportOptions& options) {
   if (!line.has("header")) return;
   const std::string text = line.get<std::string>("header");
-  std::map<std::string, std::optional<InputFile>*> files{{"edges", &options.edges},   {"ids", &options.ids},
-                                                         {"labels", &options.labels}, {"train", &options.train},
-                                                         {"valid", &options.valid},   {"test", &options.test}};
+  std::map<std::string, std::optional<InputFile>*> files{
+      {"edges", &options.edges}, {"ids", &options.ids},   {"labels", &options.labels}, {"train", &options.train},
+      {"valid", &options.valid}, {"test", &options.test}, {"graphs", &options.graphs}};
   auto* const features = options.features ? std::get_if<InputFile>(&*options.features) : nullptr;
   const auto set = [&](const std::string& key, const std::string& word) {
     if (word != "yes" && word != "no")
@@ -123,7 +125,7 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
       features->header = header;
     } else if (const auto file = files.find(key); file == files.end()) {
       throw UsageError("--header: there is no key '" + key +
-                       "'; there are edges, features, ids, labels, test, train, valid");
+                       "'; there are edges, features, graphs, ids, labels, test, train, valid");
     } else if (key == "edges" && !options.relations.empty()) {
       for (InputFile& relation : options.relations) relation.header = header;
     } else if (!*file->second) {
@@ -150,12 +152,13 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
 void require_one_pipe(const ImportOptions& options) {
   std::vector<std::optional<InputFile>> files(options.relations.begin(), options.relations.end());
   files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
-                             options.valid, options.test, options.replay});
+                             options.valid, options.test, options.replay, options.graphs, options.graph_labels,
+                             options.graph_train, options.graph_valid, options.graph_test});
   if (options.features) {
     if (const auto* csr = std::get_if<CsrInput>(&*options.features)) {
       files.insert(files.end(), {csr->files.indptr, csr->files.indices, csr->files.values});
-    } else {
-      files.push_back(std::get<InputFile>(*options.features));
+    } else if (const auto* file = std::get_if<InputFile>(&*options.features)) {
+      files.emplace_back(*file);
     }
   }
   const auto pipes =
@@ -200,6 +203,35 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
   for (std::optional<InputFile>* const file :
        {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
     if (*file) (*file)->header = Header::no;  // as OGB writes them
+}
+
+/// The files of a data set of TUDataset.
+void add_tu_folder(const CommandLine& line, ImportOptions& options) {
+  for (const std::string other : {"edges", "relation", "features", "nodes", "ids", "labels", "graphs",
+                                  "number-of-graphs", "graph-labels", "edge-weights", "max-weight", "ogb"})
+    if (line.has(other)) throw UsageError("--tu and --" + other + ": give one of them; the data set has its own");
+  TuFolder folder = open_tu_folder(line.get<std::string>("tu"));
+  if (folder.graph_labels && options.classes && *options.classes != folder.classes)
+    throw UsageError("--classes " + std::to_string(*options.classes) + ": the graph labels of " +
+                     line.get<std::string>("tu") + " have " + std::to_string(folder.classes) +
+                     " distinct values, which are the classes");
+  if (folder.features.attributes && !line.has("attribute-bound"))
+    throw UsageError("--tu " + line.get<std::string>("tu") +
+                     ": its nodes have attributes; declare by --attribute-bound a public number that none exceeds, by "
+                     "which they are divided");
+  if (!folder.features.attributes && line.has("attribute-bound"))
+    throw UsageError("--attribute-bound: the nodes of " + line.get<std::string>("tu") + " have no attributes");
+  if (folder.features.attributes) folder.features.bound = line.get<double>("attribute-bound");
+  if (!(folder.features.bound > 0) || !std::isfinite(folder.features.bound))
+    throw UsageError("--attribute-bound must be above 0 and finite");
+  options.edges = std::move(folder.edges);
+  options.ids_from_one = true;
+  options.nodes = folder.features.nodes;
+  options.graphs = std::move(folder.graphs);
+  options.graph_labels = std::move(folder.graph_labels);
+  if (options.graph_labels && !options.classes) options.classes = folder.classes;
+  options.features = std::move(folder.features);
+  for (const std::string& file : folder.unread) line.note(file + " is not read");
 }
 
 /// `--relation NAME=F` for each kind of edges, and sets of their names.
@@ -267,6 +299,17 @@ ImportOptions import_options(const CommandLine& line) {
     options.test = file_at(files, "test");
   }
   if (line.has("ogb")) add_ogb_folder(line, options);
+  options.graphs = file_option(line, "graphs");
+  options.number_of_graphs = count_option(line, "number-of-graphs");
+  options.graph_labels = file_option(line, "graph-labels");
+  if (line.has("graph-split")) {
+    const auto files = parse_files("graph-split", line.get<std::string>("graph-split"), {"train", "valid", "test"});
+    options.graph_train = file_at(files, "train");
+    options.graph_valid = file_at(files, "valid");
+    options.graph_test = file_at(files, "test");
+  }
+  if (line.has("attribute-bound") && !line.has("tu")) throw UsageError("--attribute-bound goes with --tu");
+  if (line.has("tu")) add_tu_folder(line, options);
   options.replay = file_option(line, "replay");
   set_headers(line, options);
   options.standardize = line.get<bool>("standardize");
@@ -341,6 +384,18 @@ void run_import(CommandLine& line) {
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
+  add("graphs", file(),
+      "the nodes belong to whole graphs, of which each gets a class: the number of its graph a node, from 0, .npy or text; -1 "
+      "for none. An edge joins nodes of one graph");
+  add("number-of-graphs", count("G"), "number of graphs; default: rows of --graph-labels, else largest number + 1");
+  add("graph-labels", file(), "one class a graph, as --labels for nodes");
+  add("graph-split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
+      "numbers of the graphs of each split, as --split for nodes");
+  add("tu", po::value<std::string>()->value_name("DIR/NAME"),
+      "data set of TUDataset, files DIR/NAME_A.txt and others, in place of --edges, --features, --nodes, --graphs and "
+      "--graph-labels: labels of nodes become columns of zeros and ones, distinct labels of graphs the classes");
+  add("attribute-bound", po::value<double>()->value_name("B"),
+      "with --tu: a public number that no attribute of a node exceeds; all are divided by it");
   line.set_choices("ids-are", {"names", "positions"});
   line.set_choices("order", {"none", "degree", "bfs", "community", "auto"});
   line.set_choices("feature-type", {"f32", "f16"});
