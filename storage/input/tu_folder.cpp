@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <set>
@@ -157,6 +158,29 @@ TuFolder open_tu_folder(const fs::path& prefix) {
   for (const char* part : {"edge_labels", "edge_attributes", "graph_attributes"})
     if (const auto file = part_if_present(prefix, part)) folder.unread.push_back(file->path.filename().string());
   return folder;
+}
+
+std::vector<std::string> use_tu_folder(const fs::path& prefix, std::optional<double> bound, ImportOptions& options) {
+  TuFolder folder = open_tu_folder(prefix);
+  const std::string name = option("tu", prefix.string());
+  if (folder.graph_labels && options.classes && *options.classes != folder.classes)
+    throw UsageError(option("classes", std::to_string(*options.classes)) + ": the labels of graphs of " + name +
+                     " have " + std::to_string(folder.classes) + " distinct values, which are the classes");
+  if (folder.features.attributes.has_value() != bound.has_value())
+    throw UsageError(bound ? option("attribute-bound") + ": the nodes of " + name + " have no attributes"
+                           : name + ": its nodes have attributes; declare by " + option("attribute-bound") +
+                                 " a public number that none exceeds, by which they are divided");
+  if (bound && (!(*bound > 0) || !std::isfinite(*bound)))
+    throw UsageError(option("attribute-bound") + " must be above 0 and finite");
+  folder.features.bound = bound.value_or(1);
+  options.edges = std::move(folder.edges);
+  options.ids_from_one = true;
+  options.nodes = folder.features.nodes;
+  options.graphs = std::move(folder.graphs);
+  options.graph_labels = std::move(folder.graph_labels);
+  if (options.graph_labels && !options.classes) options.classes = folder.classes;
+  options.features = std::move(folder.features);
+  return folder.unread;
 }
 
 }  // namespace unweave

@@ -37,4 +37,11 @@ struct TuFolder {
 /// bytes each stay in memory. Throws DataError for a missing part, InputError for a line.
 [[nodiscard]] TuFolder open_tu_folder(const std::filesystem::path& prefix);
 
+/// Puts the data set of `prefix` into the options of an import, whose own edges, features, nodes,
+/// graphs and labels of graphs it takes the place of. `bound`: what no attribute of a node exceeds,
+/// which has to be said where there are some. Returns the files that nobody reads. Throws what
+/// open_tu_folder() throws, UsageError for a bound or a number of classes that do not fit.
+std::vector<std::string> use_tu_folder(const std::filesystem::path& prefix, std::optional<double> bound,
+                                       ImportOptions& options);
+
 }  // namespace unweave

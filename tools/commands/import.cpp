@@ -1,7 +1,6 @@
 // tools/commands/import.cpp - `unweave import`: a store from files of edges, features, labels and
 // splits.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -210,28 +209,10 @@ void add_tu_folder(const CommandLine& line, ImportOptions& options) {
   for (const std::string other : {"edges", "relation", "features", "nodes", "ids", "labels", "graphs",
                                   "number-of-graphs", "graph-labels", "edge-weights", "max-weight", "ogb"})
     if (line.has(other)) throw UsageError("--tu and --" + other + ": give one of them; the data set has its own");
-  TuFolder folder = open_tu_folder(line.get<std::string>("tu"));
-  if (folder.graph_labels && options.classes && *options.classes != folder.classes)
-    throw UsageError("--classes " + std::to_string(*options.classes) + ": the graph labels of " +
-                     line.get<std::string>("tu") + " have " + std::to_string(folder.classes) +
-                     " distinct values, which are the classes");
-  if (folder.features.attributes && !line.has("attribute-bound"))
-    throw UsageError("--tu " + line.get<std::string>("tu") +
-                     ": its nodes have attributes; declare by --attribute-bound a public number that none exceeds, by "
-                     "which they are divided");
-  if (!folder.features.attributes && line.has("attribute-bound"))
-    throw UsageError("--attribute-bound: the nodes of " + line.get<std::string>("tu") + " have no attributes");
-  if (folder.features.attributes) folder.features.bound = line.get<double>("attribute-bound");
-  if (!(folder.features.bound > 0) || !std::isfinite(folder.features.bound))
-    throw UsageError("--attribute-bound must be above 0 and finite");
-  options.edges = std::move(folder.edges);
-  options.ids_from_one = true;
-  options.nodes = folder.features.nodes;
-  options.graphs = std::move(folder.graphs);
-  options.graph_labels = std::move(folder.graph_labels);
-  if (options.graph_labels && !options.classes) options.classes = folder.classes;
-  options.features = std::move(folder.features);
-  for (const std::string& file : folder.unread) line.note(file + " is not read");
+  const std::optional<double> bound =
+      line.has("attribute-bound") ? std::optional(line.get<double>("attribute-bound")) : std::nullopt;
+  for (const std::string& file : use_tu_folder(line.get<std::string>("tu"), bound, options))
+    line.note(file + " is not read");
 }
 
 /// `--relation NAME=F` for each kind of edges, and sets of their names.

@@ -273,7 +273,7 @@ def require_flags(**flags: Any) -> None:
             raise UsageError(f"{name}: {value!r} is not True or False", [name])
 
 
-def row_words(rows_of: Any, scale_rows: Any, lift: Any) -> dict[str, Any]:
+def row_words(rows_of: Any, scale_rows: Any, lift: Any, pool: Any = None) -> dict[str, Any]:
     """What rows of a model are made of, as the library takes it, by the names of the arguments; a UsageError for what is neither text nor
     words, and for no words at all."""
     words = rows_of if rows_of is None or isinstance(rows_of, str) else _words_of(rows_of)
@@ -284,7 +284,9 @@ def row_words(rows_of: Any, scale_rows: Any, lift: Any) -> dict[str, Any]:
     is_width = isinstance(lift, (int, np.integer)) and not isinstance(lift, bool)
     if not (lift is None or is_width or isinstance(lift, str) and lift):
         raise UsageError(f"lift: {lift!r} is neither a whole number nor a text such as \"1024,key=7,bias=0.5\"", ["lift"])
-    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift)}
+    if not isinstance(pool, (str, type(None))):
+        raise UsageError(f"pool: {pool!r} is neither \"mean\" nor \"root\", nor a text such as \"sum=64\"", ["pool"])
+    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift), **({} if pool is None else {"pool": pool})}
 
 
 def _words_of(rows_of: Any) -> list[str]:
@@ -513,6 +515,21 @@ def labels_of(labels: Any, classes: Any = None, table: NameTable | None = None) 
         raise UsageError(f"labels: element {place} is an empty text, which may be a class or none; give None for none", ["labels"])
     codes, names = class_codes(texts, names)
     return {"labels": input_of("labels", codes), "classes": len(names), "class_names": names}
+
+
+def graphs_of(graphs: Any, name: str) -> Any:
+    """An input for whole numbers, one a node or one each of some graphs: a path, or an array; for splits also booleans, one a graph."""
+    files = columns_of(graphs)
+    if files is not None:
+        return files.vector(name)
+    if is_path(graphs):
+        return os.fspath(graphs)
+    array = array_of(graphs, name)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)  # an empty list
+    if array.dtype.kind not in "biu" or array.ndim > 2:
+        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers of graphs, or a mask of graphs, are wanted", [name])
+    return input_of(name, array)
 
 
 def ids_of(ids: Any, name: str, table: NameTable | None = None, numbers_are_names: bool = False) -> Any:
