@@ -2,6 +2,7 @@
 #include "unweave/rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -137,6 +138,14 @@ std::vector<NodeId> training_ids(const Reader& reader) {
 }
 
 void export_train(const Reader& reader, const NpyTarget& target) {
+  if (Internals::store(reader).contents().graphs().has_labels()) {
+    const std::vector<NodeId> graphs = training_graphs(reader);
+    const std::vector<std::int64_t> numbers(graphs.begin(), graphs.end());
+    const std::array<std::uint64_t, 1> shape{numbers.size()};
+    NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
+    writer.append(std::span<const std::int64_t>(numbers));
+    return writer.finish();
+  }
   export_train(Internals::store(reader), target);
 }
 

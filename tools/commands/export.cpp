@@ -238,7 +238,8 @@ void run_export(CommandLine& line) {
   add("graphs", po::value<std::string>()->value_name("F.npy"), "int64, the number of each node's graph, -1 for none");
   add("graph-labels", po::value<std::string>()->value_name("F.npy"), "int64, one a graph, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
-      "int64: ids of the training nodes that have a label, ascending");
+      "int64: ids of the training nodes that have a label, ascending; where graphs have the classes, of the training graphs "
+      "that have a label and nodes");
   add("names", po::value<std::string>()->value_name("F"),
       "text, the names of all nodes, one a line in the order of their numbers, an empty line for a node without one: "
       "what import --ids takes");

@@ -58,7 +58,7 @@ void export_graph_labels(const Reader& reader, const NpyTarget& target);
 void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending: those whose rows models are trained on.
 [[nodiscard]] std::vector<NodeId> training_ids(const Reader& reader);
-/// They as int64.
+/// They as int64; where graphs have the classes, the training graphs.
 void export_train(const Reader& reader, const NpyTarget& target);
 /// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no
 /// such split. Throws UsageError for another name.
