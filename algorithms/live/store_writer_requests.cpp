@@ -190,7 +190,8 @@ void StoreWriter::find_hubs() {
   hubs_.clear();
   large_graphs_.clear();
   const WholeGraphs& graphs = contents_->graphs();
-  for (std::uint32_t graph = 0; graph < graphs.count(); ++graph)
+  const bool may_be_large = are_too_many(contents_->graph().num_arcs() + contents_->num_nodes());
+  for (std::uint32_t graph = 0; may_be_large && graph < graphs.count(); ++graph)
     if (are_too_many(removed_by_graph(*contents_, graph))) large_graphs_.insert(graph);
   if (!are_too_many(contents_->graph().max_decoded_bytes() / sizeof(NodeId))) return;  // no node has more edges
   for (NodeId user = 0; user < contents_->num_nodes(); ++user)
@@ -205,11 +206,14 @@ void StoreWriter::update_hubs(const BatchChanges& changes) {
       hubs_.insert(user);
     else
       hubs_.erase(user);
-    const std::int32_t graph = contents_->graphs().of(change.node);
-    if (graph == kNoGraph) continue;  // one that loses nodes needs less, and is looked at when the store is opened
-    if (are_too_many(removed_by_graph(*contents_, static_cast<std::uint32_t>(graph))))
-      large_graphs_.insert(static_cast<std::uint32_t>(graph));
   }
+  if (!contents_->graphs().any() || !are_too_many(contents_->graph().num_arcs() + contents_->num_nodes())) return;
+  std::set<std::int32_t> graphs;  // one that has lost nodes needs less, and is looked at when the store is opened
+  for (const NodeChange& change : changes.nodes) graphs.insert(contents_->graphs().of(change.node));
+  graphs.erase(kNoGraph);
+  for (const std::int32_t graph : graphs)
+    if (are_too_many(removed_by_graph(*contents_, static_cast<std::uint32_t>(graph))))
+      large_graphs_.insert(static_cast<std::uint64_t>(graph));
 }
 
 /// With the lock of the journal.

@@ -51,6 +51,7 @@ void LabelImport::read() {
   if (!options_.class_names.empty()) require_class_names();
   if (!from_.labels) return;
   class_names_ = options_.class_names;
+  report_.labels_are_of_graphs = from_.are_of_graphs;
   labels_ = read_labels();
   nodes_.agree(labels_.size(), *from_.labels, "rows");
   if (!options_.classes)

@@ -60,9 +60,9 @@ void print_tables(const Json& info, std::ostream& out) {
         if (!info.at("digest").is_null() && model.contains("digest"))
           facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
       }
-    } else if (name != "levels" &&
-               !(value.is_null() && (name == "max_weight" || name == "weight_sum" || name == "digest" ||
-                                     name == "relations" || name == "subsets"))) {
+    } else if (name != "levels" && !(value.is_null() && (name == "max_weight" || name == "weight_sum" ||
+                                                         name == "digest" || name == "relations" || name == "subsets" ||
+                                                         name == "graphs" || name == "labelled_graphs"))) {
       facts.add_row({label, cell(name, value)});
     }
   }
