@@ -84,7 +84,7 @@ class GraphUnits final : public RowUnits {
     std::size_t key;
     std::size_t begin, end;
     bool begins = true, ends = true;  ///< with its first node, with its last
-    std::uint64_t nodes = 0;          ///< of the whole graph
+    std::uint64_t nodes = 0;          ///< that the whole graph has
   };
 
   /// Takes the nodes of one graph after the other.

@@ -7,7 +7,7 @@
 namespace unweave {
 namespace {
 
-constexpr double kUnits = 0x1p24;  // of a number of a row
+constexpr double kUnits = 0x1p24;  // that make a 1 in a row
 
 }  // namespace
 

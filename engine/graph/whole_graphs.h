@@ -69,7 +69,7 @@ class WholeGraphs {
 
   std::uint32_t count_ = 0;
   std::vector<std::int32_t> of_;       ///< by position
-  std::vector<std::uint64_t> begins_;  ///< of each graph in `by_graph_`, count + 1
+  std::vector<std::uint64_t> begins_;  ///< where each graph begins in `by_graph_`, count + 1
   std::vector<NodeId> by_graph_;       ///< nodes of the files, graph after graph, sorted
   std::vector<std::uint32_t> sizes_;
   std::vector<std::int32_t> labels_;

@@ -26,9 +26,9 @@ namespace unweave {
 
 struct TuFolder {
   InputFile edges;                        ///< ids from 1 (EdgeOptions::ids_from_one)
-  InputFile graphs;                       ///< of nodes, numbers from 0, in memory
+  InputFile graphs;                       ///< that of each node, from 0, in memory
   std::optional<InputFile> graph_labels;  ///< classes from 0, in memory
-  std::uint64_t classes = 0;              ///< of graphs; 0 without labels
+  std::uint64_t classes = 0;              ///< how many there are; 0 without labels
   TuInput features;                       ///< with a bound of 1
   std::vector<std::string> unread;        ///< names of files that the data set has and nobody reads
 };

@@ -51,7 +51,7 @@ inline constexpr RequestKind kLastRequestKind = RequestKind::move_graph_split;
 /// not truncated.
 struct Request {
   RequestKind kind = RequestKind::remove_edge;
-  std::uint64_t u = 0;  ///< of a node, or of a whole graph (names_graph())
+  std::uint64_t u = 0;  ///< a node, or a whole graph (names_graph())
   std::uint64_t v = 0;  ///< only for edges
   std::string id{};     ///< what its sender calls it; empty: nothing
   std::string value{};  ///< what is to be set; empty for the kinds that set nothing, and for a weight of 1

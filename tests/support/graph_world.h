@@ -20,8 +20,8 @@ namespace unweave::testing {
 struct GraphWorld {
   ChangedWorld base;
   std::vector<std::int32_t> graph_of;  ///< -1: none
-  std::vector<std::int32_t> labels;    ///< of graphs, -1: none
-  std::vector<std::string> splits;     ///< of graphs
+  std::vector<std::int32_t> labels;    ///< classes of graphs, -1: none
+  std::vector<std::string> splits;     ///< those of graphs
 
   [[nodiscard]] std::size_t size(std::size_t graph) const {
     return static_cast<std::size_t>(std::count(graph_of.begin(), graph_of.end(), static_cast<std::int32_t>(graph)));

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "storage/input/ogb_folder.h"
-#include "storage/input/tu_folder.h"
 #include "storage/input/words/line_reader.h"
 #include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
@@ -211,7 +210,7 @@ void add_tu_folder(const CommandLine& line, ImportOptions& options) {
     if (line.has(other)) throw UsageError("--tu and --" + other + ": give one of them; the data set has its own");
   const std::optional<double> bound =
       line.has("attribute-bound") ? std::optional(line.get<double>("attribute-bound")) : std::nullopt;
-  for (const std::string& file : use_tu_folder(line.get<std::string>("tu"), bound, options))
+  for (const std::string& file : use_tu_dataset(line.get<std::string>("tu"), bound, options))
     line.note(file + " is not read");
 }
 

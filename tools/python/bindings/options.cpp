@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "storage/input/tu_folder.h"
 #include "unweave/fields/ingest.h"
+#include "unweave/ingest.h"
 
 namespace unweave::python {
 namespace {
@@ -105,7 +105,7 @@ ImportOptions import_options(const py::dict& options) {
   out.graph_valid = file_at(options, "graph_valid");
   out.graph_test = file_at(options, "graph_test");
   if (const auto tu = taken<std::filesystem::path>(options, "tu"))
-    static_cast<void>(use_tu_folder(*tu, taken<double>(options, "attribute_bound"), out));
+    static_cast<void>(use_tu_dataset(*tu, taken<double>(options, "attribute_bound"), out));
   out.standardize = taken_or(options, "standardize", false);
   out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
   if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options);
