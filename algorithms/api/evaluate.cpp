@@ -214,8 +214,8 @@ struct Evaluator::Impl {
   std::vector<ModelEvaluation> evaluate(const ModelRecord& record) {
     const std::string& name = name_of(record);
     check_propagation(record, store.manifest(), store.path());
-    if (before != nullptr) require_no_links(record, option("before"));
-    if (nodes) require_no_links(record, option("nodes"));
+    if (before != nullptr) require_rows_of_nodes(record.rows, option("before", before->path().string()));
+    if (options.nodes) require_rows_of_nodes(record.rows, option("nodes"));
     if (options.negatives) require_links(record);
     if (before != nullptr && !edges) {
       check_propagation(record, before->manifest(), before->path());

@@ -13,6 +13,7 @@
 #include "storage/input/nodes/name_reader.h"
 #include "storage/input/tables/end_names.h"
 #include "storage/input/tables/two_kinds.h"
+#include "storage/input/tu_folder.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/message.h"
@@ -52,6 +53,11 @@ bool names_ids(std::string_view column) {
 
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, Resources& resources) {
   return import_store(resolved(store), options, resources.memory(), resources.meter());
+}
+
+std::vector<std::string> use_tu_dataset(const std::filesystem::path& prefix, std::optional<double> attribute_bound,
+                                        ImportOptions& options) {
+  return use_tu_folder(prefix, attribute_bound, options);
 }
 
 std::optional<ImportForecast> forecast_import(const std::filesystem::path& named, const ImportOptions& options,

@@ -57,7 +57,8 @@ bool counts_fast(const PropagationWork& work, std::uint32_t levels, const std::o
 /// What a training is of, as a store says it.
 struct TrainingSizes {
   std::size_t rows = 0, width = 0, classes = 0;
-  RowProgram program;  ///< without weights before a propagation
+  std::uint64_t declared = 0;  ///< nodes or graphs of which there may be rows
+  RowProgram program;          ///< without weights before a propagation
 };
 
 /// Bytes of so many rows in the form in which a training holds them.
@@ -80,7 +81,11 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   if (chooses_rows(rows))
     throw UsageError(option("rows-of", "auto") + " is for train: plan trains nothing; name what rows are made of, as " +
                      option("rows-of", "stack,labels"));
-  TrainingSizes sizes{labelled_training_nodes(contents), std::size_t{columns} * contents.order().copies(), classes, {}};
+  TrainingSizes sizes{labelled_training_nodes(contents),
+                      std::size_t{columns} * contents.order().copies(),
+                      classes,
+                      contents.order().users(),
+                      {}};
   if (!store.propagated() && !is_given(rows)) return sizes;
   TrainOptions how;
   how.rows = rows;
@@ -88,6 +93,7 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   const std::unique_ptr<const RowUnits> units = row_units(store, sizes.program);
   sizes.rows = units->labelled(SplitName::train).size();
   sizes.width = units->width();
+  sizes.declared = units->declared();
   return sizes;
 }
 
@@ -223,8 +229,7 @@ UnlearningForecast forecast_unlearning(const Reader& reader, std::string_view so
   forecast.row_width = sizes.width;
   forecast.has_edges = store.contents().graph().num_arcs() > 0;
   if (lambda == LambdaChoice::by_size)
-    options.lambda =
-        default_lambda({solver, store.contents().order().users(), sizes.width, sizes.classes, options.head});
+    options.lambda = default_lambda({solver, sizes.declared, sizes.width, sizes.classes, options.head});
   const SolverEntry& entry = solver_entry(solver);
   options = taken_options(solver, std::move(options));
   require_options(solver, options);

@@ -2,6 +2,7 @@
 #include "unweave/rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -39,6 +40,26 @@ void require_ids(const Reader& reader, std::span<const NodeId> nodes) {
                        std::to_string(reader.nodes() - 1));
 }
 
+namespace {
+
+void require_graphs(const Reader& reader, std::span<const NodeId> graphs) {
+  const std::uint32_t count = count_graphs(reader);
+  for (const NodeId graph : graphs)
+    if (graph >= count)
+      throw UsageError("graph " + std::to_string(graph) + ": " + reader.path().string() +
+                       (count == 0 ? " has no whole graphs" : " has the graphs 0 to " + std::to_string(count - 1)));
+}
+
+/// Throws UsageError where the model gives classes to others.
+void require_unit(const ModelRecord& record, RowUnit unit) {
+  const RowUnit own = record.rows.unit();
+  if (own == unit) return;
+  throw UsageError("the model " + name_of(record) + " gives classes to " + std::string(name_of(own)) + "s, not to " +
+                   std::string(name_of(unit)) + "s; ask for these");
+}
+
+}  // namespace
+
 ExportedRows export_embeddings(const Reader& reader, const std::optional<std::vector<NodeId>>& nodes,
                                const std::vector<double>& weights, const NpyTarget& target, MissingRows missing,
                                const std::optional<NpyTarget>& ids) {
@@ -54,7 +75,10 @@ void export_rows(const Reader& reader, const StoredModel& model, const std::vect
                  const NpyTarget& target) {
   const WatchedBy watched(Internals::resources(reader).meter());
   require_propagation(reader, model);
-  require_ids(reader, nodes);
+  if (Internals::record(model).rows.unit() == RowUnit::node)
+    require_ids(reader, nodes);
+  else
+    require_graphs(reader, nodes);
   export_rows(Internals::store(reader), Internals::record(model), nodes, target);
 }
 
@@ -88,11 +112,46 @@ void export_names(const Reader& reader, const NpyTarget& target) {
   export_names(Internals::store(reader), target);
 }
 
+std::uint32_t count_graphs(const Reader& reader) {
+  return Internals::store(reader).contents().graphs().count();
+}
+
+std::vector<NodeId> graphs_with_nodes(const Reader& reader) {
+  const WholeGraphs& graphs = Internals::store(reader).contents().graphs();
+  std::vector<NodeId> some;
+  for (std::uint32_t graph = 0; graph < graphs.count(); ++graph)
+    if (graphs.size(graph) > 0) some.push_back(graph);
+  return some;
+}
+
+std::vector<NodeId> training_graphs(const Reader& reader) {
+  const WholeGraphs& graphs = Internals::store(reader).contents().graphs();
+  std::vector<NodeId> some = graphs.members(SplitName::train);
+  std::erase_if(some, [&](NodeId graph) { return graphs.label(graph) == kNoLabel || graphs.size(graph) == 0; });
+  return some;
+}
+
+void export_graphs(const Reader& reader, const NpyTarget& target) {
+  export_graphs(Internals::store(reader), target);
+}
+
+void export_graph_labels(const Reader& reader, const NpyTarget& target) {
+  export_graph_labels(Internals::store(reader), target);
+}
+
 std::vector<NodeId> training_ids(const Reader& reader) {
   return training_ids(Internals::store(reader));
 }
 
 void export_train(const Reader& reader, const NpyTarget& target) {
+  if (Internals::store(reader).contents().graphs().has_labels()) {
+    const std::vector<NodeId> graphs = training_graphs(reader);
+    const std::vector<std::int64_t> numbers(graphs.begin(), graphs.end());
+    const std::array<std::uint64_t, 1> shape{numbers.size()};
+    NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
+    writer.append(std::span<const std::int64_t>(numbers));
+    return writer.finish();
+  }
   export_train(Internals::store(reader), target);
 }
 
@@ -225,11 +284,20 @@ void require_propagation(const Reader& reader, const StoredModel& model) {
 void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
                  const ScoreSink& sink) {
   require_propagation(reader, model);
+  require_unit(Internals::record(model), RowUnit::node);
   if (nodes) require_ids(reader, *nodes);
   if (nodes)
     score_some(Internals::store(reader), Internals::record(model), *nodes, sink);
   else
     score_all(Internals::store(reader), Internals::record(model), sink);
+}
+
+void score_graphs(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& graphs,
+                  const ScoreSink& sink) {
+  require_propagation(reader, model);
+  require_unit(Internals::record(model), RowUnit::graph);
+  if (graphs) require_graphs(reader, *graphs);
+  score_graphs(Internals::store(reader), Internals::record(model), graphs ? *graphs : graphs_with_nodes(reader), sink);
 }
 
 struct RowFile::Impl {
@@ -299,7 +367,7 @@ void RowFile::score(const ScoreSink& sink) {
                            "a number that float32 cannot hold", "scale the rows");
         rows[i * width + column] = value;
       }
-    if (record.rows.scale == RowScale::unit && !record.rows.lift)
+    if (record.rows.scale == RowScale::unit && !record.rows.lift && record.rows.unit() == RowUnit::node)
       require_unit_rows(impl_->file, rows, width, batch.first_row);
     ids.resize(batch.rows);
     for (std::size_t i = 0; i < batch.rows; ++i) ids[i] = static_cast<std::int64_t>(batch.first_row + i);

@@ -180,6 +180,15 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   info.train = contents.train().size();
   info.valid = contents.valid().size();
   info.test = contents.test().size();
+  const WholeGraphs& graphs = contents.graphs();
+  info.graphs = graphs.count();
+  if (graphs.any()) {
+    info.train += graphs.members(SplitName::train).size();
+    info.valid += graphs.members(SplitName::valid).size();
+    info.test += graphs.members(SplitName::test).size();
+    for (std::uint32_t graph = 0; graph < graphs.count(); ++graph)
+      info.labelled_graphs += graphs.label(graph) == kNoLabel ? 0 : 1;
+  }
   info.standardized = manifest.standardized;
   info.scale = manifest.scale;
   info.feature_layout = manifest.feature_layout;

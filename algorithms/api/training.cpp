@@ -80,6 +80,7 @@ RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
             [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
   require_blocks(program.blocks);
   program.pair = how.rows.pair;
+  program.pool = how.rows.pool;
   program.lift = how.rows.lift;
   program.scale = how.rows.scale.value_or(how.rows.lift ? RowScale::unit : RowScale::clip);
   return program;
@@ -90,8 +91,8 @@ bool chooses_rows(const RowChoice& rows) {
 }
 
 bool is_given(const RowChoice& rows) {
-  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.lift ||
-         rows.pair;
+  return rows.of.size() > 1 || (rows.of.size() == 1 && rows.of.front() != "levels") || rows.scale || rows.pool ||
+         rows.pair || rows.lift;
 }
 
 namespace {
@@ -117,6 +118,7 @@ TrainingTask task_of(const TrainOptions& how) {
                        " chooses blocks, weights, scale and lift; leave these away");
   }
   task.options = taken_options(task.solver, how.options);
+  if (rows.pool) task.options.unit = RowUnit::graph;
   task.options.intercept = task.options.hidden.empty() && how.intercept.value_or(solver_entry(task.solver).intercept);
   require_options(task.solver, task.options);
   require_model_name(task.name, task.solver);
@@ -156,7 +158,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
   if (chooses_rows(how.rows)) {
     const std::vector<RowProgram> candidates =
         candidate_programs(store.embedding().spec(), store.manifest().features, store.manifest().classes,
-                           store.contents().order().copies());
+                           store.contents().order().copies(), how.rows.pool);
     meter.start("rows", candidates.size(), "trials");
     ChosenProgram chosen = choose_rows(
         store, resources.memory(), options, candidates, tunes_lambda, [&](const RowsTrial&) { meter.advance(1); },

@@ -13,15 +13,17 @@
 namespace unweave {
 
 std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::size_t columns, std::size_t classes,
-                                           std::uint32_t copies) {
+                                           std::uint32_t copies, const std::optional<Pool>& pool) {
   if (!spec.kept.has_sums())
     throw UsageError(option("rows-of", "auto") + ": the store keeps rows in place of sums, of which other rows " +
                      "cannot be made; propagate without " + option("keep") + ", or leave it away");
   std::vector<RowProgram> candidates{RowProgram(spec.weights)};
   candidates.front().copies = copies;
+  candidates.front().pool = pool;
   const auto add = [&](std::vector<std::string> blocks, RowScale scale, std::optional<Lift> lift) {
     RowProgram program(scheme_weights("stack", spec.levels, {}));
     program.copies = copies;
+    program.pool = pool;
     program.blocks = std::move(blocks);
     program.scale = scale;
     if (lift && width_of(program, spec.levels, columns, classes) > lift->width) return;  // the lift would be wider, too
@@ -31,10 +33,16 @@ std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::siz
   };
   add({}, RowScale::clip, {});
   add({}, RowScale::unit, {});
-  add({"labels"}, RowScale::unit, {});
-  if (spec.rho == 1 && spec.levels > 0) add({"open", "labels"}, RowScale::unit, {});
+  if (pool) {  // labels are those of graphs, which no node has
+    add({"degree"}, RowScale::unit, {});
+    if (spec.rho == 1 && spec.levels > 0) add({"open", "degree"}, RowScale::unit, {});
+  } else {
+    add({"labels"}, RowScale::unit, {});
+    if (spec.rho == 1 && spec.levels > 0) add({"open", "labels"}, RowScale::unit, {});
+  }
   add({}, RowScale::unit, Lift());
-  add({"labels", "degree"}, RowScale::unit, Lift());
+  add({pool ? std::vector<std::string>{"degree"} : std::vector<std::string>{"labels", "degree"}}, RowScale::unit,
+      Lift());
   return candidates;
 }
 

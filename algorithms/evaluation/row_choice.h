@@ -22,7 +22,8 @@ class Ranks;
 /// lift of 1024, the lifted stack, alone and with labels and degree. They depend on declared
 /// numbers alone. Throws UsageError where the store keeps something else than sums of levels.
 [[nodiscard]] std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::size_t columns,
-                                                         std::size_t classes, std::uint32_t copies);
+                                                         std::size_t classes, std::uint32_t copies,
+                                                         const std::optional<Pool>& pool = {});
 
 struct ChosenProgram {
   RowProgram rows;

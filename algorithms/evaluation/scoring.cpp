@@ -38,7 +38,8 @@ class Chunks {
     margins_.resize(positions_.size() * classes_);
     score_keys(*units_, record_, positions_, margins_.data());
     ids_.clear();
-    for (const NodeId position : positions_) ids_.push_back(store_.contents().order().user(position));
+    const bool are_nodes = record_.rows.unit() == RowUnit::node;
+    for (const NodeId one : positions_) ids_.push_back(are_nodes ? store_.contents().order().user(one) : one);
     sink(ids_, margins_);
     positions_.clear();
   }
@@ -99,6 +100,13 @@ void score_some(const LiveStore& store, const ModelRecord& record, std::span<con
   require_rows(store, record, nodes, "nothing can be said of it");
   Chunks chunks(store, record);
   for (const NodeId node : nodes) chunks.add(store.contents().order().position(node), sink);
+  chunks.flush(sink);
+}
+
+void score_graphs(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> graphs,
+                  const ScoreSink& sink) {
+  Chunks chunks(store, record);
+  for (const NodeId graph : graphs) chunks.add(graph, sink);
   chunks.flush(sink);
 }
 

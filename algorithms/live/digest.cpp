@@ -12,10 +12,12 @@
 //   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0:
 //   no row; 1: bits of its
 //     values
+//   of a store with whole graphs: the number of its own (-1: none)
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled
 //   with zeros
-// A leaf hashes "LEAF", first node, nodes and their hashes; the root "ROOT", a version, the
-// constants and the leaves.
+// A leaf hashes "LEAF", first node, nodes and their hashes. One of whole graphs hashes "GRPH", first
+// graph, graphs, and of each its label and its split as above. The root hashes "ROOT", a
+// version, the constants, the leaves of nodes and those of graphs.
 #include "algorithms/live/digest.h"
 
 #include <sodium.h>
@@ -46,6 +48,9 @@ constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kDigestOfNames = 3;    // where nodes have names
 constexpr std::uint32_t kDigestOfLayers = 16;  // is added where nodes are copies
 constexpr std::uint32_t kDigestOfPairs = 32;   // is added where links are predicted
+constexpr std::uint32_t kDigestOfGraphs = 64;  // is added where nodes belong to whole graphs
+constexpr std::uint32_t kGraphsTag = 0x48505247;  // "GRPH"
+constexpr std::uint32_t kLeafGraphs = 1024;
 constexpr std::size_t kBlocksATask = 32;
 constexpr std::size_t kLeavesATask = 256;
 
@@ -131,6 +136,7 @@ class NodeHasher {
         for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) add_sums(level, first + i);
         for (std::uint32_t level = 0; level < embedding_->levels(); ++level) add_stale(level, first + i);
       }
+      if (contents_.graphs().any()) words_.add(static_cast<std::uint32_t>(contents_.graphs().of(first + i)));
       if (contents_.order().names().given()) words_.add_text(contents_.name(first + i));
       hashes[ids[i] - users.first] = hash(words_.bytes());
     }
@@ -160,6 +166,7 @@ class NodeHasher {
       }
       for (std::uint32_t level = 0; level < embedding_->levels(); ++level) words_.add(0);
     }
+    if (contents_.graphs().any()) words_.add(static_cast<std::uint32_t>(kNoGraph));
     if (contents_.order().names().given()) words_.add_text(name);
     return hash(words_.bytes());
   }
@@ -305,12 +312,14 @@ void add_pairs(const PairRules& rules, Words& words) {
 void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
   words.add(kRootTag);
   const std::uint32_t version = manifest.names ? kDigestOfNames : kVersion;
-  words.add(version + (manifest.layers.any() ? kDigestOfLayers : 0) + (manifest.pairs ? kDigestOfPairs : 0));
+  words.add(version + (manifest.layers.any() ? kDigestOfLayers : 0) + (manifest.pairs ? kDigestOfPairs : 0) +
+            (manifest.graphs ? kDigestOfGraphs : 0));
   if (manifest.layers.any()) add_layers(manifest.layers, words);
   if (manifest.pairs) add_pairs(manifest.pairs->rules, words);
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);
+  if (manifest.graphs) words.add(manifest.graphs->count);
   if (embedding == nullptr) return words.add(0);
   words.add(1 + static_cast<std::uint32_t>(embedding->spec().kept.keep));
   const PropagationSpec& spec = embedding->spec();
@@ -322,6 +331,33 @@ void add_constants(const Manifest& manifest, const Embedding* embedding, Words& 
   if (embedding->has_sums()) return;
   words.add(spec.kept.type == FeatureType::f16 ? 1 : 0);
   words.add(static_cast<std::uint32_t>(spec.kept.exponent));
+}
+
+/// Labels and splits of whole graphs, some to a leaf.
+std::vector<Digest> leaves_of_graphs(const WholeGraphs& graphs) {
+  std::vector<Digest> leaves;
+  std::array<std::vector<NodeId>::const_iterator, 3> next{};
+  constexpr std::array kNames{SplitName::train, SplitName::valid, SplitName::test};
+  for (std::size_t i = 0; i < kNames.size(); ++i) next[i] = graphs.members(kNames[i]).begin();
+  Words words;
+  for (std::uint32_t first = 0; first < graphs.count();) {
+    const std::uint32_t count = std::min(kLeafGraphs, graphs.count() - first), last = first + count;
+    words.clear();
+    for (const std::uint32_t word : {kGraphsTag, first, count}) words.add(word);
+    for (std::uint32_t graph = first; graph < last; ++graph) {
+      words.add(static_cast<std::uint32_t>(graphs.label(graph)));
+      std::uint32_t splits = 0;
+      for (std::size_t i = 0; i < kNames.size(); ++i) {
+        if (next[i] == graphs.members(kNames[i]).end() || *next[i] != graph) continue;
+        splits += 1U << i;
+        ++next[i];
+      }
+      words.add(splits);
+    }
+    leaves.push_back(hash(words.bytes()));
+    first = last;
+  }
+  return leaves;
 }
 
 }  // namespace
@@ -376,6 +412,8 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
                       }
                     });
   }
+  const std::vector<Digest> of_graphs = leaves_of_graphs(contents.graphs());
+  leaves.insert(leaves.end(), of_graphs.begin(), of_graphs.end());
   Words constants;
   add_constants(manifest, embedding, constants);
   return hash(constants.bytes(), std::as_bytes(std::span(leaves)));

@@ -3,7 +3,7 @@
 //
 // Contents are decoded and hashed in ids and values, so that shards, codec, overlay, journal,
 // batches, order of work and threads leave no trace. In: the numbers of nodes, columns and classes;
-// adjacency, features, labels and splits; and, once propagated, L, rho, scale, the rows of the
+// adjacency, features, labels and splits, of whole graphs too; and, once propagated, L, rho, scale, the rows of the
 // receptive field, their sums and the stale rows. Out: weights, scheme, r_max and norms, which only
 // choose how contents are read or changed.
 //

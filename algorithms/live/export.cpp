@@ -436,6 +436,7 @@ void export_labels(const LiveStore& store, const NpyTarget& target) {
 
 std::vector<std::string> class_names(const LiveStore& store) {
   const Manifest& manifest = store.manifest();
+  if (manifest.graphs && manifest.graphs->labels) return store.contents().graphs().class_names();
   if (!manifest.labels) return {};
   return read_class_names(store.path(), *manifest.labels, manifest.nodes, manifest.classes);
 }
@@ -449,6 +450,45 @@ void export_label_names(const LiveStore& store, const NpyTarget& target) {
     const std::int32_t label = contents.label(contents.order().position(user));
     writer.add(label == kNoLabel ? "-1" : lines.at(static_cast<std::size_t>(label)));
   }
+  writer.finish();
+}
+
+void export_graphs(const LiveStore& store, const NpyTarget& target) {
+  const Contents& contents = store.contents();
+  if (!contents.graphs().any())
+    throw UsageError(store.path().string() + ": its nodes belong to no whole graphs; an import gives them some, " +
+                     option("graphs"));
+  const std::array<std::uint64_t, 1> shape{contents.order().users()};
+  NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
+  std::vector<std::int64_t> numbers;
+  for (NodeId user = 0; user < contents.order().users(); ++user) {
+    numbers.push_back(contents.graphs().of(contents.order().position(user)));
+    if (numbers.size() < kChunkRows) continue;
+    writer.append(std::span<const std::int64_t>(numbers));
+    numbers.clear();
+  }
+  writer.append(std::span<const std::int64_t>(numbers));
+  writer.finish();
+}
+
+void export_graph_labels(const LiveStore& store, const NpyTarget& target, bool by_name) {
+  const WholeGraphs& graphs = store.contents().graphs();
+  if (!graphs.has_labels())
+    throw UsageError(store.path().string() + ": has no labels of graphs; an import gives them, " +
+                     option("graph-labels"));
+  if (by_name) {
+    TextWriter writer(target);
+    for (std::uint32_t graph = 0; graph < graphs.count(); ++graph) {
+      const std::int32_t label = graphs.label(graph);
+      writer.add(label == kNoLabel ? "-1" : class_list({graphs.class_names().at(static_cast<std::size_t>(label))}));
+    }
+    return writer.finish();
+  }
+  const std::array<std::uint64_t, 1> shape{graphs.count()};
+  NpyWriter writer(target, "<i8", sizeof(std::int64_t), shape);
+  std::vector<std::int64_t> labels(graphs.count());
+  for (std::uint32_t graph = 0; graph < graphs.count(); ++graph) labels[graph] = graphs.label(graph);
+  writer.append(std::span<const std::int64_t>(labels));
   writer.finish();
 }
 

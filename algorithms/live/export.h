@@ -52,6 +52,13 @@ void export_names(const LiveStore& store, const NpyTarget& target);
 /// sorted.
 void export_expiries(const LiveStore& store, const NpyTarget& target);
 
+/// Numbers of the nodes' whole graphs, -1 for none: int64 [N]. Throws UsageError for a store
+/// without graphs.
+void export_graphs(const LiveStore& store, const NpyTarget& target);
+/// Labels of whole graphs, -1 for none: int64 [graphs], or with `by_name` text of one name a line.
+/// Throws UsageError for a store without them.
+void export_graph_labels(const LiveStore& store, const NpyTarget& target, bool by_name = false);
+
 /// Ids of the training nodes that have a label, ascending: those whose rows models are trained on.
 [[nodiscard]] std::vector<NodeId> training_ids(const LiveStore& store);
 /// They as int64.

@@ -185,6 +185,30 @@ void write_split(const LiveStore& store, const fs::path& file, const std::vector
   writer.finish();
 }
 
+/// Graphs of nodes, and what is known of them.
+void write_graphs(const LiveStore& store, const fs::path& folder, ExportedStore& exported) {
+  const WholeGraphs& graphs = store.contents().graphs();
+  exported.graphs = graphs.count();
+  export_graphs(store, NpyTarget(folder / "graphs.npy"));
+  exported.has_graph_labels = graphs.has_labels();
+  if (exported.has_graph_labels)
+    export_graph_labels(store,
+                        NpyTarget(folder / (exported.class_names.empty() ? "graph_labels.npy" : "graph_labels.txt")),
+                        !exported.class_names.empty());
+  const auto write = [&](SplitName split, const char* name, bool& is_there) {
+    is_there = graphs.has(split);
+    if (!is_there) return;
+    const std::vector<std::int64_t> ids(graphs.members(split).begin(), graphs.members(split).end());
+    const std::array<std::uint64_t, 1> shape{ids.size()};
+    NpyWriter writer(NpyTarget(folder / name), "<i8", sizeof(std::int64_t), shape);
+    writer.append(std::span<const std::int64_t>(ids));
+    writer.finish();
+  };
+  write(SplitName::train, "graph_train.npy", exported.has_graph_train);
+  write(SplitName::valid, "graph_valid.npy", exported.has_graph_valid);
+  write(SplitName::test, "graph_test.npy", exported.has_graph_test);
+}
+
 /// Whether names say which nodes edges and splits are about: those that were removed, or that
 /// nothing is known of, need none.
 bool are_all_named(const Contents& contents) {
@@ -255,6 +279,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   if (exported.has_valid) write("valid", contents.valid());
   if (exported.has_test) write("test", contents.test());
   if (exported.has_names) export_names(store, NpyTarget(folder / "names.txt"));
+  if (contents.graphs().any()) write_graphs(store, folder, exported);
   exported.has_expiries = contents.expiries().size() > 0;
   if (exported.has_expiries) export_expiries(store, NpyTarget(folder / "expiries.txt"));
   return exported;

@@ -244,6 +244,7 @@ class LiveStore {
   /// Users' ids of nodes with more edges than can be removed at once. It is read by senders while a
   /// batch changes the store.
   std::set<std::uint64_t> hubs_;
+  std::set<std::uint64_t> large_graphs_;  ///< whole graphs that are likewise, by their numbers
   mutable std::mutex hubs_mutex_;
   mutable std::mutex journal_mutex_;  ///< guards the next four, and the ids of requests
   std::optional<Journal> journal_;

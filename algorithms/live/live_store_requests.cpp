@@ -24,7 +24,10 @@ BatchChanges LiveStore::resolve(std::span<const Request> requests) {
 BatchChanges LiveStore::resolve_after(std::span<const Request> requests,
                                       const std::optional<AcknowledgedAfter>& acknowledged) {
   std::uint64_t edges = 0;
-  for (const Request& one : requests) edges += one.kind == RequestKind::remove_node ? edges_of(*contents_, one.u) : 0;
+  for (const Request& one : requests) {
+    if (one.kind == RequestKind::remove_node) edges += edges_of(*contents_, one.u);
+    if (one.kind == RequestKind::remove_graph) edges += removed_by_graph(*contents_, one.u);
+  }
   Reservation memory = reserve_for(edges * kRemovedEdgeBytes, "edges of removed nodes");
   const std::vector<IdUse> uses = id_uses(requests, acknowledged);
   std::vector<bool> known;
@@ -109,6 +112,10 @@ bool LiveStore::are_too_many(std::uint64_t edges) const {
 void LiveStore::require_removable(std::span<const Request> requests) const {
   const std::scoped_lock lock(hubs_mutex_);
   for (const Request& one : requests) {
+    if (one.kind == RequestKind::remove_graph && large_graphs_.contains(one.u))
+      throw TooLargeError("the removal of graph " + std::to_string(one.u) + ": it has more nodes and edges than " +
+                          readable_bytes(removal_room()) + " of memory hold, which are for it of " +
+                          readable_bytes(budget_.limit()) + "; raise " + option("memory"));
     if ((one.kind != RequestKind::remove_node && one.kind != RequestKind::expire_node) || !hubs_.contains(one.u))
       continue;
     // How many edges a node has is nobody's business.

@@ -119,6 +119,9 @@ struct ExportedStore {
   bool has_names = false;                                       ///< names.txt, one a line
   std::optional<IdsAre> ids_are;                                ///< as the import of the files has to say
   std::optional<PairRules> pairs{};                             ///< what the import has to declare of pairs
+  std::uint32_t graphs = 0;                                     ///< above 0: graphs.npy, int64 [nodes], -1 for none
+  bool has_graph_labels = false;                                ///< graph_labels.npy, int64 [graphs], or .txt as labels
+  bool has_graph_train = false, has_graph_valid = false, has_graph_test = false;  ///< graph_train.npy, ..: int64
   bool has_expiries = false;  ///< expiries.txt, requests that say it to the store that an import makes
   std::string order;          ///< in which the store has its nodes
 };

@@ -40,7 +40,7 @@ std::string content_of(const Request& request, bool are_arcs) {
 
 /// The kind whose records have this name, the first one of several.
 RequestKind kind_of(std::string_view name) {
-  for (auto kind = RequestKind::remove_edge; kind <= RequestKind::expire_feature;
+  for (auto kind = RequestKind::remove_edge; kind <= kLastRequestKind;
        kind = static_cast<RequestKind>(static_cast<int>(kind) + 1))
     if (kind_name(kind) == name) return kind;
   return {};

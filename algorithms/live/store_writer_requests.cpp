@@ -188,6 +188,11 @@ BatchReport StoreWriter::apply_acknowledged(std::size_t most, LastLevel last, st
 void StoreWriter::find_hubs() {
   const std::scoped_lock lock(hubs_mutex_);
   hubs_.clear();
+  large_graphs_.clear();
+  const WholeGraphs& graphs = contents_->graphs();
+  const bool may_be_large = are_too_many(contents_->graph().num_arcs() + contents_->num_nodes());
+  for (std::uint32_t graph = 0; may_be_large && graph < graphs.count(); ++graph)
+    if (are_too_many(removed_by_graph(*contents_, graph))) large_graphs_.insert(graph);
   const Graph* const held = contents_->held();
   const std::uint64_t bytes =
       contents_->graph().max_decoded_bytes() + (held != nullptr ? held->max_decoded_bytes() : 0);
@@ -210,6 +215,13 @@ void StoreWriter::update_hubs(const BatchChanges& changes) {
     look_at(change.edge.u);
     look_at(change.edge.v);
   }
+  if (!contents_->graphs().any() || !are_too_many(contents_->graph().num_arcs() + contents_->num_nodes())) return;
+  std::set<std::int32_t> graphs;  // one that has lost nodes needs less, and is looked at when the store is opened
+  for (const NodeChange& change : changes.nodes) graphs.insert(contents_->graphs().of(change.node));
+  graphs.erase(kNoGraph);
+  for (const std::int32_t graph : graphs)
+    if (are_too_many(removed_by_graph(*contents_, static_cast<std::uint32_t>(graph))))
+      large_graphs_.insert(static_cast<std::uint64_t>(graph));
 }
 
 /// With the lock of the journal.

@@ -40,7 +40,12 @@ std::uint64_t bytes_where(std::span<const FileEntry> files, NodeId nodes, const 
 }
 
 std::uint64_t small_files(const Manifest& manifest) {
-  return bytes_of(manifest.labels) + bytes_of(manifest.train) + bytes_of(manifest.valid) + bytes_of(manifest.test);
+  const std::uint64_t bytes =
+      bytes_of(manifest.labels) + bytes_of(manifest.train) + bytes_of(manifest.valid) + bytes_of(manifest.test);
+  if (!manifest.graphs) return bytes;
+  const GraphFiles& graphs = *manifest.graphs;
+  return bytes + graphs.of_nodes.bytes + bytes_of(graphs.labels) + bytes_of(graphs.train) + bytes_of(graphs.valid) +
+         bytes_of(graphs.test);
 }
 
 /// Bytes of the sums that are written anew: all of them, or those with rows that differ from the

@@ -199,6 +199,7 @@ std::string options_given(const TrainingTerms& terms) {
     if (terms.rows.scale != (terms.rows.lift ? RowScale::unit : RowScale::clip))
       add("scale-rows", scale_name(terms.rows.scale));
     if (terms.rows.pair) add("pair", text_of(*terms.rows.pair));
+    if (terms.rows.pool) add("pool", text_of(*terms.rows.pool));
     if (terms.rows.lift) add("lift", text_of(*terms.rows.lift));
   }
   if (solver.tau) add_number("tau", given.tau, standard.tau);

@@ -17,6 +17,9 @@ class NodeUnits final : public RowUnits {
   void require_training() const override {
     const Manifest& manifest = store().manifest();
     const std::string name = store().path().string();
+    if (manifest.graphs && manifest.graphs->labels)
+      throw DataError(name + ": has labels of whole graphs and none of nodes; give " + option("pool", "mean") +
+                      ", which makes rows of graphs");
     if (!manifest.labels)
       throw DataError(name + ": has no labels; run " + operation("import") + " with " + option("labels") +
                       " to build it again");

@@ -18,6 +18,12 @@ std::size_t RowUnits::classes() const {
   return store_.manifest().classes;
 }
 
+void require_rows_of_nodes(const RowProgram& program, const std::string& what) {
+  if (program.unit() == RowUnit::node) return;
+  throw UsageError(what + " is for models that learn on nodes, and this one learns on " +
+                   std::string(name_of(program.unit())) + "s; leave it out");
+}
+
 std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgram& program) {
   switch (program.unit()) {
     case RowUnit::node:
@@ -25,6 +31,7 @@ std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgr
     case RowUnit::pair:
       return pair_units(store, program);
     case RowUnit::graph:
+      return graph_units(store, program);
       break;
   }
   throw UsageError(store.path().string() + ": has no " + std::string(name_of(program.unit())) +

@@ -73,8 +73,12 @@ class RowUnits {
 /// store's budget.
 [[nodiscard]] std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgram& program);
 
+/// Throws UsageError where rows of a program are of others than nodes, of which alone `what` is.
+void require_rows_of_nodes(const RowProgram& program, const std::string& what);
+
 // One function a unit, each in a file of its own.
 [[nodiscard]] std::unique_ptr<const RowUnits> node_units(const LiveStore& store, const RowProgram& program);
+[[nodiscard]] std::unique_ptr<const RowUnits> graph_units(const LiveStore& store, const RowProgram& program);
 [[nodiscard]] std::unique_ptr<const RowUnits> pair_units(const LiveStore& store, const RowProgram& program);
 
 }  // namespace unweave

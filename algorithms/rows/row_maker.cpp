@@ -64,28 +64,31 @@ void RowMaker::rows(std::span<const NodeId> nodes, float* out) const {
 }
 
 void RowMaker::finish(std::span<const NodeId> copies, const float* levels, float* out) const {
-  LiftTransform::Room room;
   const std::size_t nodes = copies.size() / program_.copies;
-  for (std::size_t first = 0; first < nodes; first += LiftTransform::kBatch) {
-    const std::size_t count = std::min(LiftTransform::kBatch, nodes - first);
-    for (std::size_t i = first; i < first + count; ++i) {
-      float* const row = out + i * width_;
-      float* at = row;
-      for (std::size_t copy = i * program_.copies; copy < (i + 1) * program_.copies; ++copy) {
-        at = std::copy_n(levels + copy * levels_width_, levels_width_, at);
-        for (const auto& block : blocks_) {
-          block->write(copies[copy], at);
-          at += block->width();
-        }
+  for (std::size_t i = 0; i < nodes; ++i) {
+    float* const row = out + i * width_;
+    float* at = row;
+    for (std::size_t copy = i * program_.copies; copy < (i + 1) * program_.copies; ++copy) {
+      at = std::copy_n(levels + copy * levels_width_, levels_width_, at);
+      for (const auto& block : blocks_) {
+        block->write(copies[copy], at);
+        at += block->width();
       }
-      const std::span<float> plain(row, plain_width_);
-      if (program_.scale == RowScale::unit) to_unit(plain);
-      if (lift_) clip_row(plain, 1);
     }
-    if (!lift_) continue;
-    float* const rows = out + first * width_;
-    lift_->lift(rows, count, width_, rows + plain_width_, room);
-    for (std::size_t i = 0; i < count * width_; ++i) rows[i] = static_cast<float>(rows[i] / std::sqrt(2.0));
+    if (program_.scale == RowScale::unit) to_unit({row, plain_width_});
+  }
+  if (lift_) lift_beside(*lift_, plain_width_, out, nodes);
+}
+
+void lift_beside(const LiftTransform& lift, std::size_t plain_width, float* rows, std::size_t count) {
+  const std::size_t width = plain_width + lift.width();
+  LiftTransform::Room room;
+  for (std::size_t first = 0; first < count; first += LiftTransform::kBatch) {
+    const std::size_t some = std::min(LiftTransform::kBatch, count - first);
+    float* const batch = rows + first * width;
+    for (std::size_t i = 0; i < some; ++i) clip_row({batch + i * width, plain_width}, 1);
+    lift.lift(batch, some, width, batch + plain_width, room);
+    for (std::size_t i = 0; i < some * width; ++i) batch[i] = static_cast<float>(batch[i] / std::sqrt(2.0));
   }
 }
 

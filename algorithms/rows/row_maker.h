@@ -45,6 +45,10 @@ class RowMaker {
   std::optional<LiftTransform> lift_;
 };
 
+/// Puts lift(x) beside each of `count` rows x of `plain_width` numbers, which has room for it
+/// behind: both clipped to norm 1 before and divided by sqrt(2).
+void lift_beside(const LiftTransform& lift, std::size_t plain_width, float* rows, std::size_t count);
+
 /// Numbers of a row of this program, where features have so many columns. Throws UsageError for a
 /// block that is none and for widths that cannot be lifted.
 [[nodiscard]] std::size_t width_of(const RowProgram& program, std::uint32_t levels, std::size_t columns,

@@ -33,6 +33,7 @@ struct NodeChange {
   std::shared_ptr<const std::vector<std::uint32_t>> row{};
   std::optional<std::int32_t> label{};
   std::optional<SplitName> split{};
+  std::optional<std::int32_t> graph{};  ///< to which whole graph it belongs then, or kNoGraph
 
   /// The label that it has then, where it had `before`.
   [[nodiscard]] std::int32_t label_after(std::int32_t before) const noexcept {
@@ -62,6 +63,9 @@ struct BatchChanges {
   std::uint64_t splits_moved = 0;
   std::uint64_t nodes_inserted = 0;
   std::uint64_t weights_set = 0;
+  std::uint64_t graphs_removed = 0;  ///< by `graph` requests, with their nodes
+  std::uint64_t graph_labels_set = 0;
+  std::uint64_t graph_splits_moved = 0;
   std::uint64_t expiries_set = 0;    ///< by requests; notes that went with what they were about are not among them
   std::vector<NodeChange> nodes;     ///< every node whose adjacency, features, label or split differ afterwards, sorted
   std::vector<HeldChange> held;      ///< edges that are held out of the graph, sorted; no row of a node depends on them
@@ -69,6 +73,7 @@ struct BatchChanges {
   std::int64_t held_difference = 0;  ///< as edge_difference, of edges that are held
   /// What is to go when, sorted by item, each once; without a note it is to stay.
   std::vector<std::pair<Edge, std::optional<ExpiryNote>>> expiries;
+  GraphChanges graphs;           ///< labels and splits of whole graphs that differ; nodes say theirs themselves
   std::vector<NodeId> forced;    ///< removed nodes and features, rows set, sorted: pushed at every level whatever r_max
   bool gains_targets = false;    ///< a node without a label gets one
   std::uint64_t text_bytes = 0;  ///< what the values in the requests take, applied or not
@@ -78,7 +83,9 @@ struct BatchChanges {
 
   /// Whether nothing but edges changes.
   [[nodiscard]] bool only_edges() const noexcept {
-    return nodes_removed + features_removed + features_set + labels_set + splits_moved + nodes_inserted == 0;
+    return nodes_removed + features_removed + features_set + labels_set + splits_moved + nodes_inserted +
+               graphs_removed + graph_labels_set + graph_splits_moved ==
+           0;
   }
 };
 

@@ -36,6 +36,9 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"other-expiry", "its time had come, and a later request has set another or none"},
     {"number-or-name", "a class has a number as its name; #1 is a number, \"1\" a name"},
     {"no-relation", "the store has no edges of this kind"},
+    {"graph-outside", "the store has no graph of this number"},
+    {"empty-graph", "the graph has no nodes and no label: removed before, or never had any"},
+    {"joins-graphs", "the ends of the edge do not belong to one graph"},
 }};
 
 std::string_view name_of(RequestStatus status) {

@@ -44,6 +44,9 @@ enum class RequestStatus : std::uint8_t {
   other_expiry,
   number_or_name,
   no_relation,
+  graph_outside,
+  empty_graph,
+  joins_graphs,
 };
 
 struct StatusText {
@@ -51,7 +54,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 26;
+inline constexpr std::size_t kStatuses = 29;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -145,7 +146,66 @@ class Preview {
     return std::all_of(all.begin(), all.end(), [&](NodeId one) { return neighbours(one).empty(); });
   }
   /// Whether removing it would change nothing.
-  [[nodiscard]] bool is_gone(NodeId node) { return is_blank(node) && !has_name(node) && is_alone(node); }
+  [[nodiscard]] bool is_gone(NodeId node) {
+    return is_blank(node) && graph(node) == kNoGraph && !has_name(node) && is_alone(node);
+  }
+
+  [[nodiscard]] const WholeGraphs& graphs() const noexcept { return contents_.graphs(); }
+  /// The whole graph of a node, or kNoGraph.
+  [[nodiscard]] std::int32_t graph(NodeId node) const {
+    const auto it = graphs_.find(node);
+    return it != graphs_.end() ? it->second : graphs().of(node);
+  }
+  void set_graph(NodeId node, std::int32_t graph) {
+    graphs_[node] = graph;
+    if (graph != kNoGraph) joined_[static_cast<std::uint32_t>(graph)].insert(node);
+  }
+  /// The nodes of a whole graph, sorted.
+  [[nodiscard]] std::vector<NodeId> nodes_of(std::uint32_t graph) const {
+    std::vector<NodeId> nodes = graphs().nodes(graph);
+    if (const auto it = joined_.find(graph); it != joined_.end()) {
+      std::vector<NodeId> all;
+      std::set_union(nodes.begin(), nodes.end(), it->second.begin(), it->second.end(), std::back_inserter(all));
+      nodes = std::move(all);
+    }
+    std::erase_if(nodes, [&](NodeId node) { return this->graph(node) != static_cast<std::int32_t>(graph); });
+    return nodes;
+  }
+  /// What is known of a whole graph, as of a node below; whether an earlier request has removed or
+  /// set it.
+  [[nodiscard]] std::int32_t graph_label(std::uint32_t graph) const {
+    const auto it = graph_data_.find(graph);
+    return it != graph_data_.end() && it->second.label ? *it->second.label : graphs().label(graph);
+  }
+  [[nodiscard]] SplitName graph_split(std::uint32_t graph) const {
+    const auto it = graph_data_.find(graph);
+    return it != graph_data_.end() && it->second.split ? *it->second.split : graphs().split(graph);
+  }
+  [[nodiscard]] bool has_set_graph_label(std::uint32_t graph) const {
+    const auto it = graph_data_.find(graph);
+    return it != graph_data_.end() && it->second.label;
+  }
+  [[nodiscard]] bool has_set_graph_split(std::uint32_t graph) const {
+    const auto it = graph_data_.find(graph);
+    return it != graph_data_.end() && it->second.split;
+  }
+  [[nodiscard]] bool has_removed_graph(std::uint32_t graph) const { return removed_graphs_.contains(graph); }
+  void set_graph_label(std::uint32_t graph, std::int32_t label) { graph_data_[graph].label = label; }
+  void set_graph_split(std::uint32_t graph, SplitName split) { graph_data_[graph].split = split; }
+  void remove_graph(std::uint32_t graph) {
+    removed_graphs_.insert(graph);
+    if (graph_label(graph) != kNoLabel) set_graph_label(graph, kNoLabel);
+    if (graph_split(graph) != SplitName::none) set_graph_split(graph, SplitName::none);
+  }
+  /// Labels and splits of whole graphs that were set, sorted.
+  [[nodiscard]] GraphChanges net_graphs() const {
+    GraphChanges changes;
+    for (const auto& [graph, data] : graph_data_) {
+      if (data.label) changes.labels.push_back({graph, *data.label});
+      if (data.split) changes.splits.push_back({graph, *data.split});
+    }
+    return changes;
+  }
   void clear(NodeId node) {
     for (const NodeId one : copies(node)) {
       cleared_.insert(one);
@@ -225,6 +285,7 @@ class Preview {
     }
     for (const NodeId node : cleared_) nodes[node].cleared = true;
     for (const NodeId node : nameless_) nodes[order().position(node)].loses_name = true;
+    for (const auto& [node, graph] : graphs_) nodes[node].graph = graph;
     for (const auto& [node, row] : rows_) nodes[node].row = row;
     for (const auto& [node, data] : data_) {
       if (data.label) nodes[node].label = data.label;
@@ -270,6 +331,10 @@ class Preview {
   std::unordered_set<NodeId> cleared_;
   std::unordered_set<NodeId> nameless_;  ///< users' ids of nodes that had a name, and are removed
   std::unordered_map<NodeId, Data> data_;
+  std::unordered_map<NodeId, std::int32_t> graphs_;  ///< nodes that left a whole graph, or came to one
+  std::unordered_map<std::uint32_t, std::set<NodeId>> joined_;
+  std::map<std::uint32_t, Data> graph_data_;  ///< what was set of whole graphs
+  std::unordered_set<std::uint32_t> removed_graphs_;
   std::unordered_map<NodeId, std::shared_ptr<const std::vector<std::uint32_t>>> rows_;
   std::vector<float> scratch_;
 };
@@ -289,19 +354,34 @@ RequestStatus set_feature(Preview& preview, NodeId node, std::string_view value,
   return RequestStatus::applied;
 }
 
+/// Reads the class in the value of a request, or kNoLabel; another status than applied where there
+/// is no such class.
+RequestStatus read_class(const DataRules& rules, std::string_view value, std::int32_t& label) {
+  label = kNoLabel;
+  if (value == "none") return RequestStatus::applied;
+  const bool is_marked = value.starts_with('#');
+  if (!is_marked && rules.numbers_name_classes) return RequestStatus::number_or_name;
+  value.remove_prefix(is_marked ? 1 : 0);
+  std::uint64_t given = 0;
+  std::from_chars(value.data(), value.data() + value.size(), given);
+  if (given >= rules.classes) return RequestStatus::class_outside;
+  label = static_cast<std::int32_t>(given);
+  return RequestStatus::applied;
+}
+
+SplitName split_in(std::string_view value) {
+  return value == "train"   ? SplitName::train
+         : value == "valid" ? SplitName::valid
+         : value == "test"  ? SplitName::test
+                            : SplitName::none;
+}
+
 /// A node without a label leaves its split, as an import ignores such ids.
 RequestStatus set_label(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
   if (!preview.has_labels()) return RequestStatus::no_labels;
   std::int32_t label = kNoLabel;
-  if (value != "none") {
-    const bool is_marked = value.starts_with('#');
-    if (!is_marked && preview.rules().numbers_name_classes) return RequestStatus::number_or_name;
-    value.remove_prefix(is_marked ? 1 : 0);
-    std::uint64_t given = 0;
-    std::from_chars(value.data(), value.data() + value.size(), given);
-    if (given >= preview.rules().classes) return RequestStatus::class_outside;
-    label = static_cast<std::int32_t>(given);
-  }
+  if (const RequestStatus status = read_class(preview.rules(), value, label); status != RequestStatus::applied)
+    return status;
   if (preview.label(node) == label)
     return preview.has_set_label(node) ? RequestStatus::repeated : RequestStatus::same_label;
   preview.set_label(node, label);
@@ -311,10 +391,7 @@ RequestStatus set_label(Preview& preview, NodeId node, std::string_view value, B
 }
 
 RequestStatus move_split(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
-  const SplitName split = value == "train"   ? SplitName::train
-                          : value == "valid" ? SplitName::valid
-                          : value == "test"  ? SplitName::test
-                                             : SplitName::none;
+  const SplitName split = split_in(value);
   if (!preview.rules().has(split)) return RequestStatus::no_split;
   if (preview.split(node) == split)
     return preview.has_set_split(node) ? RequestStatus::repeated : RequestStatus::same_split;
@@ -386,21 +463,104 @@ RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view 
   return RequestStatus::applied;
 }
 
-/// The row of a node that has nothing yet.
+/// Takes the graph from the end of what an inserted node has, a number above all where it is none
+/// that a store may have; no value where there is none.
+std::optional<std::uint64_t> take_graph(std::string_view& value) {
+  constexpr std::string_view kMark = " graph=";
+  const std::size_t at = value.rfind(kMark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = value.substr(at + kMark.size());
+  value = value.substr(0, at);
+  std::uint64_t graph = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), graph);
+  return error == std::errc() && end == digits.data() + digits.size() ? graph : ~std::uint64_t{0};
+}
+
+/// The row of a node that has nothing yet, and its whole graph. A row of zeros makes no node but in
+/// a graph, where it counts.
 RequestStatus insert_node(Preview& preview, NodeId node, std::string_view value, BatchChanges& changes) {
-  if (!preview.is_blank(node)) return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::present_node;
+  const std::optional<std::uint64_t> graph = take_graph(value);
+  if (graph && *graph >= preview.graphs().count()) return RequestStatus::graph_outside;
+  if (!preview.is_blank(node) || preview.graph(node) != kNoGraph)
+    return preview.has_set_row(node) ? RequestStatus::repeated : RequestStatus::present_node;
   if (!preview.is_alone(node)) return RequestStatus::present_node;
   const RequestStatus status = set_feature(preview, node, value, changes);
-  if (status == RequestStatus::applied) {
-    --changes.features_set;
-    ++changes.nodes_inserted;
+  const bool are_zeros = status == RequestStatus::same_features || status == RequestStatus::repeated;
+  if (status != RequestStatus::applied && !(are_zeros && graph)) return status;
+  if (!are_zeros) --changes.features_set;
+  ++changes.nodes_inserted;
+  if (graph) preview.set_graph(node, static_cast<std::int32_t>(*graph));
+  return RequestStatus::applied;
+}
+
+/// All of a node that there is, which is something.
+void remove_node(Preview& preview, NodeId node, BatchChanges& changes) {
+  for (const NodeId one : preview.copies(node)) {
+    const std::vector<NodeId> neighbours = preview.neighbours(one);
+    for (const NodeId v : neighbours) {
+      preview.set_edge(one, v, 0);
+      preview.drop_notes_of_gone(v);
+    }
+    changes.forced.push_back(one);
   }
-  return status;
+  preview.clear(node);
+  preview.lose_name(node);
+  if (preview.graph(node) != kNoGraph) preview.set_graph(node, kNoGraph);
+}
+
+/// All nodes of a whole graph, its label and its split.
+RequestStatus remove_graph(Preview& preview, std::uint32_t graph, BatchChanges& changes) {
+  const std::vector<NodeId> nodes = preview.nodes_of(graph);
+  if (nodes.empty() && preview.graph_label(graph) == kNoLabel)
+    return preview.has_removed_graph(graph) ? RequestStatus::repeated : RequestStatus::empty_graph;
+  for (const NodeId node : nodes) {
+    remove_node(preview, node, changes);
+    preview.drop_notes_of_gone(node);
+  }
+  preview.remove_graph(graph);
+  ++changes.graphs_removed;
+  return RequestStatus::applied;
+}
+
+/// As set_label() and move_split(), of a whole graph.
+RequestStatus set_graph_label(Preview& preview, std::uint32_t graph, std::string_view value, BatchChanges& changes) {
+  if (!preview.graphs().has_labels()) return RequestStatus::no_labels;
+  std::int32_t label = kNoLabel;
+  if (const RequestStatus status = read_class(preview.rules(), value, label); status != RequestStatus::applied)
+    return status;
+  if (preview.graph_label(graph) == label)
+    return preview.has_set_graph_label(graph) ? RequestStatus::repeated : RequestStatus::same_label;
+  preview.set_graph_label(graph, label);
+  if (label == kNoLabel && preview.graph_split(graph) != SplitName::none)
+    preview.set_graph_split(graph, SplitName::none);
+  ++changes.graph_labels_set;
+  return RequestStatus::applied;
+}
+
+RequestStatus move_graph_split(Preview& preview, std::uint32_t graph, std::string_view value, BatchChanges& changes) {
+  const SplitName split = split_in(value);
+  if (!preview.graphs().has(split)) return RequestStatus::no_split;
+  if (preview.graph_split(graph) == split)
+    return preview.has_set_graph_split(graph) ? RequestStatus::repeated : RequestStatus::same_split;
+  if (split != SplitName::none && preview.graph_label(graph) == kNoLabel) return RequestStatus::no_label;
+  preview.set_graph_split(graph, split);
+  ++changes.graph_splits_moved;
+  return RequestStatus::applied;
+}
+
+/// A request about a whole graph.
+RequestStatus apply_to_graph(Preview& preview, const Request& request, BatchChanges& changes) {
+  if (request.u >= preview.graphs().count()) return RequestStatus::graph_outside;
+  const auto graph = static_cast<std::uint32_t>(request.u);
+  if (request.kind == RequestKind::remove_graph) return remove_graph(preview, graph, changes);
+  if (request.kind == RequestKind::set_graph_label) return set_graph_label(preview, graph, request.value, changes);
+  return move_graph_split(preview, graph, request.value, changes);
 }
 
 /// Applies one request to the preview, unless it would change nothing; but for notes that go with
 /// what it removes.
 RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges& changes) {
+  if (names_graph(request.kind)) return apply_to_graph(preview, request, changes);
   const auto [from, to] = preview.copies_of_ends(request);
   if (!preview.has_relation(request) && names_edge(request.kind)) return RequestStatus::no_relation;
   const std::optional<NodeId> first = preview.meant(request.u, request.u_by_name, from);
@@ -426,6 +586,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
         if (preview.has_set(u, v) && same) return RequestStatus::repeated;
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
+      if (insert && preview.graph(u) != preview.graph(v)) return RequestStatus::joins_graphs;
       const std::uint64_t weight = insert ? given_weight(request.value) : 0;
       if (weight > preview.most_weight()) return RequestStatus::weight_outside;
       preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
@@ -442,17 +603,8 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (is_expired(request))
         if (const auto status = act_on_note(preview, item, u, u, request)) return *status;
       if (const auto absent = absence(preview, item, u, u)) return *absent;
-      for (const NodeId one : preview.copies(u)) {
-        const std::vector<NodeId> neighbours = preview.neighbours(one);
-        for (const NodeId v : neighbours) {
-          preview.set_edge(one, v, 0);
-          preview.drop_notes_of_gone(v);
-        }
-        changes.forced.push_back(one);
-      }
+      remove_node(preview, u, changes);
       ++changes.nodes_removed;
-      preview.clear(u);
-      preview.lose_name(u);
       return RequestStatus::applied;
     }
     case RequestKind::remove_feature: {
@@ -473,13 +625,17 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       return set_label(preview, u, request.value, changes);
     case RequestKind::move_split:
       return move_split(preview, u, request.value, changes);
+    case RequestKind::remove_graph:
+    case RequestKind::set_graph_label:
+    case RequestKind::move_graph_split:
+      break;  // which name no node
   }
   throw std::logic_error("a request of no kind");
 }
 
 RequestStatus apply(Preview& preview, const Request& request, BatchChanges& changes) {
   const RequestStatus status = apply_alone(preview, request, changes);
-  if (status != RequestStatus::applied) return status;
+  if (status != RequestStatus::applied || names_graph(request.kind)) return status;
   preview.drop_notes_of_gone(*preview.position(request.u));
   if (names_edge(request.kind)) preview.drop_notes_of_gone(*preview.position(request.v));
   return status;
@@ -501,6 +657,7 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
   // Positions are wanted when lists are asked for, so they have to be asked for as long before
   // that.
   LookAhead positions(0, requests.size(), [&](std::size_t i) {
+    if (names_graph(requests[i].kind)) return;
     const auto [from, to] = copies_of(requests[i]);
     ask_for_position(requests[i].u, from);
     if (names_edge(requests[i].kind)) ask_for_position(requests[i].v, to);
@@ -509,8 +666,8 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     positions.at(i);
     const Request& request = requests[i];
     if (request.kind == RequestKind::set_feature || request.kind == RequestKind::set_label ||
-        request.kind == RequestKind::move_split)
-      return;  // which ask for no list
+        request.kind == RequestKind::move_split || names_graph(request.kind))
+      return;  // which ask for no list, or for those of many
     const auto [from, to] = copies_of(request);
     const auto read_ahead = [&](NodeId node) {
       contents.graph().read_ahead(node);
@@ -530,6 +687,7 @@ BatchChanges resolve_batch(const Contents& contents, std::span<const Request> re
     changes.text_bytes += request.value.empty() ? 0 : request.value.size() + 2;
   }
   changes.nodes = preview.net();
+  changes.graphs = preview.net_graphs();
   changes.edge_difference = preview.edge_difference(false);
   changes.held = preview.net_of_held();
   changes.held_difference = preview.edge_difference(true);
@@ -552,6 +710,14 @@ std::uint64_t edges_of(const Contents& contents, std::uint64_t user) {
   return edges;
 }
 
+std::uint64_t removed_by_graph(const Contents& contents, std::uint64_t graph) {
+  if (graph >= contents.graphs().count()) return 0;
+  std::uint64_t things = 0;
+  for (const NodeId node : contents.graphs().nodes(static_cast<std::uint32_t>(graph)))
+    things += 1 + edges_of(contents, contents.order().user(node));
+  return things;
+}
+
 std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
   std::uint64_t arcs = 0;
   for (const NodeChange& change : changes.nodes)
@@ -567,8 +733,9 @@ std::uint64_t set_bytes(const BatchChanges& changes) {
   for (const NodeChange& change : changes.nodes) {
     rows += change.row ? 1 : 0;
     words += change.row ? change.row->size() * sizeof(std::uint32_t) : 0;
-    values += (change.label ? 1U : 0U) + (change.split ? 1U : 0U);
+    values += (change.label ? 1U : 0U) + (change.split ? 1U : 0U) + (change.graph ? 1U : 0U);
   }
+  values += changes.graphs.size();
   return Features::set_bytes(rows, words) + Contents::value_bytes(values) + expiries;
 }
 
@@ -577,6 +744,7 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
   std::vector<SetLabel> labels;
   std::vector<SetSplit> splits;
   std::vector<SetRow> rows;
+  GraphChanges graphs{{}, changes.graphs.labels, changes.graphs.splits};
   for (const NodeChange& change : changes.nodes) {
     for (const auto& [other, weight] : change.removed)
       if (change.node < other) contents.graph().remove_edge(change.node, other, weight);
@@ -586,6 +754,7 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.loses_name) nameless.push_back(change.node);
     if (change.label) labels.push_back({change.node, *change.label});
     if (change.split) splits.push_back({change.node, *change.split});
+    if (change.graph) graphs.of_nodes.push_back({change.node, *change.graph});
     if (change.row) rows.push_back({change.node, change.row});
   }
   for (const auto& [edge, inserted] : changes.held)
@@ -596,6 +765,7 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
   contents.clear(cleared);
   contents.lose_names(nameless);
   contents.set(labels, splits, std::move(rows));
+  contents.set(graphs);
 }
 
 }  // namespace unweave

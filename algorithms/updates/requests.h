@@ -26,6 +26,10 @@ inline constexpr std::uint64_t kRemovedEdgeBytes = 640;
 /// Edges that a node has at present; none where there is no such node. `user`: its id.
 [[nodiscard]] std::uint64_t edges_of(const Contents& contents, std::uint64_t user);
 
+/// Nodes of a whole graph and their edges, at both ends each, which take kRemovedEdgeBytes at most
+/// where a request removes the graph; 0 where there is no such graph.
+[[nodiscard]] std::uint64_t removed_by_graph(const Contents& contents, std::uint64_t graph);
+
 /// Edges that the graph has to note, each as often as its weight changes.
 [[nodiscard]] std::uint64_t changed_edges(const BatchChanges& changes) noexcept;
 /// Memory that rows, labels and splits that are set take in the contents.

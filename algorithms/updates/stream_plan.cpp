@@ -124,7 +124,8 @@ std::vector<std::uint64_t> fingerprints(const Embedding& embedding, const std::v
 std::uint64_t bytes_of(const Changes& changes) {
   std::uint64_t bytes = (changes.removed.size() + changes.inserted.size()) * sizeof(Edge) +
                         (changes.cleared.size() + changes.lost_names.size()) * sizeof(NodeId) +
-                        changes.labels.size() * sizeof(SetLabel) + changes.splits.size() * sizeof(SetSplit);
+                        changes.labels.size() * sizeof(SetLabel) + changes.splits.size() * sizeof(SetSplit) +
+                        changes.graphs.size() * sizeof(SetGraph);
   for (const SetRow& row : changes.rows) bytes += sizeof(NodeId) + row.words->size() * sizeof(std::uint32_t);
   return bytes;
 }

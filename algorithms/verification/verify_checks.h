@@ -77,6 +77,8 @@ void check_splits(const VerifyContext& context);
 void check_pairs(const VerifyContext& context);
 /// Where nodes have copies.
 void check_layers(const VerifyContext& context);
+/// Where nodes belong to whole graphs.
+void check_whole_graphs(const VerifyContext& context);
 void check_cone(const VerifyContext& context);
 void check_stale(const VerifyContext& context);
 /// All sums of all levels by one identity each, in one pass; blame_sums() where one fails, and

@@ -19,6 +19,7 @@
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/store_layout.h"
+#include "storage/formats/whole_graph_file.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
@@ -92,6 +93,17 @@ void check_features(Files& files, const std::filesystem::path& store, const Mani
 }
 
 /// The index speaks of the names, so that it is not read where these cannot be.
+void check_whole_graph_files(Files& files, const std::filesystem::path& store, const Manifest& m) {
+  const GraphFiles& graphs = *m.graphs;
+  files.one(graphs.of_nodes, [&](const FileEntry& entry) {
+    static_cast<void>(read_graphs_of_nodes(store, entry, m.nodes, graphs.count));
+  });
+  files.one(graphs.labels,
+            [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, graphs.count, m.classes)); });
+  for (const auto* split : {&graphs.train, &graphs.valid, &graphs.test})
+    files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, graphs.count)); });
+}
+
 void check_names(Files& files, const std::filesystem::path& store, const Manifest& m) {
   std::optional<NameList> names;
   files.attempt(m.names->names, [&] {
@@ -161,9 +173,9 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
             [&](const FileEntry& entry) { static_cast<void>(read_labels(store, entry, m.nodes, m.classes)); });
   for (const auto* split : {&m.train, &m.valid, &m.test})
     files.one(*split, [&](const FileEntry& entry) { static_cast<void>(read_ids(store, entry, m.nodes)); });
-  files.one(m.changes, [&](const FileEntry& entry) {
-    static_cast<void>(read_changes(store, entry, {m.nodes, m.features, m.classes, m.max_weight, m.names.has_value()}));
-  });
+  if (m.graphs) check_whole_graph_files(files, store, m);
+  files.one(m.changes,
+            [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, changes_scope(m))); });
   files.one(m.expiries, [&](const FileEntry& entry) { static_cast<void>(read_expiries(store, entry, m.nodes)); });
   check_levels(files, store, m,
                [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });

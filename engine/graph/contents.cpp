@@ -17,9 +17,7 @@ namespace {
 
 Changes changes_of(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.changes) return {};
-  return read_changes(
-      store, *manifest.changes,
-      {manifest.nodes, manifest.features, manifest.classes, manifest.max_weight, manifest.names.has_value()});
+  return read_changes(store, *manifest.changes, changes_scope(manifest));
 }
 
 std::unique_ptr<Graph> held_of(const std::filesystem::path& store, const Manifest& manifest) {
@@ -54,6 +52,18 @@ void require_places(const std::filesystem::path& store, const Manifest& manifest
     if (!rules.has(one.split)) refuse("splits");
 }
 
+/// Throws FormatError for labels or splits of graphs in a store without them, and for a split of a
+/// graph without a label.
+void require_places(const std::filesystem::path& store, const Manifest& manifest, const GraphChanges& changes,
+                    const WholeGraphs& graphs) {
+  const auto refuse = [&](const char* what, const char* fault) {
+    throw FormatError(store / manifest.changes->path, what, fault);
+  };
+  if (!changes.labels.empty() && !graphs.has_labels()) refuse("labels of graphs", "the store has none of them");
+  for (const SetSplit& one : changes.splits)
+    if (!graphs.has(one.split)) refuse("splits of graphs", "the store has none of them");
+}
+
 std::vector<NodeId> split_of(const std::filesystem::path& store, const std::optional<FileEntry>& entry, NodeId nodes) {
   return entry ? read_ids(store, *entry, nodes) : std::vector<NodeId>();
 }
@@ -71,6 +81,7 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
       held_(held_of(store, manifest)),
       features_(store, manifest, cleared_),
       expiries_(store, manifest),
+      graphs_(store, manifest),
       train_(split_of(store, manifest.train, manifest.nodes)),
       valid_(split_of(store, manifest.valid, manifest.nodes)),
       test_(split_of(store, manifest.test, manifest.nodes)) {
@@ -79,6 +90,9 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
     labels_ = read_labels(store, *manifest.labels, manifest.nodes, manifest.classes, &names);
     rules_.numbers_name_classes = std::any_of(names.begin(), names.end(), is_number_name);
   }
+  if (manifest.graphs)
+    rules_.numbers_name_classes |=
+        std::any_of(graphs_.class_names().begin(), graphs_.class_names().end(), is_number_name);
   labelled_ = static_cast<std::uint64_t>(
       std::count_if(labels_.begin(), labels_.end(), [](std::int32_t label) { return label != kNoLabel; }));
   clear(changes.cleared);
@@ -95,6 +109,11 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   for (const SetSplit& one : changes.splits)
     if (one.split != SplitName::none && label(one.node) == kNoLabel)
       throw FormatError(store / manifest.changes->path, "splits", "a node without a label is in a split");
+  require_places(store, manifest, changes.graphs, graphs_);
+  graphs_.set(changes.graphs);
+  for (const SetSplit& one : changes.graphs.splits)
+    if (one.split != SplitName::none && graphs_.label(one.node) == kNoLabel)
+      throw FormatError(store / manifest.changes->path, "splits of graphs", "a graph without a label is in a split");
   if (manifest.names) open_lost_names(store, manifest, changes);
 }
 
@@ -111,6 +130,7 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
     bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size()) * (manifest.pairs ? 2 : 1);
   if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
+  bytes += WholeGraphs::bytes(manifest);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += std::min<std::uint64_t>((*split)->bytes, std::uint64_t{manifest.nodes} * sizeof(NodeId));
   return bytes;
@@ -121,9 +141,10 @@ std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const M
   if (manifest.pairs && manifest.pairs->changes)
     bytes += Graph::change_bytes(count_changes(store, *manifest.pairs->changes).edges, manifest.nodes);
   if (!manifest.changes) return bytes;
-  const ChangesCounts counts = count_changes(store, *manifest.changes);
+  const ChangesCounts counts = count_changes(store, *manifest.changes, manifest.graphs.has_value());
   return bytes + Graph::change_bytes(counts.edges, manifest.nodes) +
-         Features::set_bytes(counts.rows, counts.row_bytes) + value_bytes(counts.labels + counts.splits);
+         Features::set_bytes(counts.rows, counts.row_bytes) +
+         value_bytes(counts.labels + counts.splits + counts.graphs);
 }
 
 const std::vector<NodeId>& Contents::members(SplitName split) const noexcept {
@@ -204,6 +225,7 @@ Changes Contents::changes() const {
   std::sort(changes.labels.begin(), changes.labels.end(), by_node);
   std::sort(changes.splits.begin(), changes.splits.end(), by_node);
   changes.rows = features_.set_rows();
+  changes.graphs = graphs_.changes();
   changes.lost_names = order_.names().lost().sorted();
   for (NodeId& node : changes.lost_names) node = order_.position(node);
   std::sort(changes.lost_names.begin(), changes.lost_names.end());
@@ -214,6 +236,15 @@ Changes Contents::held_changes() const {
   Changes changes;
   if (held_) held_->collect_changes(changes);
   return changes;
+}
+
+ChangesScope changes_scope(const Manifest& manifest) {
+  return {manifest.nodes,
+          manifest.features,
+          manifest.classes,
+          manifest.max_weight,
+          manifest.names.has_value(),
+          manifest.graphs ? std::optional(manifest.graphs->count) : std::nullopt};
 }
 
 Reservation reserve_contents(const std::filesystem::path& store, const Manifest& manifest, MemoryBudget& budget) {

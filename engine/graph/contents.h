@@ -14,6 +14,7 @@
 #include "engine/graph/features.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/node_order.h"
+#include "engine/graph/whole_graphs.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/node_file.h"
 #include "storage/io/types.h"
@@ -22,6 +23,7 @@
 
 namespace unweave {
 
+struct ChangesScope;
 struct Manifest;
 
 /// What an import has fixed for all data that come later.
@@ -53,8 +55,9 @@ class Contents {
   [[nodiscard]] static std::uint64_t change_bytes(const std::filesystem::path& store, const Manifest& manifest);
   /// Memory of the changes that there are now.
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
-    return graph_.change_bytes() + features_.set_bytes() + value_bytes(set_labels_.size() + set_splits_.size()) +
-           expiries_.bytes() + (held_ ? held_->change_bytes() : 0);
+    return graph_.change_bytes() + features_.set_bytes() +
+           value_bytes(set_labels_.size() + set_splits_.size() + graphs_.changed()) + expiries_.bytes() +
+           (held_ ? held_->change_bytes() : 0);
   }
   /// Memory of so many labels and splits that were set.
   [[nodiscard]] static std::uint64_t value_bytes(std::uint64_t values) noexcept { return values * 64; }
@@ -92,6 +95,9 @@ class Contents {
   [[nodiscard]] const std::vector<NodeId>& members(SplitName split) const noexcept;
   /// The split that a node is in.
   [[nodiscard]] SplitName split(NodeId node) const noexcept;
+  /// To which whole graphs nodes belong, and what is known of these.
+  [[nodiscard]] const WholeGraphs& graphs() const noexcept { return graphs_; }
+  void set(const GraphChanges& changes) { graphs_.set(changes); }
   /// When which edges, nodes and features are to be removed.
   [[nodiscard]] Expiries& expiries() noexcept { return expiries_; }
   [[nodiscard]] const Expiries& expiries() const noexcept { return expiries_; }
@@ -112,8 +118,10 @@ class Contents {
   /// Replaces labels, then splits, then rows of features, each list sorted by node. There are such
   /// labels and splits, and whoever is in a split has a label.
   void set(const std::vector<SetLabel>& labels, const std::vector<SetSplit>& splits, std::vector<SetRow> rows);
-  /// Nodes whose label, or whose split, was set since the files were written.
-  [[nodiscard]] bool has_set_values() const noexcept { return !set_labels_.empty() || !set_splits_.empty(); }
+  /// Whether a label, a split or a whole graph was set since the files were written.
+  [[nodiscard]] bool has_set_values() const noexcept {
+    return !set_labels_.empty() || !set_splits_.empty() || graphs_.changed() > 0;
+  }
   /// Differences from the immutable files.
   [[nodiscard]] Changes changes() const;
   /// Differences of the edges that are held out of the graph.
@@ -130,12 +138,16 @@ class Contents {
   std::unique_ptr<Graph> held_;
   Features features_;
   Expiries expiries_;
+  WholeGraphs graphs_;
   std::vector<std::int32_t> labels_;
   std::uint64_t labelled_ = 0;
   std::vector<NodeId> train_, valid_, test_;
   std::unordered_map<NodeId, std::int32_t> set_labels_;
   std::unordered_map<NodeId, SplitName> set_splits_;
 };
+
+/// What the changes of a store with this manifest may speak of.
+[[nodiscard]] ChangesScope changes_scope(const Manifest& manifest);
 
 /// Room for the contents of a manifest that is about to be opened. Throws ResourceError, DataError,
 /// FormatError.

@@ -28,22 +28,23 @@ std::string place_of_id(const InputFile& file, EdgeOptions options, std::uint64_
 
 }  // namespace
 
-NodeCount::NodeCount(std::optional<std::uint64_t> declared) {
+NodeCount::NodeCount(std::optional<std::uint64_t> declared, const Thing& thing) : thing_(thing) {
   if (!declared) return;
-  if (*declared < 1 || *declared > kMostNodes)
-    throw UsageError(option("nodes", std::to_string(*declared)) + ": a graph has 1 to " + std::to_string(kMostNodes) +
-                     " nodes");
+  if (*declared < 1 || *declared > thing_.most)
+    throw UsageError(option(thing_.option_key, std::to_string(*declared)) + ": a store has 1 to " +
+                     std::to_string(thing_.most) + ' ' + thing_.plural);
   count_ = declared;
-  source_ = option("nodes");
+  source_ = option(thing_.option_key);
 }
 
 void NodeCount::agree(std::uint64_t count, const InputFile& file, const std::string& what) {
-  if (count < 1 || count > kMostNodes)
-    throw InputError(display_name(file), what, std::to_string(count) + " nodes",
-                     "a graph has 1 to " + std::to_string(kMostNodes) + " nodes");
+  const std::string things = std::string(" ") + thing_.plural;
+  if (count < 1 || count > thing_.most)
+    throw InputError(display_name(file), what, std::to_string(count) + things,
+                     "a store has 1 to " + std::to_string(thing_.most) + things);
   if (count_ && *count_ != count)
     throw InputError(display_name(file), what,
-                     std::to_string(count) + " nodes, but " + source_ + " says " + std::to_string(*count_),
+                     std::to_string(count) + things + ", but " + source_ + " says " + std::to_string(*count_),
                      "make them agree");
   if (count_) return;
   count_ = count;

@@ -9,18 +9,26 @@
 #include "storage/input/bytes/byte_source.h"
 #include "storage/input/edges/edge_reader.h"
 #include "storage/io/types.h"
+#include "storage/types/changes.h"
 
 namespace unweave {
 
 inline constexpr std::uint64_t kMostNodes = std::uint64_t{kMaxNodeId} + 1;
 
-/// The number of nodes, as the sources that know it say one after another; they must agree.
+/// The number of nodes, or of whole graphs, as the sources that know it say one after another; they must agree.
 class NodeCount {
  public:
-  /// Throws UsageError where --nodes declares a number that no graph has.
-  explicit NodeCount(std::optional<std::uint64_t> declared);
+  /// What is counted, and the option that declares it.
+  struct Thing {
+    const char *plural, *option_key;
+    std::uint64_t most;
+  };
+  static constexpr Thing kNodes{"nodes", "nodes", kMostNodes}, kGraphs{"graphs", "number-of-graphs", kMostGraphs};
+
+  /// Throws UsageError where the option declares a number that there cannot be.
+  explicit NodeCount(std::optional<std::uint64_t> declared, const Thing& thing = kNodes);
   /// `source`: what says so, for messages.
-  NodeCount(std::uint64_t count, std::string source) : count_(count), source_(std::move(source)) {}
+  NodeCount(std::uint64_t count, std::string source) : thing_(kNodes), count_(count), source_(std::move(source)) {}
 
   /// Throws InputError unless `count`, which `what` in the file says, is possible and that of the
   /// sources before.
@@ -30,6 +38,7 @@ class NodeCount {
   [[nodiscard]] NodeId value() const noexcept { return static_cast<NodeId>(*count_); }
 
  private:
+  Thing thing_;
   std::optional<std::uint64_t> count_;
   std::string source_;
 };

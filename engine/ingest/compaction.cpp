@@ -23,6 +23,7 @@
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
 #include "storage/formats/store_layout.h"
+#include "storage/formats/whole_graph_file.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
@@ -187,6 +188,26 @@ class Compaction {
     write_split("train", contents_.train(), after_.train);
     write_split("valid", contents_.valid(), after_.valid);
     write_split("test", contents_.test(), after_.test);
+    if (before_.graphs) write_graphs();
+  }
+
+  /// Whole graphs keep their numbers; nodes that are new belong to none.
+  void write_graphs() {
+    const WholeGraphs& graphs = contents_.graphs();
+    GraphFiles& files = *after_.graphs;
+    const Reservation memory = budget_.reserve(
+        std::max<std::uint64_t>(after_.nodes, graphs.count()) * sizeof(std::int32_t), "graphs of nodes");
+    std::vector<std::int32_t> numbers(after_.nodes, kNoGraph);
+    for (NodeId node = 0; node < before_.nodes; ++node) numbers[place(node)] = graphs.of(node);
+    files.of_nodes = write_graphs_of_nodes(store_, numbers);
+    if (files.labels) {
+      numbers.resize(graphs.count());
+      for (std::uint32_t graph = 0; graph < graphs.count(); ++graph) numbers[graph] = graphs.label(graph);
+      files.labels = write_graph_labels(store_, numbers, graphs.class_names());
+    }
+    if (files.train) files.train = write_graph_split(store_, "train", graphs.members(SplitName::train));
+    if (files.valid) files.valid = write_graph_split(store_, "valid", graphs.members(SplitName::valid));
+    if (files.test) files.test = write_graph_split(store_, "test", graphs.members(SplitName::test));
   }
 
   const std::filesystem::path& store_;
@@ -214,8 +235,9 @@ Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest,
 }
 
 std::uint64_t fold_data_bytes(const Contents& contents) {
-  return std::max<std::uint64_t>(rebuild_bytes(contents.features().columns()),
-                                 std::uint64_t{contents.num_nodes()} * sizeof(std::int32_t));
+  return std::max<std::uint64_t>(
+      rebuild_bytes(contents.features().columns()),
+      std::max<std::uint64_t>(contents.num_nodes(), contents.graphs().count()) * sizeof(std::int32_t));
 }
 
 }  // namespace unweave

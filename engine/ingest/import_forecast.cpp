@@ -202,6 +202,8 @@ class Survey {
       const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);
       if (const auto count = reader->count()) nodes_ = *count;
     }
+    if (nodes_ == 0 && options_.graphs)
+      if (const auto count = open_labels(*options_.graphs)->count()) nodes_ = *count;
   }
 
   void look_at_edges() {
@@ -283,6 +285,10 @@ class Survey {
     }
     std::uint64_t memory = kLeastImport;
     if (options_.labels) {
+      forecast_.other_bytes += 4 * nodes_;
+      memory += 8 * nodes_;
+    }
+    if (options_.graphs) {
       forecast_.other_bytes += 4 * nodes_;
       memory += 8 * nodes_;
     }

@@ -65,6 +65,12 @@ std::vector<std::pair<std::string, const InputFile*>> named_files(const ImportOp
   add("valid", options.valid);
   add("test", options.test);
   add("replay", options.replay);
+  // What a data set of TUDataset says of graphs is in memory already.
+  for (const auto& [name, file] :
+       {std::pair("graphs", &options.graphs), std::pair("graph-labels", &options.graph_labels),
+        std::pair("train of graphs", &options.graph_train), std::pair("valid of graphs", &options.graph_valid),
+        std::pair("test of graphs", &options.graph_test)})
+    if (*file && !(*file)->memory) add(name, *file);
   if (options.features)
     for (const InputFile* const file : feature_files(*options.features)) files.emplace_back("features", file);
   return files;

@@ -10,6 +10,7 @@
 
 #include "storage/formats/class_names.h"
 #include "storage/formats/node_file.h"
+#include "storage/formats/whole_graph_file.h"
 #include "storage/input/nodes/label_reader.h"
 #include "storage/io/error.h"
 
@@ -33,14 +34,16 @@ NodeCount count_of_type(const ImportOptions& options) {
 
 }  // namespace
 
-LabelImport::LabelImport(const ImportContext& context, const std::vector<NodeId>& replayed, const ReadId& read_id)
+LabelImport::LabelImport(const ImportContext& context, const LabelFiles& files, NodeCount& count,
+                         const std::vector<NodeId>& replayed, const ReadId& read_id)
     : options_(context.options),
       budget_(context.budget),
       meter_(context.meter),
-      nodes_(context.nodes),
+      from_(files),
+      nodes_(count),
       builder_(context.builder),
       report_(context.report),
-      names_(context.names),
+      names_(files.are_of_graphs ? nullptr : context.names),
       replayed_(replayed),
       read_id_(read_id),
       rows_of_type_(count_of_type(options_)),
@@ -53,18 +56,12 @@ void LabelImport::read() {
       throw UsageError(option("classes", std::to_string(*options_.classes)) + ": there are 1 to 2147483647 classes");
     manifest.classes = static_cast<std::uint32_t>(*options_.classes);
   }
-  if (!options_.class_names.empty()) {
-    if (options_.classes != options_.class_names.size())
-      throw UsageError(option("classes") + ": " + std::to_string(options_.class_names.size()) + " names, and " +
-                       std::to_string(options_.classes.value_or(0)) + " classes");
-    if (const std::string fault = class_names_fault(options_.class_names); !fault.empty())
-      throw UsageError(option("classes") + ": " + fault);
-    if (!options_.labels) throw UsageError(option("classes") + ": names of classes need " + option("labels"));
-    class_names_ = options_.class_names;
-  }
-  if (!options_.labels) return;
+  if (!options_.class_names.empty()) require_class_names();
+  if (!from_.labels) return;
+  class_names_ = options_.class_names;
+  report_.labels_are_of_graphs = from_.are_of_graphs;
   labels_ = read_labels();
-  rows_.agree(labels_.size(), *options_.labels, "rows");
+  rows_.agree(labels_.size(), *from_.labels, "rows");
   if (!options_.classes)
     manifest.classes = static_cast<std::uint32_t>(*std::max_element(labels_.begin(), labels_.end()) + 1);
   remark_on_classes();
@@ -74,10 +71,20 @@ void LabelImport::read() {
   if (options_.labels_of) place_in_type();
 }
 
+void LabelImport::require_class_names() {
+  if (options_.classes != options_.class_names.size())
+    throw UsageError(option("classes") + ": " + std::to_string(options_.class_names.size()) + " names, and " +
+                     std::to_string(options_.classes.value_or(0)) + " classes");
+  if (const std::string fault = class_names_fault(options_.class_names); !fault.empty())
+    throw UsageError(option("classes") + ": " + fault);
+  if (!options_.labels && !options_.graph_labels)
+    throw UsageError(option("classes") + ": names of classes need " + option("labels"));
+}
+
 std::vector<std::int32_t> LabelImport::read_labels() {
-  const auto reader = open_labels(*options_.labels, options_.classes, options_.empty_label, options_.class_names);
-  if (const auto count = reader->count()) rows_.agree(*count, *options_.labels, "rows");
-  meter_.start("labels", rows_.known().value_or(0), "labels");
+  const auto reader = open_labels(*from_.labels, options_.classes, options_.empty_label, options_.class_names);
+  if (const auto count = reader->count()) rows_.agree(*count, *from_.labels, "rows");
+  meter_.start(from_.are_of_graphs ? "labels of graphs" : "labels", rows_.known().value_or(0), "labels");
   std::vector<std::int32_t> labels;
   const auto make_room = [&](std::uint64_t count, std::uint64_t beside) {
     memory_of_labels_.release();
@@ -97,7 +104,7 @@ std::vector<std::int32_t> LabelImport::read_labels() {
     rows += count;
     meter_.advance(count);
   }
-  if (rows > labels.size()) rows_.agree(rows, *options_.labels, "rows");
+  if (rows > labels.size()) rows_.agree(rows, *from_.labels, "rows");
   if (reader->first_may_be_header()) drop_header(labels);
   minus_ones_ = reader->minus_ones();
   return labels;
@@ -106,7 +113,7 @@ std::vector<std::int32_t> LabelImport::read_labels() {
 /// The first line is 0, a label or the name that pandas gives to a column: the number of nodes
 /// tells which.
 void LabelImport::drop_header(std::vector<std::int32_t>& labels) {
-  const std::string name = display_name(*options_.labels).string();
+  const std::string name = display_name(*from_.labels).string();
   if (!rows_.known())
     throw InputError(
         name, "the first line", "'0' may be a label, or the name that pandas gives to a column without any",
@@ -114,7 +121,7 @@ void LabelImport::drop_header(std::vector<std::int32_t>& labels) {
             ", or declare the number of nodes by " + option("nodes", "N"));
   if (labels.size() != *rows_.known() + 1) return;
   labels.erase(labels.begin());
-  report_.remark(name + ": the first line, '0', was skipped as a header: there is one more than there are nodes");
+  report_.remark(name + ": the first line, '0', was skipped as a header: there is one more than there are " + things());
 }
 
 /// What nobody declared may be a slip: classes that count from 1, or one label far from the others.
@@ -122,17 +129,17 @@ void LabelImport::remark_on_classes() {
   const std::uint32_t classes = builder_.manifest().classes;
   count_empty_classes(labels_, classes, budget_, report_);
   if (options_.classes) return;
-  const std::string name = display_name(*options_.labels).string();
+  const std::string name = display_name(*from_.labels).string();
   const auto is_sign = [](std::int32_t label) { return label == -1 || label == 1; };
   // What was missing is no -1, which may be a class.
   if (minus_ones_ > 0 && std::all_of(labels_.begin(), labels_.end(), is_sign) &&
       std::count(labels_.begin(), labels_.end(), 1) > 0 && std::count(labels_.begin(), labels_.end(), -1) > 0)
     throw InputError(name, "whole file", "labels that are all -1 or 1: -1 may be a class, or none",
-                     "write classes 0 and 1 by (a + 1) // 2, or say by " + option("classes", "2") +
-                         " that nodes of -1 have no label");
+                     "write classes 0 and 1 by (a + 1) // 2, or say by " + option("classes", "2") + " that " +
+                         things() + " of -1 have no label");
   remark_on_minus_ones(name);
   if (classes > 1 && !report_.first_empty_classes.empty() && report_.first_empty_classes[0] == 0)
-    report_.remark(name + ": no node has class 0; labels that count from 1 should have 1 subtracted");
+    report_.remark(name + ": no " + thing() + " has class 0; labels that count from 1 should have 1 subtracted");
   if (classes > kManyClasses)
     report_.remark(name + ": the largest label, " + std::to_string(classes - 1) + ", makes " + std::to_string(classes) +
                    " classes; " + option("classes", "C") + " declares them, if they are meant");
@@ -151,7 +158,8 @@ void LabelImport::remark_on_minus_ones(const std::string& name) {
     largest = std::max(largest, count);
   }
   if (2 * minus_ones_ * nodes.size() < all || minus_ones_ > 2 * largest) return;
-  report_.remark(name + ": " + std::to_string(minus_ones_) + (minus_ones_ == 1 ? " node has" : " nodes have") +
+  report_.remark(name + ": " + std::to_string(minus_ones_) + " " +
+                 (minus_ones_ == 1 ? thing() + std::string(" has") : things() + " have") +
                  " -1, which stands for no class; if it is a class, give classes from 0, or texts");
 }
 
@@ -170,22 +178,23 @@ void LabelImport::read_splits() {
     if (!split.file) continue;
     split.ids = read_node_ids(*split.file, labels_.size(), read_id_, options_.ids_are, [&](std::uint64_t bytes) {
       split.memory.release();
-      split.memory = budget_.reserve(bytes, display_name(*split.file).string() + ": a list of nodes");
+      split.memory = budget_.reserve(bytes, display_name(*split.file).string() + ": a list of " + things());
     });
     const std::size_t given = split.ids.size();
     std::sort(split.ids.begin(), split.ids.end());
     if (given >= labels_.size() && std::adjacent_find(split.ids.begin(), split.ids.end()) != split.ids.end())
-      throw InputError(display_name(*split.file), "whole file",
-                       std::to_string(given) + " ids of " + std::to_string(labels_.size()) +
-                           " nodes, some more than once, seem to be a code for each node, such as 0 for " + split.name,
-                       "give the ids of the nodes by numpy.flatnonzero(codes == 0), or the booleans codes == 0");
+      throw InputError(
+          display_name(*split.file), "whole file",
+          std::to_string(given) + " ids of " + std::to_string(labels_.size()) + " " + things() +
+              ", some more than once, seem to be a code for each " + thing() + ", such as 0 for " + split.name,
+          "give the ids of the " + things() + " by numpy.flatnonzero(codes == 0), or the booleans codes == 0");
     split.ids.erase(std::unique(split.ids.begin(), split.ids.end()), split.ids.end());
     constexpr std::size_t kFewIds = 8, kTimes = 4;
     if (given >= kFewIds && split.ids.size() * kTimes <= given)
       throw InputError(display_name(*split.file), "whole file",
                        std::to_string(given) + " ids, of which " + std::to_string(split.ids.size()) +
-                           " are different, seem to be classes of nodes",
-                       "give the ids of the nodes, each once");
+                           " are different, seem to be classes of " + things(),
+                       "give the ids of the " + things() + ", each once");
     for (const Split* other = splits_; other != &split; ++other) require_disjoint(*other, split);
   }
   for (Split& split : splits_)
@@ -199,9 +208,9 @@ void LabelImport::require_disjoint(const Split& earlier, const Split& later) con
   std::set_intersection(earlier.ids.begin(), earlier.ids.end(), later.ids.begin(), later.ids.end(),
                         std::back_inserter(common));
   if (common.empty()) return;
-  throw InputError(later.file->path, "node " + text_of(common.front(), names_),
+  throw InputError(later.file->path, thing() + std::string(" ") + text_of(common.front(), names_),
                    "is in the split " + std::string(earlier.name) + " too (" + earlier.file->path.string() + ")",
-                   "a node belongs to one split at most");
+                   std::string("a ") + thing() + " belongs to one split at most");
 }
 
 /// Labels of one type become those of all nodes, of which the others have none.
@@ -230,7 +239,7 @@ void LabelImport::repeat_for_copies() {
 }
 
 void LabelImport::write(std::span<const NodeId> positions) {
-  if (!options_.labels) return;
+  if (!from_.labels) return;
   repeat_for_copies();
   if (!positions.empty()) {
     const Reservation memory = budget_.reserve(labels_.size() * sizeof(std::int32_t), "labels by position");
@@ -242,9 +251,13 @@ void LabelImport::write(std::span<const NodeId> positions) {
       std::sort(split.ids.begin(), split.ids.end());
     }
   }
-  builder_.manifest().labels = write_named_labels(builder_.path(), labels_, class_names_);
+  const bool of_graphs = from_.are_of_graphs;
+  from_.labels_entry = of_graphs ? write_graph_labels(builder_.path(), labels_, class_names_)
+                                 : write_named_labels(builder_.path(), labels_, class_names_);
   for (const Split& split : splits_)
-    if (split.file) split.entry = write_ids(builder_.path(), split.name, split.ids);
+    if (split.file)
+      split.entry = of_graphs ? write_graph_split(builder_.path(), split.name, split.ids)
+                              : write_ids(builder_.path(), split.name, split.ids);
   std::vector<std::int32_t>().swap(labels_);
   memory_of_labels_.release();
 }

@@ -15,13 +15,21 @@
 
 namespace unweave {
 
+/// Files of labels and splits, and where the manifest names them in the store.
+struct LabelFiles {
+  const std::optional<InputFile>&labels, &train, &valid, &test;
+  std::optional<FileEntry>&labels_entry, &train_entry, &valid_entry, &test_entry;
+  bool are_of_graphs = false;  ///< whole graphs have them, not nodes
+};
+
 /// Takes labels and splits from their files to the store. Without a file of labels it sets the
 /// number of classes, where that is declared.
 class LabelImport {
  public:
-  /// `replayed`: sorted ids of nodes that get a class of their own, the last. `read_id`: what the
-  /// words of a split mean; empty where ids are numbers.
-  LabelImport(const ImportContext& context, const std::vector<NodeId>& replayed, const ReadId& read_id);
+  /// `count`: of the nodes or graphs. `replayed`: sorted ids of nodes that get a class of their own,
+  /// the last. `read_id`: what the words of a split mean; empty where ids are numbers.
+  LabelImport(const ImportContext& context, const LabelFiles& files, NodeCount& count,
+              const std::vector<NodeId>& replayed, const ReadId& read_id);
 
   /// Reads them all, charges the labels, and sets the number of classes. Throws UsageError for a
   /// number of classes that cannot be, InputError and DataError for files, ResourceError.
@@ -44,6 +52,10 @@ class LabelImport {
   [[nodiscard]] std::vector<std::int32_t> read_labels();
   void place_in_type();
   void repeat_for_copies();
+  /// "node" or "graph".
+  [[nodiscard]] const char* thing() const noexcept { return from_.are_of_graphs ? "graph" : "node"; }
+  [[nodiscard]] std::string things() const { return std::string(thing()) + "s"; }
+  void require_class_names();
   void drop_header(std::vector<std::int32_t>& labels);
   void remark_on_classes();
   void remark_on_minus_ones(const std::string& name);
@@ -54,6 +66,7 @@ class LabelImport {
   const ImportOptions& options_;
   MemoryBudget& budget_;
   WorkMeter& meter_;
+  LabelFiles from_;
   NodeCount& nodes_;
   StoreBuilder& builder_;
   ImportReport& report_;
@@ -65,9 +78,9 @@ class LabelImport {
   std::vector<std::int32_t> labels_;
   std::vector<std::string> class_names_;  ///< one a class; empty where they have numbers alone
   Reservation memory_of_labels_;
-  Split splits_[3] = {{"train", options_.train, builder_.manifest().train},
-                      {"valid", options_.valid, builder_.manifest().valid},
-                      {"test", options_.test, builder_.manifest().test}};
+  Split splits_[3] = {{"train", from_.train, from_.train_entry},
+                      {"valid", from_.valid, from_.valid_entry},
+                      {"test", from_.test, from_.test_entry}};
   std::uint64_t unlabelled_split_ids_ = 0;
   std::uint64_t minus_ones_ = 0;  ///< labels that were written as -1
 };

@@ -25,6 +25,7 @@
 #include "engine/ingest/repeated_rows.h"
 #include "engine/ingest/standardize.h"
 #include "engine/ingest/store_builder.h"
+#include "engine/ingest/whole_graph_import.h"
 #include "engine/resources/memory_shares.h"
 #include "storage/input/features/left_out_column.h"
 #include "storage/input/features/replay_features.h"
@@ -59,8 +60,10 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
     relation.words_are_data = options.ids.has_value();
   }
   const std::pair<std::optional<InputFile>&, const char*> files[] = {
-      {options.edges, "edges"}, {options.edge_weights, ""}, {options.ids, "ids"},  {options.labels, "labels"},
-      {options.train, "train"}, {options.valid, "valid"},   {options.test, "test"}};
+      {options.edges, "edges"}, {options.edge_weights, ""}, {options.ids, "ids"},   {options.labels, "labels"},
+      {options.train, "train"}, {options.valid, "valid"},   {options.test, "test"}, {options.graphs, "graphs"}};
+  for (auto* const file : {&options.graph_labels, &options.graph_train, &options.graph_valid, &options.graph_test})
+    if (*file) add(**file);
   for (const auto& [file, key] : files) {
     if (!file) continue;
     add(*file);
@@ -73,9 +76,11 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
     file->orders = options.orders;
   }
   if (!options.features) return options;
+  const bool are_rows_of_tables =
+      std::holds_alternative<InputFile>(*options.features) || std::holds_alternative<TypedFeatures>(*options.features);
   for (InputFile* const file : feature_files(*options.features)) {
     add(*file);
-    if (std::holds_alternative<CsrInput>(*options.features)) continue;
+    if (!are_rows_of_tables) continue;
     file->header_key = "features";
     file->lines_are = LinesAre::rows;
     file->orders = options.orders;
@@ -172,6 +177,31 @@ void require_pairs(const ImportOptions& options) {
     throw UsageError(option("pairs") + " and " + option("replay") +
                      " exclude each other: the test of forgetting that the latter prepares is one of classes of nodes; "
                      "leave one of them out");
+  if (options.graphs)
+    throw UsageError(option("pairs") + " and " + option("graphs") +
+                     " exclude each other: models learn links or whole graphs; leave one of them out");
+}
+
+/// Throws UsageError where options of whole graphs do not fit together, or with others.
+void require_graphs(const ImportOptions& options) {
+  const bool has_split = options.graph_train || options.graph_valid || options.graph_test;
+  if (!options.graphs && (options.graph_labels || has_split || options.number_of_graphs))
+    throw UsageError(option(options.graph_labels ? "graph-labels"
+                            : has_split          ? "graph-split"
+                                                 : "number-of-graphs") +
+                     " needs " + option("graphs") + ", the graph of each node");
+  if (has_split && !options.graph_labels)
+    throw UsageError(option("graph-split") + " needs " + option("graph-labels") +
+                     ": a split holds graphs whose class is known");
+  if (options.graph_labels && options.labels)
+    throw UsageError(option("labels") + " and " + option("graph-labels") +
+                     " exclude each other: a store has classes of nodes or of graphs");
+  if (options.graphs && options.layers.any())
+    throw UsageError(option(options.layers.directed ? "directed" : "relation") + " and " + option("graphs") +
+                     " exclude each other: whole graphs are of undirected edges of one kind");
+  if (options.graphs && options.replay)
+    throw UsageError(option("replay") + " and " + option("graphs") +
+                     " exclude each other: the test of forgetting that the former prepares is one of classes of nodes");
 }
 
 class Import {
@@ -190,6 +220,36 @@ class Import {
   ImportReport run() { return job_.alone() ? build() : build_with_others(); }
 
  private:
+  /// Whole graphs, with their labels and splits.
+  class OfGraphs {
+   public:
+    OfGraphs(const ImportContext& context, Manifest& manifest)
+        : nodes_(context),
+          labels_(context,
+                  {context.options.graph_labels, context.options.graph_train, context.options.graph_valid,
+                   context.options.graph_test, entries(manifest).labels, entries(manifest).train,
+                   entries(manifest).valid, entries(manifest).test, true},
+                  nodes_.count(), none_, by_number_) {
+      labels_.read();
+      nodes_.read();
+    }
+    void write(std::span<const NodeId> positions) {
+      nodes_.require_inside(positions);
+      nodes_.write(positions);
+      labels_.write({});
+    }
+
+   private:
+    static GraphFiles& entries(Manifest& manifest) {
+      if (!manifest.graphs) manifest.graphs.emplace();
+      return *manifest.graphs;
+    }
+    const std::vector<NodeId> none_;
+    const ReadId by_number_;
+    WholeGraphImport nodes_;
+    LabelImport labels_;
+  };
+
   /// Ranks read the same files for the same options, and write into the folder that rank 0 has
   /// made, on storage that they share.
   void require_one_job() {
@@ -222,11 +282,18 @@ class Import {
     }
     const ImportContext context{options_, budget_,  meter_,  job_,
                                 nodes_,   builder_, report_, names_ ? &*names_ : nullptr};
-    LabelImport labels(context, replayed_, read_id_);
+    Manifest& manifest = builder_.manifest();
+    LabelImport labels(context,
+                       {options_.labels, options_.train, options_.valid, options_.test, manifest.labels, manifest.train,
+                        manifest.valid, manifest.test},
+                       nodes_, replayed_, read_id_);
     if (job_.first()) labels.read();
+    std::optional<OfGraphs> of_graphs;
+    if (options_.graphs) of_graphs.emplace(context, manifest);
     GraphImport graph(context);
     if (!job_.alone()) share_nodes(graph);
     const ArcCounts counts = graph.build();
+    if (of_graphs) of_graphs->write(graph.positions());
     if (job_.first()) labels.write(graph.positions());
     import_features(std::move(features), graph.positions());
     report_.remarks = remarks_of_all(report_.remarks, job_);
@@ -234,7 +301,6 @@ class Import {
       job_.barrier();  // the store is there
       return {};
     }
-    Manifest& manifest = builder_.manifest();
     manifest.layers = options_.layers;
     manifest.types = options_.types;
     manifest.nodes = nodes_.value() * options_.layers.copies();
@@ -334,6 +400,7 @@ class Import {
 
   [[nodiscard]] static std::vector<std::string> remarks_of(const ColumnSurvey& survey, const FeatureInput& input,
                                                            std::uint64_t columns) {
+    if (std::holds_alternative<TuInput>(input)) return {};  // there is no option that leaves one out
     const auto without = [&](std::size_t column) {
       if (const auto* file = std::get_if<InputFile>(&input)) return without_column(*file, column, columns);
       return without_column(std::get<CsrInput>(input).files, column, columns);
@@ -416,7 +483,7 @@ class Import {
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter, Ranks& job) {
   if (!options.edges && options.relations.empty() && !options.features && !options.labels && !options.nodes &&
-      !options.ids)
+      !options.ids && !options.graphs)
     throw UsageError("nothing to import: give " + option("edges") + ", " + option("features") + ", " +
                      option("labels") + " or " + option("nodes"));
   if ((options.train || options.valid || options.test) && !options.labels)
@@ -434,6 +501,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
   if (!options.types.empty()) require_types(options);
   if (options.layers.any()) require_layers(options);
   if (options.pairs) require_pairs(options);
+  require_graphs(options);
   if (!is_order(options.order))
     throw UsageError(option("order", options.order) + ": name one of none, " + order_names());
   if (options.standardize && !options.features)

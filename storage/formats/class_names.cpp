@@ -9,10 +9,10 @@
 namespace unweave {
 
 FileEntry write_named_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels,
-                             const std::vector<std::string>& names) {
-  if (names.empty()) return write_labels(store, labels);
+                             const std::vector<std::string>& names, const char* stem) {
+  if (names.empty()) return write_labels(store, labels, stem);
   const std::string list = class_list(names);
-  SealedWriter writer({store, "labels", "labels", "labels", "labels"});
+  SealedWriter writer({store, "labels", stem, "labels", "labels"});
   writer.append_values(labels);
   writer.append_values(std::span<const char>(list));
   return writer.finish({labels.size(), list.size()});

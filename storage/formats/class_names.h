@@ -17,7 +17,7 @@ namespace unweave {
 /// As write_labels(), with the names of all classes behind them; as that one alone where there are
 /// none.
 FileEntry write_named_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels,
-                             const std::vector<std::string>& names);
+                             const std::vector<std::string>& names, const char* stem = "labels");
 /// The names in a file of labels; none where classes have numbers alone. Throws FormatError.
 [[nodiscard]] std::vector<std::string> read_class_names(const std::filesystem::path& store, const FileEntry& labels,
                                                         NodeId nodes, std::uint32_t classes);

@@ -190,7 +190,7 @@ std::uint64_t text_size(std::span<const Request> requests, std::string_view time
 }
 
 bool is_kind(std::uint64_t kind) noexcept {
-  return kind >= 1 && kind <= 12;
+  return kind >= 1 && kind <= static_cast<std::uint64_t>(kLastRequestKind);
 }
 
 bool is_mode(double r_max, std::uint64_t scale) noexcept {

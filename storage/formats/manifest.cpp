@@ -15,6 +15,7 @@
 #include "storage/io/map_guard.h"
 #include "storage/io/shell_word.h"
 #include "storage/io/store_folders.h"
+#include "storage/types/changes.h"
 
 namespace unweave {
 namespace {
@@ -189,6 +190,33 @@ PairFiles pairs_from(const Json& json) {
   return pairs;
 }
 
+Json graphs_json(const GraphFiles& graphs) {
+  return {{"count", graphs.count},          {"of_nodes", to_json(graphs.of_nodes)}, {"labels", to_json(graphs.labels)},
+          {"train", to_json(graphs.train)}, {"valid", to_json(graphs.valid)},       {"test", to_json(graphs.test)}};
+}
+
+GraphFiles graphs_from(const Json& json) {
+  GraphFiles graphs;
+  graphs.count = whole_number<std::uint32_t>(json.at("count"));
+  graphs.of_nodes = file_entry(json.at("of_nodes"));
+  graphs.labels = optional_entry(json.at("labels"));
+  graphs.train = optional_entry(json.at("train"));
+  graphs.valid = optional_entry(json.at("valid"));
+  graphs.test = optional_entry(json.at("test"));
+  return graphs;
+}
+
+void require_graphs_in_place(const Manifest& m) {
+  const auto need = [](bool ok, const char* what) {
+    if (!ok) throw std::runtime_error(what);
+  };
+  const GraphFiles& graphs = *m.graphs;
+  need(graphs.count > 0 && graphs.count <= kMostGraphs, "graphs: none, or too many");
+  need(!m.layers.any(), "graphs: of copies of nodes");
+  need(!graphs.labels || !m.labels, "graphs: labels of nodes and of graphs");
+  need(graphs.labels || (!graphs.train && !graphs.valid && !graphs.test), "graphs: splits without labels");
+}
+
 Json level_json(const LevelFiles& files) {
   Json json = Json::object();
   for (const LevelFileKind& kind : kLevelFileKinds) {
@@ -296,6 +324,10 @@ Manifest manifest_from(const Json& json) {
     if (first_id(m.types, m.types.size()) != m.user_nodes())
       throw std::runtime_error("types: of another number of nodes");
   }
+  if (json.contains("graphs")) {
+    m.graphs = graphs_from(json.at("graphs"));
+    require_graphs_in_place(m);
+  }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
   if (json.contains("pairs")) m.pairs = pairs_from(json.at("pairs"));
   if (json.contains("weights")) {
@@ -359,6 +391,7 @@ std::vector<std::string> Manifest::needs() const {
   if (layers.any()) words.emplace_back("layers");
   if (!types.empty()) words.emplace_back("types");
   if (pairs) words.emplace_back("pairs");
+  if (graphs) words.emplace_back("graphs");
   return words;
 }
 
@@ -397,6 +430,10 @@ std::vector<FileEntry> Manifest::files() const {
   };
   all.insert(all.end(), feature_files.begin(), feature_files.end());
   for (const auto* entry : {&order_file, &labels, &train, &valid, &test, &changes, &expiries}) add(*entry);
+  if (graphs) {
+    all.push_back(graphs->of_nodes);
+    for (const auto* entry : {&graphs->labels, &graphs->train, &graphs->valid, &graphs->test}) add(*entry);
+  }
   if (names) all.insert(all.end(), {names->names, names->index});
   if (pairs) all.insert(all.end(), pairs->shards.begin(), pairs->shards.end());
   if (pairs) add(pairs->changes);
@@ -470,7 +507,8 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   if (json.at("version") != kManifestVersion)
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
-  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers", "types", "pairs"};
+  static const std::set<std::string> known{"names", "ids-are", "expiries", "weights", "rows", "layers", "types", "pairs",
+                                           "graphs"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
@@ -510,6 +548,7 @@ std::string manifest_text(const Manifest& manifest) {
   if (manifest.lazy) contents["lazy"] = true;
   if (manifest.layers.any()) contents["layers"] = layers_json(manifest.layers);
   if (!manifest.types.empty()) contents["types"] = types_json(manifest.types);
+  if (manifest.graphs) contents["graphs"] = graphs_json(*manifest.graphs);
   if (manifest.scale.as_given)
     contents["scale"] = "none";
   else if (manifest.scale != FeatureScale())

@@ -26,6 +26,14 @@
 
 namespace unweave {
 
+/// Whole graphs of a store: to which one each node belongs, and what is known of them.
+struct GraphFiles {
+  std::uint32_t count = 0;  ///< numbers of graphs, 0 .. count - 1, also of such without nodes
+  FileEntry of_nodes;
+  std::optional<FileEntry> labels;  ///< classes of graphs; a store with them has none of nodes
+  std::optional<FileEntry> train, valid, test;
+};
+
 /// Bytes of all these files.
 [[nodiscard]] std::uint64_t bytes_of(const std::vector<FileEntry>& files) noexcept;
 
@@ -51,6 +59,7 @@ struct Manifest {
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
+  std::optional<GraphFiles> graphs;   ///< absent where nodes belong to no whole graphs
   std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
   std::optional<PairFiles> pairs;     ///< edges that are held out of the graph; absent where no links are predicted
   std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
@@ -74,8 +83,8 @@ struct Manifest {
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows", "layers", "types" and "pairs", in this order: one that has never heard of a word would
-  /// lose what it stands for.
+  /// "rows", "layers", "types", "pairs" and "graphs", in this order: one that has never heard of a
+  /// word would lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

@@ -7,8 +7,8 @@
 
 namespace unweave {
 
-FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels) {
-  SealedWriter writer({store, "labels", "labels", "labels", "labels"});
+FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels, const char* stem) {
+  SealedWriter writer({store, "labels", stem, "labels", "labels"});
   writer.append_values(labels);
   return writer.finish({labels.size()});
 }

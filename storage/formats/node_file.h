@@ -18,7 +18,9 @@ namespace unweave {
 
 inline constexpr std::int32_t kNoLabel = -1;
 
-FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels);
+/// `stem`: how the name of the file begins.
+FileEntry write_labels(const std::filesystem::path& store, std::span<const std::int32_t> labels,
+                       const char* stem = "labels");
 /// One label a node, each kNoLabel or below `classes`. `names`: takes those of the classes, none
 /// where they have numbers alone. Throws FormatError.
 [[nodiscard]] std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry,

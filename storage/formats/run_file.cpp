@@ -3,6 +3,7 @@
 #include "storage/formats/run_file.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <set>
 #include <string>
@@ -57,7 +58,7 @@ void check_nodes(const SealedFile& file, std::span<const NodeId> ids, NodeId nod
 }
 
 template <class Set>
-void check_sorted(const SealedFile& file, const std::vector<Set>& set, NodeId nodes) {
+void check_sorted(const SealedFile& file, const std::vector<Set>& set, std::uint32_t nodes) {
   for (std::size_t i = 0; i < set.size(); ++i)
     if (set[i].node >= nodes || (i > 0 && set[i].node <= set[i - 1].node))
       file.fail(0, "node ids out of range or out of order");
@@ -128,14 +129,55 @@ void unpack_row(std::span<const std::uint32_t> words, std::uint32_t columns, std
     out[*at - first] = std::bit_cast<float>(words[1 + nonzeros + static_cast<std::size_t>(at - ids.begin())]);
 }
 
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool held) {
-  SealedWriter writer({store, held ? kPairsFolder : "graph", "changes", "changes", "changes"});
+namespace {
+
+/// How many things of three kinds are said of whole graphs, then these.
+void append_graphs(SealedWriter& writer, const GraphChanges& graphs) {
+  static_assert(sizeof(SetGraph) == 8);
+  const std::array<std::uint32_t, 3> counts{static_cast<std::uint32_t>(graphs.of_nodes.size()),
+                                            static_cast<std::uint32_t>(graphs.labels.size()),
+                                            static_cast<std::uint32_t>(graphs.splits.size())};
+  writer.append_values(std::span<const std::uint32_t>(counts));
+  writer.append_values(std::span<const SetGraph>(graphs.of_nodes));
+  writer.append_values(std::span<const SetLabel>(graphs.labels));
+  writer.append_values(std::span<const SetSplit>(graphs.splits));
+}
+
+void check_values(const SealedFile& file, const std::vector<SetLabel>& labels, const std::vector<SetSplit>& splits,
+                  std::uint32_t classes) {
+  for (const SetLabel& one : labels)
+    if (one.label < kNoLabel || one.label >= static_cast<std::int64_t>(classes))
+      file.fail(0, "a label outside the declared classes");
+  for (const SetSplit& one : splits)
+    if (one.split > SplitName::test) file.fail(0, "a split that there is not");
+}
+
+GraphChanges next_graphs(const SealedFile& file, Arrays& arrays, const ChangesScope& scope) {
+  GraphChanges graphs;
+  const auto counts = arrays.next<std::uint32_t>(3);
+  graphs.of_nodes = copy_of(arrays.next<SetGraph>(counts[0]));
+  graphs.labels = copy_of(arrays.next<SetLabel>(counts[1]));
+  graphs.splits = copy_of(arrays.next<SetSplit>(counts[2]));
+  check_sorted(file, graphs.of_nodes, scope.nodes);
+  check_sorted(file, graphs.labels, *scope.graphs);
+  check_sorted(file, graphs.splits, *scope.graphs);
+  for (const SetGraph& one : graphs.of_nodes)
+    if (one.graph < kNoGraph || one.graph >= static_cast<std::int64_t>(*scope.graphs))
+      file.fail(0, "a graph that there is not");
+  check_values(file, graphs.labels, graphs.splits, scope.classes);
+  return graphs;
+}
+
+FileEntry write_changes_in(const char* folder, const std::filesystem::path& store, const Changes& changes,
+                           bool with_graphs) {
+  SealedWriter writer({store, folder, "changes", "changes", "changes"});
   writer.append_values(std::span<const Edge>(changes.removed));
   writer.append_values(std::span<const Edge>(changes.inserted));
   writer.append_values(std::span<const NodeId>(changes.cleared));
   static_assert(sizeof(SetLabel) == 8 && sizeof(SetSplit) == 8);
   writer.append_values(std::span<const SetLabel>(changes.labels));
   writer.append_values(std::span<const SetSplit>(changes.splits));
+  if (with_graphs) append_graphs(writer, changes.graphs);
   for (const SetRow& row : changes.rows) {
     writer.append_values(std::span<const NodeId>(&row.node, 1));
     writer.append_values(std::span<const std::uint32_t>(*row.words));
@@ -145,6 +187,16 @@ FileEntry write_changes(const std::filesystem::path& store, const Changes& chang
                                    changes.labels.size(), changes.splits.size(), changes.rows.size()});
   make_private(File::open_stored(store / entry.path));  // it names what was removed
   return entry;
+}
+
+}  // namespace
+
+FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes) {
+  return write_changes_in(kPairsFolder, store, changes, false);
+}
+
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs) {
+  return write_changes_in("graph", store, changes, with_graphs);
 }
 
 Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, const ChangesScope& scope) {
@@ -158,6 +210,7 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   changes.cleared = copy_of(arrays.next<NodeId>(p[2]));
   changes.labels = copy_of(arrays.next<SetLabel>(p[3]));
   changes.splits = copy_of(arrays.next<SetSplit>(p[4]));
+  if (scope.graphs) changes.graphs = next_graphs(file, arrays, scope);
   for (std::uint64_t i = 0; i < p[5]; ++i) {
     const NodeId node = arrays.next<NodeId>(1)[0];
     changes.rows.push_back({node, std::make_shared<const std::vector<std::uint32_t>>(next_row(arrays, scope.columns))});
@@ -172,15 +225,11 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   check_sorted(file, changes.labels, nodes);
   check_sorted(file, changes.splits, nodes);
   check_sorted(file, changes.rows, nodes);
-  for (const SetLabel& one : changes.labels)
-    if (one.label < kNoLabel || one.label >= static_cast<std::int64_t>(scope.classes))
-      file.fail(0, "a label outside the declared classes");
-  for (const SetSplit& one : changes.splits)
-    if (one.split > SplitName::test) file.fail(0, "a split that there is not");
+  check_values(file, changes.labels, changes.splits, scope.classes);
   return changes;
 }
 
-ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry) {
+ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry, bool with_graphs) {
   const SealedFile file(store, entry, "changes");
   const SealedParameters& p = file.parameters();
   const auto most = [&](std::uint64_t number, std::uint64_t bytes) { return std::min(number, file.size() / bytes); };
@@ -189,6 +238,12 @@ ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry&
   counts.labels = most(p[3], sizeof(SetLabel));
   counts.splits = most(p[4], sizeof(SetSplit));
   counts.rows = most(p[5], 2 * sizeof(std::uint32_t));
+  if (with_graphs) {
+    const std::uint64_t before = counts.edges * sizeof(Edge) + most(p[2], sizeof(NodeId)) * sizeof(NodeId) +
+                                 (counts.labels + counts.splits) * sizeof(SetLabel);
+    for (const std::uint32_t count : file.values<std::uint32_t>(before, 3))
+      counts.graphs += most(count, sizeof(SetGraph));
+  }
   counts.row_bytes = counts.rows == 0 ? 0 : file.size();
   return counts;
 }

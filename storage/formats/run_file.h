@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,12 +33,15 @@ struct ChangesScope {
   NodeId nodes = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
-  std::uint32_t max_weight = 1;  ///< how often an edge may stand there
-  bool lost_names = false;       ///< whether nodes have names, which some may have lost
+  std::uint32_t max_weight = 1;           ///< how often an edge may stand there
+  bool lost_names = false;                ///< whether nodes have names, which some may have lost
+  std::optional<std::uint32_t> graphs{};  ///< how many whole graphs there are; none in a store without
 };
 
-/// `held`: of edges that are held out of the graph, and of nothing else.
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool held = false);
+/// `with_graphs`: whether the store has whole graphs.
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs = false);
+/// Edges that are held out of the graph, and nothing else.
+FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes);
 /// Throws DataError, FormatError.
 [[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
                                    const ChangesScope& scope);
@@ -48,10 +52,12 @@ struct ChangesCounts {
   std::uint64_t edges = 0;
   std::uint64_t labels = 0;
   std::uint64_t splits = 0;
+  std::uint64_t graphs = 0;  ///< what is said of whole graphs, their labels and splits
   std::uint64_t rows = 0;
   std::uint64_t row_bytes = 0;  ///< what their words take, at most
 };
-[[nodiscard]] ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry);
+[[nodiscard]] ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry,
+                                          bool with_graphs = false);
 
 /// What a checkpoint says of one level, its rows apart.
 struct Run {

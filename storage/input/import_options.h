@@ -38,7 +38,18 @@ struct TypedFeatures {
   std::vector<std::optional<InputFile>> files;  ///< of each type; none: rows of zeros
 };
 
-using FeatureInput = std::variant<InputFile, CsrInput, TypedFeatures>;
+/// Rows of the nodes of a data set in the form of TUDataset (tu_folder.h): numbers of classes of
+/// nodes as columns of zeros and ones, then attributes, divided by a bound. Where it has neither, a
+/// row is the number 1.
+struct TuInput {
+  InputFile indicator;  ///< the file that tells how many nodes there are
+  std::optional<InputFile> labels, attributes;
+  std::vector<std::vector<std::int64_t>> values;  ///< for each number of a line of labels those that there are, sorted
+  std::uint64_t nodes = 0, attribute_columns = 0;
+  double bound = 1;  ///< no attribute is beyond it
+};
+
+using FeatureInput = std::variant<InputFile, CsrInput, TypedFeatures, TuInput>;
 
 /// The types of the ends of all edges of a file, whose ids are then those within a type.
 struct EndTypes {
@@ -73,6 +84,11 @@ struct ImportOptions {
   std::optional<std::uint64_t> classes;
   std::vector<std::string> class_names;         ///< as many as `classes`, where they have names (class_names.h)
   std::optional<InputFile> train, valid, test;  ///< only with labels
+  std::optional<InputFile> graphs;              ///< the number of each node's whole graph, -1 for none
+  std::optional<std::uint64_t> number_of_graphs;
+  std::optional<InputFile> graph_labels;                          ///< classes of whole graphs; not with labels
+  std::optional<InputFile> graph_train, graph_valid, graph_test;  ///< only with graph_labels
+  bool ids_from_one = false;                                      ///< as EdgeOptions::ids_from_one
   /// Requests; the nodes that they remove get a class of their own, the last, and the columns of
   /// replay_features.h.
   std::optional<InputFile> replay;

@@ -45,10 +45,17 @@ constexpr KindForm kKinds[] = {
      "`set-label U C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some of these are numbers)"},
     {"move-split", RequestKind::move_split, "`move-split U S` (train, valid, test or none)"},
     {"insert-node", RequestKind::insert_node,
-     "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns)"},
-    {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, ..)"}};
+     "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns), and `graph=G` behind "
+     "them where it belongs to a graph"},
+    {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, ..)"},
+    {"graph", RequestKind::remove_graph, "`graph G`"},
+    {"set-graph-label", RequestKind::set_graph_label,
+     "`set-graph-label G C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some of these are numbers)"},
+    {"move-graph-split", RequestKind::move_graph_split, "`move-graph-split G S` (train, valid, test or none)"}};
 
 constexpr std::string_view kIdWord = "id=";
+/// Behind the values of an inserted node: the number of its graph.
+constexpr std::string_view kGraphWord = "graph=";
 /// Behind what is to go: what follows is when.
 constexpr std::string_view kExpiresWord = "expires";
 /// In the text of a removal that such a note has asked for.
@@ -66,15 +73,28 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
+/// The number of a graph behind the values of a node; empty where it is none, which `fault` tells
+/// then.
+std::string graph_text(std::string_view word, std::string& fault) {
+  const std::string_view digits = word.substr(kGraphWord.size());
+  std::uint64_t graph = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), graph);
+  if (error == std::errc() && end == digits.data() + digits.size())
+    return std::string(kGraphWord) + std::to_string(graph);
+  fault = quote_for_message(word) + " names no graph; graphs have numbers from 0";
+  return {};
+}
+
 /// Values of a row, or pairs of column and value; empty where the fields are neither, which `fault`
-/// tells then. Behind them may be an id.
-std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
-  std::string text;
+/// tells then. Behind them may be a graph, where `with_graph` says so, and an id.
+std::string row_text(Fields& fields, bool with_graph, std::string_view& id, std::string& fault) {
+  std::string text, graph;
   std::vector<std::pair<std::uint64_t, double>> pairs;
   bool are_mixed = false;
   for (Fields values = fields.rest(); !values.at_end();) {
     const bool mixed = values.mixed();
-    if (!values.take().starts_with(kIdWord)) are_mixed = mixed;
+    const std::string_view word = values.take();
+    if (!word.starts_with(kIdWord) && !(with_graph && word.starts_with(kGraphWord))) are_mixed = mixed;
   }
   if (are_mixed) {
     fault = "commas and blanks both part the values, so that a comma may be that of a decimal number";
@@ -90,6 +110,12 @@ std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
       id = field;
       break;
     }
+    if (with_graph && field.starts_with(kGraphWord) && graph.empty()) {
+      graph = graph_text(field, fault);
+      if (graph.empty()) return {};
+      continue;
+    }
+    if (!graph.empty()) return fail(field, " stands behind the graph; write the graph behind all values");
     const std::size_t colon = field.find(':');
     const std::optional<double> value = number_in(field.substr(colon == std::string_view::npos ? 0 : colon + 1));
     if (!value) return fail(field, " is no finite number, nor a pair column:value");
@@ -113,7 +139,7 @@ std::string row_text(Fields& fields, std::string_view& id, std::string& fault) {
   for (const auto& [column, value] : pairs)
     text += (text.empty() ? "" : " ") + std::to_string(column) + ':' + shortest_text(value);
   if (text.empty()) fault = "the values are missing";
-  return text;
+  return text.empty() || graph.empty() ? text : text + " " + graph;
 }
 
 /// Whether a word counts classes, `2` or `#2`; in quotes it is a name.
@@ -128,12 +154,12 @@ std::string text_of_word(RequestKind kind, std::string_view word, const ClassWor
     const std::optional<Millis> time = word == kNever ? std::nullopt : read_time(word);
     return time ? time_text(*time) : word == kNever ? std::string(kNever) : "";
   }
-  if (kind == RequestKind::move_split)
+  const bool is_class = kind == RequestKind::set_label || kind == RequestKind::set_graph_label;
+  if (kind == RequestKind::move_split || kind == RequestKind::move_graph_split)
     return std::find(std::begin(kSplits), std::end(kSplits), word) == std::end(kSplits) ? "" : std::string(word);
-  if (kind == RequestKind::set_label && word == "none") return "none";
-  if (kind == RequestKind::set_label && classes != nullptr && !is_class_number(word))
-    return classes->request_value(word).value_or("");
-  const std::string mark(kind == RequestKind::set_label && word.starts_with('#') ? "#" : "");
+  if (is_class && word == "none") return "none";
+  if (is_class && classes != nullptr && !is_class_number(word)) return classes->request_value(word).value_or("");
+  const std::string mark(is_class && word.starts_with('#') ? "#" : "");
   word.remove_prefix(mark.size());
   std::uint64_t number = 0;  // a class or a weight
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
@@ -146,18 +172,18 @@ std::string text_of_word(RequestKind kind, std::string_view word, const ClassWor
 /// which `fault` tells then.
 std::string value_text(RequestKind kind, Fields& fields, const ClassWords* classes, std::string_view& id,
                        std::string& fault) {
-  if (kind == RequestKind::set_feature || kind == RequestKind::insert_node) return row_text(fields, id, fault);
+  if (kind == RequestKind::set_feature || kind == RequestKind::insert_node)
+    return row_text(fields, kind == RequestKind::insert_node, id, fault);
+  const bool is_split = kind == RequestKind::move_split || kind == RequestKind::move_graph_split;
+  const bool is_class = kind == RequestKind::set_label || kind == RequestKind::set_graph_label;
   const bool is_there = !fields.at_end();
   const std::string_view word = fields.take();
   std::string text = text_of_word(kind, word, classes);
   if (!text.empty()) return text;
-  const std::string what = sets_expiry(kind)                 ? "moment"
-                           : kind == RequestKind::move_split ? "split"
-                           : kind == RequestKind::set_label  ? "class"
-                                                             : "weight";
+  const std::string what = sets_expiry(kind) ? "moment" : is_split ? "split" : is_class ? "class" : "weight";
   fault = is_there ? quote_for_message(word) + " is no " + what : "the " + what + " is missing";
-  if (kind == RequestKind::move_split) fault += did_you_mean(word, kSplits);
-  if (kind == RequestKind::set_label && is_there && classes != nullptr)
+  if (is_split) fault += did_you_mean(word, kSplits);
+  if (is_class && is_there && classes != nullptr)
     fault = quote_for_message(word) + " is none of the classes " + classes->shown() + classes->nearest(word);
   return text;
 }
@@ -235,8 +261,9 @@ RequestFault unknown_word(std::string_view word) {
 RequestFault fault_of(const KindForm& form, std::string what) {
   return {std::move(what),
           "write " + std::string(form.form) + ", where " +
-              (names_edge(form.kind) ? "U and V are whole numbers from 0, or names of nodes in a store of names"
-                                     : "U is a whole number from 0, or the name of a node in a store of names") +
+              (names_graph(form.kind)  ? "G is the number of a graph, from 0"
+               : names_edge(form.kind) ? "U and V are whole numbers from 0, or names of nodes in a store of names"
+                                       : "U is a whole number from 0, or the name of a node in a store of names") +
               "; behind it may stand `id=` and your own name of the request"};
 }
 
@@ -289,8 +316,14 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
   }
   Request request{form->kind, 0, 0};
   const ClassWords* classes = meanings.classes && meanings.classes->given() ? meanings.classes.get() : nullptr;
+  const auto read_graph = [&] {
+    if (!fields.at_end() && fields.number(request.u) == std::errc()) return true;
+    const std::string_view graph = fields.take();
+    fault = graph.empty() ? "the graph is missing" : quote_for_message(graph) + " is no number of a graph";
+    return false;
+  };
   const auto read_all = [&] {
-    if (!read(request.u, request.u_by_name, "the node")) return false;
+    if (names_graph(form->kind) ? !read_graph() : !read(request.u, request.u_by_name, "the node")) return false;
     if (names_edge(form->kind) && !read(request.v, request.v_by_name, "the second node")) return false;
     if (names_edge(form->kind) && !take_relation(fields, meanings.relations, request, fault)) return false;
     std::string_view id;
@@ -330,7 +363,7 @@ std::string text_of(const Request& request) {
 
 std::string text_of(const Request& request, const WriteRequestNode& write, const std::vector<std::string>& relations) {
   std::string text(word_of(request.kind));
-  text += " " + write(request.u, request.u_by_name);
+  text += " " + (names_graph(request.kind) ? std::to_string(request.u) : write(request.u, request.u_by_name));
   if (names_edge(request.kind)) text += " " + write(request.v, request.v_by_name);
   if (request.relation > 0)
     text += " " + (request.relation <= relations.size() ? relations[request.relation - 1] : "?");

@@ -38,6 +38,30 @@ struct SetSplit {
   friend bool operator==(const SetSplit&, const SetSplit&) = default;
 };
 
+/// The whole graph of a node that belongs to none.
+inline constexpr std::int32_t kNoGraph = -1;
+/// Graphs of a store at most.
+inline constexpr std::uint32_t kMostGraphs = 2147483647;
+
+struct SetGraph {
+  NodeId node = 0;
+  std::int32_t graph = kNoGraph;
+
+  friend bool operator==(const SetGraph&, const SetGraph&) = default;
+};
+
+/// What requests have changed of whole graphs. Where labels and splits say `node` they mean the
+/// number of a graph.
+struct GraphChanges {
+  std::vector<SetGraph> of_nodes;  ///< sorted by node; to which graph nodes belong now
+  std::vector<SetLabel> labels;    ///< sorted by graph, as the next one
+  std::vector<SetSplit> splits;
+
+  [[nodiscard]] bool empty() const noexcept { return of_nodes.empty() && labels.empty() && splits.empty(); }
+  [[nodiscard]] std::uint64_t size() const noexcept { return of_nodes.size() + labels.size() + splits.size(); }
+  friend bool operator==(const GraphChanges&, const GraphChanges&) = default;
+};
+
 /// What is set comes after what is cleared: a cleared node may have a row, a label and a split that
 /// were set later.
 struct Changes {
@@ -49,6 +73,7 @@ struct Changes {
   std::vector<SetLabel> labels;  ///< sorted by node, as the next two
   std::vector<SetSplit> splits;
   std::vector<SetRow> rows;
+  GraphChanges graphs;
   std::vector<NodeId>
       lost_names;  ///< sorted; nodes that were removed, and had a name, which the files have until a purge
 

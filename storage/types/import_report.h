@@ -49,6 +49,8 @@ struct ImportReport : BuildReport {
   std::uint64_t one_way_edges = 0;
   bool one_way_exact = true;
   LeftOutWeights left_out;
+  bool labels_are_of_graphs = false;         ///< classes and splits below are of whole graphs
+  std::optional<std::uint64_t> graphs;       ///< numbers of whole graphs; absent where nodes belong to none
   std::optional<std::uint64_t> named;        ///< nodes that have a name; absent where nodes have numbers alone
   std::optional<std::uint64_t> rows_scaled;  ///< rows brought down to norm 1; absent without features
   FeatureScale scale;

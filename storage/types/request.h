@@ -21,12 +21,21 @@ enum class RequestKind : std::uint8_t {
   set_weight = 10,
   expire_node = 11,
   expire_feature = 12,
+  remove_graph = 13,
+  set_graph_label = 14,
+  move_graph_split = 15,
 };
+inline constexpr RequestKind kLastRequestKind = RequestKind::move_graph_split;
 
 /// Whether requests of a kind name two nodes.
 [[nodiscard]] constexpr bool names_edge(RequestKind kind) noexcept {
   return kind == RequestKind::remove_edge || kind == RequestKind::insert_edge || kind == RequestKind::expire_edge ||
          kind == RequestKind::set_weight;
+}
+/// Whether the number in requests of a kind, `u`, is that of a whole graph and not that of a node.
+[[nodiscard]] constexpr bool names_graph(RequestKind kind) noexcept {
+  return kind == RequestKind::remove_graph || kind == RequestKind::set_graph_label ||
+         kind == RequestKind::move_graph_split;
 }
 /// Whether requests of a kind say when something is to go.
 [[nodiscard]] constexpr bool sets_expiry(RequestKind kind) noexcept {
@@ -35,14 +44,14 @@ enum class RequestKind : std::uint8_t {
 /// Whether requests of a kind set something, which their value says; an inserted edge may have a
 /// value too, its weight, and a removal the moment that a note gave it (is_expired()).
 [[nodiscard]] constexpr bool sets_value(RequestKind kind) noexcept {
-  return kind >= RequestKind::set_feature;
+  return kind >= RequestKind::set_feature && kind != RequestKind::remove_graph;
 }
 
 /// One line of a stream. Node ids are kept as given (64 bits), so that an absurd id is rejected,
 /// not truncated.
 struct Request {
   RequestKind kind = RequestKind::remove_edge;
-  std::uint64_t u = 0;
+  std::uint64_t u = 0;  ///< a node, or a whole graph (names_graph())
   std::uint64_t v = 0;  ///< only for edges
   std::string id{};     ///< what its sender calls it; empty: nothing
   std::string value{};  ///< what is to be set; empty for the kinds that set nothing, and for a weight of 1

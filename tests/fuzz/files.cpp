@@ -20,6 +20,7 @@
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/statistics_file.h"
+#include "storage/formats/whole_graph_file.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
@@ -89,7 +90,7 @@ void sealed(std::string_view bytes) {
 void payload(std::string_view bytes) {
   constexpr NodeId kMostNodes = 200;
   Taker taker(bytes);
-  const auto which = taker.take<std::uint8_t>() % 17;
+  const auto which = taker.take<std::uint8_t>() % 18;
   const NodeId nodes = 1 + taker.take<std::uint8_t>() % kMostNodes;
   const std::uint32_t columns = 1 + taker.take<std::uint8_t>() % 40;
   SealedParameters p{};
@@ -97,7 +98,7 @@ void payload(std::string_view bytes) {
   const NodeRange range{0, nodes};
   static constexpr const char* kKinds[] = {"shard",  "lists", "dense",   "sparse", "dense16", "sparse16",
                                            "labels", "ids",   "changes", "run",    "stale",   "order",
-                                           "state",  "names", "nameidx", "rows",   "rows16"};
+                                           "state",  "names", "nameidx", "rows",   "rows16",  "graphs"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
@@ -108,7 +109,7 @@ void payload(std::string_view bytes) {
   if (which == 12) p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns;
   if (which == 13 || which == 14) p[0] = nodes;
   const KeptForm kept{Keep::hops, which == 16 ? FeatureType::f16 : FeatureType::f32, which == 16 ? -2 : 0};
-  if (which >= 15)
+  if (which == 15 || which == 16)
     p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns, p[5] = static_cast<std::uint64_t>(std::int64_t{kept.exponent});
   if (which == 14) p[1] = std::min<std::uint64_t>(p[1], nodes);
   fs::remove_all(scratch() / "payload");
@@ -135,7 +136,9 @@ void payload(std::string_view bytes) {
   } else if (which == 7) {
     static_cast<void>(read_ids(scratch(), entry, nodes));
   } else if (which == 8) {
-    static_cast<void>(read_changes(scratch(), entry, {nodes, columns, 5, max_weight, p[1] % 2 == 1}));
+    static_cast<void>(read_changes(
+        scratch(), entry,
+        {nodes, columns, 5, max_weight, p[1] % 2 == 1, p[1] % 4 < 2 ? std::nullopt : std::optional<std::uint32_t>(6)}));
   } else if (which == 9) {
     static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
   } else if (which == 10) {
@@ -154,6 +157,8 @@ void payload(std::string_view bytes) {
     const NameIndex index(scratch(), entry, names);
     for (NodeId node = 0; node < nodes; ++node) static_cast<void>(index.find(std::to_string(node)));
     index.verify();
+  } else if (which == 17) {
+    static_cast<void>(read_graphs_of_nodes(scratch(), entry, nodes, 6));
   } else if (which >= 15) {
     const RowsFile rows(scratch(), entry, 1, range, columns, kept);
     std::vector<float> row(columns);

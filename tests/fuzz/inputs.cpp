@@ -16,6 +16,7 @@
 #include "storage/input/nodes/name_reader.h"
 #include "storage/input/ogb_folder.h"
 #include "storage/input/request_reader.h"
+#include "storage/input/tu_folder.h"
 #include "storage/input/typed_folder.h"
 
 namespace unweave::fuzz {
@@ -196,6 +197,28 @@ void typed(std::string_view bytes) {
   if (std::any_of(features.files.begin(), features.files.end(), has_file)) read_features(*open_features(features));
 }
 
+/// The files of a data set of TUDataset with a byte 0 between them.
+void tu(std::string_view bytes) {
+  namespace fs = std::filesystem;
+  fs::remove_all(scratch() / "tu");
+  fs::create_directories(scratch() / "tu");
+  for (const char* name : {"A", "graph_indicator", "graph_labels", "node_labels", "node_attributes"}) {
+    const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+    if (end > 0) put_file("tu/D_" + std::string(name) + ".txt", bytes.substr(0, end));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  ImportOptions options;
+  const bool has_attributes = fs::exists(scratch() / "tu" / "D_node_attributes.txt");
+  static_cast<void>(use_tu_folder(scratch() / "tu" / "D", has_attributes ? std::optional(4.0) : std::nullopt, options));
+  EdgeOptions edges;
+  edges.num_nodes = options.nodes;
+  edges.ids_from_one = true;
+  read_edges(*open_edges(*options.edges, edges));
+  read_labels(*open_labels(*options.graphs));
+  if (options.graph_labels) read_labels(*open_labels(*options.graph_labels));
+  read_features(*open_tu_features(std::get<TuInput>(*options.features)));
+}
+
 /// Weights of three classes and four numbers, or of two and four, in the form that the first bytes
 /// begin.
 void linear(std::string_view bytes) {
@@ -207,7 +230,7 @@ constexpr Target kTargets[] = {
     {"edges", edges}, {"features", features}, {"csr", csr},         {"labels", labels},
     {"ids", ids},     {"requests", requests}, {"archive", archive}, {"compressed", compressed},
     {"ogb", ogb},     {"linear", linear},     {"names", names},     {"named-edges", named_edges},
-    {"typed", typed}};
+    {"typed", typed}, {"tu", tu}};
 
 }  // namespace
 

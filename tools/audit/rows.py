@@ -4,12 +4,12 @@
     for l in 0 1 2: unweave export STORE --embeddings level$l.npy --weights W --missing nan     (W: 1,0,0 then 0,1,0 then 0,0,1)
     unweave export STORE --edges edges.npy --edge-weights weights.npy --labels labels.npy --train train.npy --rows rows.npy --name MODEL
     tools/audit/rows.py STORE MODEL --levels level0.npy level1.npy level2.npy --edges edges.npy --edge-weights weights.npy
-        --labels labels.npy --train train.npy --rows rows.npy [--nodes nodes.npy]
+        --labels labels.npy --train train.npy --rows rows.npy [--nodes nodes.npy] [--graphs graphs.npy]
 
 Shares nothing with the program: reads the program of rows out of models/MODEL.model and follows algorithms/rows/README.md. Levels
 are those of a propagation with rho 1 and at most 24 bits, whose float32 hold the integers of the store exactly; of `open` level 0
 must be there for all neighbours (propagate --rows all). Rows are those of the training nodes, or of --nodes where these were given
-to `export`. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be
+to `export`. Of a model of `train --pool` they are those of the training graphs, and --graphs is what `export --graphs` has written. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be
 read. Python 3.9 and NumPy.
 """
 import argparse
@@ -161,6 +161,20 @@ def to_unit(rows):
     return out.astype(np.float32)
 
 
+def pooled(rows, pool):
+    """The row of a whole graph: whole numbers of the rows of its nodes, added up and divided once."""
+    total = np.rint(clip_rows(rows, 1).astype(float) * 2.0**24).astype(np.int64).sum(axis=0)
+    divisor = float(pool["sum"]) if isinstance(pool, dict) else {"mean": float(len(rows)), "root": math.sqrt(len(rows))}[pool]
+    return (total.astype(float) * 2.0**-24 / divisor).astype(np.float32)
+
+
+def form_graphs(data, weights, program, graphs, numbers):
+    """The rows of a program of whole graphs; `graphs`: that of each node."""
+    of_nodes = {**program, "unit": "node", "lift": None}
+    rows = np.array([pooled(form(data, weights, of_nodes, np.flatnonzero(graphs == number)), program["pool"]) for number in numbers], np.float32)
+    return beside(rows, program["lift"])
+
+
 def form(data, weights, program, nodes):
     """The rows of a program: weights of its levels, and the member `rows` of a model."""
     if program["unit"] != "node":
@@ -174,17 +188,22 @@ def form(data, weights, program, nodes):
         raise ValueError("a node has no level, and so no row")
     if program["scale"] == "unit":
         rows = to_unit(rows)
-    if program["lift"] is None:
+    return beside(rows, program["lift"])
+
+
+def beside(rows, lift):
+    """Rows with their lift beside them, where there is one."""
+    if lift is None:
         return rows
     rows = clip_rows(rows, 1)
-    both = np.hstack([rows, lifted(rows, program["lift"])])
+    both = np.hstack([rows, lifted(rows, lift)])
     return (both.astype(float) / math.sqrt(2.0)).astype(np.float32)
 
 
 PLAIN = {"unit": "node", "blocks": [], "scale": "clip", "lift": None}  # a model without a program
 
 
-def differences(said, found, nodes):
+def differences(said, found, nodes, unit="node"):
     """What is not equal in bits."""
     if said.shape != found.shape or said.dtype != np.float32:
         return [f"rows are {said.dtype} {said.shape}, formed again they are float32 {found.shape}"]
@@ -192,21 +211,26 @@ def differences(said, found, nodes):
     false = []
     for i in np.flatnonzero(differ.any(axis=1))[:MOST_TOLD]:
         column = int(np.flatnonzero(differ[i])[0])
-        false.append(f"the row of node {nodes[i]}: {int(differ[i].sum())} of {differ.shape[1]} numbers differ, the first in column {column}: "
+        false.append(f"the row of {unit} {nodes[i]}: {int(differ[i].sum())} of {differ.shape[1]} numbers differ, the first in column {column}: "
                      f"{float(said[i, column])!r}, formed again {float(found[i, column])!r}")
     more = int(differ.any(axis=1).sum()) - len(false)
     return false + ([f"{more} more rows differ"] if more else [])
 
 
-def check(model, levels, edges, weights, labels, train, rows, nodes):
-    """What is false; `model`: the text of its file. Raises ValueError where there is nothing to check."""
+def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None):
+    """What is false; `model`: the text of its file. `graphs`: those of the nodes, of which `nodes` then names some. Raises ValueError where there is nothing to check."""
     propagation = model["propagation"]
     if propagation["rho"] != 1 or propagation["scale_bits"] > 24:
         raise ValueError("levels are exact in float32 after a propagation with --rho 1 and --scale-bits 24 at most")
     if len(levels) != propagation["levels"] + 1:
         raise ValueError(f"{len(levels)} levels are given, the model has {propagation['levels'] + 1}")
     program = model.get("rows", PLAIN)
-    data = Data(levels, propagation["scale_bits"], edges, weights, labels, train, model["classes"], program.get("copies", 1))
+    if (program["unit"] == "graph") != (graphs is not None):
+        raise ValueError(f"rows are of {program['unit']}s; give --graphs for rows of graphs alone")
+    trains = np.empty(0, np.int64) if graphs is not None else train  # these are graphs
+    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1))
+    if graphs is not None:
+        return differences(rows, form_graphs(data, model["weights"], program, graphs, nodes), nodes, "graph")
     return differences(rows, form(data, model["weights"], program, nodes), nodes)
 
 
@@ -219,6 +243,7 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--edge-weights")
     parser.add_argument("--nodes")
+    parser.add_argument("--graphs")
     given = parser.parse_args()
 
     def run():
@@ -226,7 +251,8 @@ def main():
         edges, labels, train, rows = (np.load(getattr(given, name)) for name in ("edges", "labels", "train", "rows"))
         weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
         nodes = np.load(given.nodes) if given.nodes else train
-        return check(model, [np.load(name) for name in given.levels], edges, weights, labels, train, rows, nodes)
+        return check(model, [np.load(name) for name in given.levels], edges, weights, labels, train, rows, nodes,
+                     np.load(given.graphs) if given.graphs else None)
 
     return certificate_trail.report("rows", run)
 

@@ -70,6 +70,20 @@ bool names_archive(const CommandLine& line) {
 }
 
 /// The command that makes a store of what `export --all` has written, to be given in its folder,
+/// What the command says of whole graphs.
+std::string graph_options(const ExportedStore& exported) {
+  if (exported.graphs == 0) return {};
+  std::string text = " --graphs graphs.npy --number-of-graphs " + std::to_string(exported.graphs);
+  if (exported.has_graph_labels)
+    text += exported.class_names.empty() ? " --graph-labels graph_labels.npy" : " --graph-labels graph_labels.txt";
+  std::string splits;
+  for (const auto& [name, is_there] : {std::pair("train", exported.has_graph_train),
+                                       {"valid", exported.has_graph_valid},
+                                       {"test", exported.has_graph_test}})
+    if (is_there) splits += (splits.empty() ? "" : ",") + std::string(name) + "=graph_" + name + ".npy";
+  return splits.empty() ? text : text + " --graph-split " + splits;
+}
+
 /// and the one behind it that says when edges are to go.
 std::string import_command(const ExportedStore& exported) {
   std::string text = "unweave import STORE";
@@ -113,6 +127,7 @@ std::string import_command(const ExportedStore& exported) {
     if (is_there)
       splits += (splits.empty() ? "" : ",") + std::string(name) + "=" + name + (exported.by_name ? ".txt" : ".npy");
   if (!splits.empty()) text += " --split " + splits;
+  text += graph_options(exported);
   if (exported.order != "none") text += " --order " + exported.order;
   if (exported.has_expiries) text += "\nunweave stream STORE --requests expiries.txt";
   return text;
@@ -178,6 +193,16 @@ void check_export_options(const CommandLine& line) {
   line.require_outside("all", store);
 }
 
+/// Rows of the model, of nodes or of whole graphs.
+void write_rows(const CommandLine& line, const Reader& reader, const StoredModel& model,
+                const std::optional<std::vector<NodeId>>& nodes) {
+  const bool are_of_graphs = model.facts().rows.unit() == RowUnit::graph;
+  if (are_of_graphs && nodes)
+    throw UsageError("--nodes: the rows of the model " + model.name() + " are of graphs; leave it away");
+  if (nodes) return export_rows(reader, model, *nodes, npy_target(line, "rows"));
+  export_rows(reader, model, are_of_graphs ? training_graphs(reader) : training_ids(reader), npy_target(line, "rows"));
+}
+
 }  // namespace
 
 void run_export(CommandLine& line) {
@@ -200,7 +225,8 @@ void run_export(CommandLine& line) {
   add_model_choice(line, "with --model or --rows: the model of this solver; may be left out where there is only one");
   add("rows", po::value<std::string>()->value_name("F.npy"),
       "float32, the rows that a model learns on (train --rows-of), before a row above norm 1 is divided by its norm "
-      "and without an intercept: of the training nodes that have a label, as --train lists them, or of --nodes, in order");
+      "and without an intercept: of the training nodes that have a label, as --train lists them, or of --nodes, in order; of a model "
+      "of --pool, of the training graphs that have a label and nodes, ascending");
   add("embeddings", po::value<std::string>()->value_name("F.npy"),
       "float32, one row a node that has an embedding, in the order of ids");
   add("ids", po::value<std::string>()->value_name("F.npy"),
@@ -224,8 +250,11 @@ void run_export(CommandLine& line) {
   add("roles", po::value<std::string>()->value_name("F.npy"),
       "with --edges, of a store of --pairs: int64, what each edge is for, in their order: 0 valid, 1 test, 2 label, 3 plain");
   add("labels", po::value<std::string>()->value_name("F.npy"), "int64, one a node, -1 for none");
+  add("graphs", po::value<std::string>()->value_name("F.npy"), "int64, the number of each node's graph, -1 for none");
+  add("graph-labels", po::value<std::string>()->value_name("F.npy"), "int64, one a graph, -1 for none");
   add("train", po::value<std::string>()->value_name("F.npy"),
-      "int64: ids of the training nodes that have a label, ascending");
+      "int64: ids of the training nodes that have a label, ascending; where graphs have the classes, of the training graphs "
+      "that have a label and nodes");
   add("names", po::value<std::string>()->value_name("F"),
       "text, the names of all nodes, one a line in the order of their numbers, an empty line for a node without one: "
       "what import --ids takes");
@@ -277,10 +306,7 @@ void run_export(CommandLine& line) {
                 ": `unweave export STORE --rows F.npy --name " + opened->model.name() + "` writes them");
   }
   if (opened) note_state(line, opened->model, reader);
-  const bool of_nodes = !opened || opened->model.facts().rows.unit() == RowUnit::node;
-  if (line.has("rows") && !of_nodes && !nodes) export_training_rows(reader, opened->model, npy_target(line, "rows"));
-  if (line.has("rows") && (of_nodes || nodes))
-    export_rows(reader, opened->model, nodes ? *nodes : training_ids(reader), npy_target(line, "rows"));
+  if (line.has("rows")) write_rows(line, reader, opened->model, nodes);
   if (line.has("embeddings")) write_embeddings(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
@@ -293,6 +319,8 @@ void run_export(CommandLine& line) {
   if (line.has("pairs")) export_pairs(reader, line.get<std::string>("split"), npy_target(line, "pairs"));
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));
+  if (line.has("graphs")) export_graphs(reader, npy_target(line, "graphs"));
+  if (line.has("graph-labels")) export_graph_labels(reader, npy_target(line, "graph-labels"));
   if (line.has("names")) export_names(reader, npy_target(line, "names"));
   if (line.has("train")) export_train(reader, npy_target(line, "train"));
   if (draw) export_requests(line, reader, draw_options(line, *draw, std::move(nodes)));

@@ -115,9 +115,11 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
   const std::string text = line.get<std::string>("header");
   std::map<std::string, std::optional<InputFile>*> files{{"edges", &options.edges},   {"ids", &options.ids},
                                                          {"labels", &options.labels}, {"train", &options.train},
-                                                         {"valid", &options.valid},   {"test", &options.test}};
+                                                         {"valid", &options.valid},   {"test", &options.test},
+                                                         {"graphs", &options.graphs}};
   std::vector<InputFile*> features;
-  if (options.features && !std::holds_alternative<CsrInput>(*options.features))
+  if (options.features && (std::holds_alternative<InputFile>(*options.features) ||
+                           std::holds_alternative<TypedFeatures>(*options.features)))
     features = feature_files(*options.features);
   const auto set = [&](const std::string& key, const std::string& word) {
     if (word != "yes" && word != "no")
@@ -128,7 +130,7 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
       for (InputFile* const one : features) one->header = header;
     } else if (const auto file = files.find(key); file == files.end()) {
       throw UsageError("--header: there is no key '" + key +
-                       "'; there are edges, features, ids, labels, test, train, valid");
+                       "'; there are edges, features, graphs, ids, labels, test, train, valid");
     } else if (key == "edges" && !options.relations.empty()) {
       for (InputFile& relation : options.relations) relation.header = header;
     } else if (!*file->second) {
@@ -155,7 +157,8 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
 void require_one_pipe(const ImportOptions& options) {
   std::vector<std::optional<InputFile>> files(options.relations.begin(), options.relations.end());
   files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
-                             options.valid, options.test, options.replay});
+                             options.valid, options.test, options.replay, options.graphs, options.graph_labels,
+                             options.graph_train, options.graph_valid, options.graph_test});
   if (options.features)
     for (const InputFile* const file : feature_files(std::as_const(*options.features))) files.emplace_back(*file);
   const auto pipes =
@@ -350,6 +353,17 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     if (*file) (*file)->header = Header::no;  // as OGB writes them
 }
 
+/// The files of a data set of TUDataset.
+void add_tu_folder(const CommandLine& line, ImportOptions& options) {
+  for (const std::string other : {"edges", "relation", "features", "nodes", "ids", "labels", "graphs",
+                                  "number-of-graphs", "graph-labels", "edge-weights", "max-weight", "ogb"})
+    if (line.has(other)) throw UsageError("--tu and --" + other + ": give one of them; the data set has its own");
+  const std::optional<double> bound =
+      line.has("attribute-bound") ? std::optional(line.get<double>("attribute-bound")) : std::nullopt;
+  for (const std::string& file : use_tu_dataset(line.get<std::string>("tu"), bound, options))
+    line.note(file + " is not read");
+}
+
 ImportOptions import_options(const CommandLine& line) {
   ImportOptions options;
   options.order = line.get<std::string>("order");
@@ -393,6 +407,17 @@ ImportOptions import_options(const CommandLine& line) {
   add_ends(line, options);
   if (line.has("ogb")) add_ogb_folder(line, options);
   add_subsets(line, options);
+  options.graphs = file_option(line, "graphs");
+  options.number_of_graphs = count_option(line, "number-of-graphs");
+  options.graph_labels = file_option(line, "graph-labels");
+  if (line.has("graph-split")) {
+    const auto files = parse_files("graph-split", line.get<std::string>("graph-split"), {"train", "valid", "test"});
+    options.graph_train = file_at(files, "train");
+    options.graph_valid = file_at(files, "valid");
+    options.graph_test = file_at(files, "test");
+  }
+  if (line.has("attribute-bound") && !line.has("tu")) throw UsageError("--attribute-bound goes with --tu");
+  if (line.has("tu")) add_tu_folder(line, options);
   options.replay = file_option(line, "replay");
   set_headers(line, options);
   options.standardize = line.get<bool>("standardize");
@@ -482,6 +507,18 @@ void run_import(CommandLine& line) {
   add("ogb", po::value<std::string>()->value_name("DIR"),
       "folder of a node-property data set of OGB as fetched, raw/ and split/ inside, in place of --edges, --features, "
       "--nodes, --labels and --split");
+  add("graphs", file(),
+      "the nodes belong to whole graphs, of which each gets a class: the number of its graph a node, from 0, .npy or text; -1 "
+      "for none. An edge joins nodes of one graph");
+  add("number-of-graphs", count("G"), "number of graphs; default: rows of --graph-labels, else largest number + 1");
+  add("graph-labels", file(), "one class a graph, as --labels for nodes");
+  add("graph-split", po::value<std::string>()->value_name("train=F,valid=F,test=F"),
+      "numbers of the graphs of each split, as --split for nodes");
+  add("tu", po::value<std::string>()->value_name("DIR/NAME"),
+      "data set of TUDataset, files DIR/NAME_A.txt and others, in place of --edges, --features, --nodes, --graphs and "
+      "--graph-labels: labels of nodes become columns of zeros and ones, distinct labels of graphs the classes");
+  add("attribute-bound", po::value<double>()->value_name("B"),
+      "with --tu: a public number that no attribute of a node exceeds; all are divided by it");
   line.set_choices("ids-are", {"names", "positions"});
   line.set_choices("order", {"none", "degree", "bfs", "community", "auto"});
   line.set_choices("feature-type", {"f32", "f16"});

@@ -36,14 +36,16 @@ void add_classes(const ImportReport& report, Table& table) {
   for (const std::uint32_t one : report.first_empty_classes)
     names += (names.empty() ? "" : ", ") + class_text(report.class_names, one);
   if (*report.empty_classes > report.first_empty_classes.size()) names += ", ...";
-  table.add_row({"classes without a node", count_text(*report.empty_classes) + ": " + names});
+  table.add_row({report.labels_are_of_graphs ? "classes without a graph" : "classes without a node",
+                 count_text(*report.empty_classes) + ": " + names});
 }
 
 void add_splits(const ImportReport& report, Table& table) {
   constexpr const char* kNames[] = {"train", "valid", "test"};
+  const std::string things = report.labels_are_of_graphs ? "graphs" : "nodes";
   for (std::size_t i = 0; i < report.splits.size(); ++i)
     if (const auto& size = report.splits[i])
-      table.add_row({std::string("nodes of the split ") + kNames[i],
+      table.add_row({things + " of the split " + kNames[i],
                      count_text(*size) + (*size == 0 && i == 0 ? ", nothing to train on" : "")});
 }
 
@@ -99,6 +101,7 @@ Table import_table(const ImportReport& report) {
   add_edges(report, table);
   add_norms(report, table);
   add_classes(report, table);
+  if (report.graphs) table.add_row({"graphs", count_text(*report.graphs)});
   add_splits(report, table);
   return table;
 }

@@ -148,8 +148,27 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, co
   return file.rows();
 }
 
+/// Whole graphs of the store, by their numbers: how many.
+std::uint64_t predict_graphs(const CommandLine& line, const StoredModel& model, const Reader& reader) {
+  if (line.has("nodes"))
+    throw UsageError("--nodes: the model " + model.name() +
+                     " gives classes to graphs; give --graphs, or leave it away");
+  const std::optional<std::vector<NodeId>> given =
+      line.has("graphs") ? std::optional(read_node_ids(named_input(line.get<std::string>("graphs")))) : std::nullopt;
+  const std::vector<NodeId> graphs = given ? *given : graphs_with_nodes(reader);
+  std::optional<Predictions> predictions;
+  score_graphs(reader, model, graphs, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
+    if (!predictions) predictions.emplace(line, model.facts(), graphs.size(), nullptr, reader.class_names());
+    predictions->add(ids, margins);
+  });
+  predictions->finish();
+  return graphs.size();
+}
+
 /// Nodes of the store: how many.
 std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
+  if (line.has("graphs"))
+    throw UsageError("--graphs: the model " + model.name() + " gives classes to nodes; give --nodes, or leave it away");
   NodeList list;
   if (line.has("nodes")) list = listed_nodes(line, reader);
   const std::optional<std::vector<NodeId>> nodes =
@@ -249,6 +268,7 @@ bool asks_links(const CommandLine& line) {
 }
 
 void check_options(const CommandLine& line) {
+  if (line.has("graphs") && line.has("embeddings")) throw UsageError("give --graphs or --embeddings, not both");
   if (line.has("nodes") && line.has("embeddings")) throw UsageError("give --nodes or --embeddings, not both");
   if (line.has("pairs") && line.has("links")) throw UsageError("give --pairs or --links, not both");
   for (const char* const of : {"pairs", "links"})
@@ -286,6 +306,8 @@ void run_predict(CommandLine& line) {
   add("links", po::value<std::string>()->value_name("F"),
       "of a model of train --pair: for each of these nodes, ids as .npy or text, the best pairs with a node that it has no edge to");
   add("top", po::value<Count>()->value_name("K")->default_value({10}), "with --links: so many of each");
+  add("graphs", po::value<std::string>()->value_name("F"),
+      "for a model of train --pool: of these graphs, numbers as .npy or text, in order; default: all that have nodes, ascending");
   add("embeddings", po::value<std::string>()->value_name("Z.npy"),
       "of these rows instead, as `export --embeddings` writes them, or `export --rows` for a model of --rows-of: any "
       "number type; a row above norm 1 is divided by its norm, as training rows were; id is the number of the row");
@@ -305,8 +327,10 @@ void run_predict(CommandLine& line) {
   if (!line.has("embeddings") && !asks_links(line)) require_propagation(reader, model);
   check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);
+  const bool are_of_graphs = model.facts().rows.unit() == RowUnit::graph;
   const std::uint64_t rows = asks_links(line)         ? predict_links(line, model, reader)
                              : line.has("embeddings") ? predict_rows(line, model, reader, resources)
+                             : are_of_graphs          ? predict_graphs(line, model, reader)
                                                       : predict_nodes(line, model, reader);
   const auto takes_stdout = [&](const std::string& option) {
     return line.has(option) && line.get<std::string>(option) == "-";

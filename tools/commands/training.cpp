@@ -41,6 +41,8 @@ void add_row_options(CommandLine& line, bool listed) {
   add("pair", po::value<std::string>()->value_name("WORDS"),
       "rows of pairs, to predict links (import --pairs): hadamard, difference or both; best as hadamard,by=16 with "
       "--scale-rows unit");
+  add("pool", po::value<std::string>()->value_name("mean|root|sum=D"),
+      "in a store of graphs: a row is of a graph, the sum of its nodes' rows divided by their number, its root, or D");
   add("lift", po::value<std::string>()->value_name("WIDTH"),
       "so many random features beside each row; also as 1024,key=7,bias=0.5");
 }
@@ -50,6 +52,7 @@ RowChoice row_choice(const CommandLine& line) {
   if (line.has("rows-of")) rows.of = words_between_commas("rows-of", line.get<std::string>("rows-of"));
   if (line.has("scale-rows")) rows.scale = scale_named(line.get<std::string>("scale-rows"));
   if (line.has("pair")) rows.pair = pair_form_named(line.get<std::string>("pair"));
+  if (line.has("pool")) rows.pool = pool_named(line.get<std::string>("pool"));
   if (line.has("lift")) rows.lift = lift_named(line.get<std::string>("lift"));
   return rows;
 }

@@ -15,7 +15,7 @@
 
 namespace unweave {
 
-/// --rows-of, --scale-rows and --lift, which the help shows where they are `listed`.
+/// --rows-of, --scale-rows, --pool and --lift, which the help shows where they are `listed`.
 void add_row_options(CommandLine& line, bool listed = true);
 /// What they say. Throws UsageError.
 [[nodiscard]] RowChoice row_choice(const CommandLine& line);

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/synthetic/generate.h"
 #include "storage/input/import_options.h"
@@ -29,6 +30,14 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
 [[nodiscard]] std::optional<ImportForecast> forecast_import(const std::filesystem::path& store,
                                                             const ImportOptions& options, Resources& resources,
                                                             bool measure);
+
+/// Puts a data set in the form of TUDataset, files `prefix`_A.txt and others, into the options of an
+/// import, whose own edges, features, nodes, graphs and labels of graphs it takes the place of.
+/// `attribute_bound`: a public number that no attribute of a node exceeds, which has to be said
+/// where there are some. Returns the files of the data set that nobody reads. Throws DataError and
+/// InputError for files, UsageError.
+std::vector<std::string> use_tu_dataset(const std::filesystem::path& prefix, std::optional<double> attribute_bound,
+                                        ImportOptions& options);
 
 /// Whether two columns of a table of edges are called as nodes of two kinds are, as user and item.
 [[nodiscard]] bool name_two_kinds(std::string_view first, std::string_view second);

@@ -28,8 +28,9 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
 /// Rows of the model's program (algorithms/rows), as they are before clip and intercept: float32
-/// [nodes, ModelFacts::row_width] of `nodes`, in their order. Throws UsageError for a node without
-/// one, DataError for a model of another propagation.
+/// [nodes, ModelFacts::row_width] of `nodes`, or of graphs where the model's rows are of graphs, in
+/// their order. Throws UsageError for one without a row, DataError for a model of another
+/// propagation.
 void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
                  const NpyTarget& target);
 /// Likewise, of all training rows of a model whose rows are not of nodes, in their order.
@@ -46,12 +47,21 @@ void export_edges(const Reader& reader, const NpyTarget& target, const std::opti
 void export_edge_weights(const Reader& reader, const NpyTarget& weights);
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);
+/// Numbers of whole graphs, 0 .. count_graphs() - 1; 0 in a store without graphs.
+[[nodiscard]] std::uint32_t count_graphs(const Reader& reader);
+/// Those that have nodes, ascending, and those of them that models are trained on.
+[[nodiscard]] std::vector<NodeId> graphs_with_nodes(const Reader& reader);
+[[nodiscard]] std::vector<NodeId> training_graphs(const Reader& reader);
+/// The graph of each node as int64 [nodes], -1 for none; classes of graphs as int64
+/// [count_graphs()], -1 for none. Throws UsageError for a store without these.
+void export_graphs(const Reader& reader, const NpyTarget& target);
+void export_graph_labels(const Reader& reader, const NpyTarget& target);
 /// Names of all nodes, one a line, as an import takes them: a name may stand in quotes
 /// (quoted_word.h). Throws UsageError where nodes have numbers alone.
 void export_names(const Reader& reader, const NpyTarget& target);
 /// Ids of the training nodes that have a label, ascending: those whose rows models are trained on.
 [[nodiscard]] std::vector<NodeId> training_ids(const Reader& reader);
-/// They as int64.
+/// They as int64; where graphs have the classes, the training graphs.
 void export_train(const Reader& reader, const NpyTarget& target);
 /// The nodes of the split "train", "valid" or "test", ids ascending; none where the store has no
 /// such split. Throws UsageError for another name.
@@ -84,10 +94,13 @@ void export_model(const StoredModel& model, const NpyTarget& target);
 void require_propagation(const Reader& reader, const StoredModel& model);
 
 /// Hands over margins of `nodes`, in their order, or of all that have an embedding, by id. Throws
-/// UsageError for a node without one before the first is handed over; DataError for a model of
-/// another propagation.
+/// UsageError for a node without one before the first is handed over, and for a model whose rows
+/// are not of nodes; DataError for a model of another propagation.
 void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
                  const ScoreSink& sink);
+/// Likewise of whole graphs, for a model whose rows are of these.
+void score_graphs(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& graphs,
+                  const ScoreSink& sink);
 /// Rows of Z that are not in a store, from a file as export_embeddings() writes it.
 class RowFile {
  public:

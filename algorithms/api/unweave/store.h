@@ -100,7 +100,8 @@ struct StoreInfo {
   /// is under way.
   std::uint64_t unfinished_bytes = 0;
   bool pending_purge = false;
-  std::uint64_t labelled = 0, train = 0, valid = 0, test = 0;  ///< nodes
+  std::uint64_t labelled = 0, train = 0, valid = 0, test = 0;  ///< nodes; splits of graphs where these have classes
+  std::uint64_t graphs = 0, labelled_graphs = 0;               ///< numbers of whole graphs; 0 in a store without
   bool standardized = false;
   FeatureScale scale;
   FeatureLayout feature_layout;
@@ -169,6 +170,7 @@ struct RowChoice {
   std::vector<std::string> of{};
   std::optional<RowScale> scale{};  ///< default: unit with a lift, else clip
   std::optional<PairForm> pair{};   ///< rows are of pairs of nodes, to predict links
+  std::optional<Pool> pool{};       ///< rows of whole graphs; none: rows of nodes
   std::optional<Lift> lift{};
 };
 

@@ -14,6 +14,8 @@ namespace unweave {
 /// Each takes `source` at byte 0.
 [[nodiscard]] std::unique_ptr<EdgeReader> open_text_edges(ByteSource source, const EdgeOptions& options,
                                                           const std::string& columns);
+/// Text of two ids a line, of num_nodes nodes, the first of which is 1.
+[[nodiscard]] std::unique_ptr<EdgeReader> open_tu_edges(const InputFile& file, const EdgeOptions& options);
 [[nodiscard]] std::unique_ptr<EdgeReader> open_matrix_market_edges(ByteSource source, const EdgeOptions& options);
 [[nodiscard]] std::unique_ptr<EdgeReader> open_metis_edges(ByteSource source, const EdgeOptions& options);
 /// How the ids of an array of edges lie in its file: those of an edge side by side, or all first

@@ -54,6 +54,7 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
 }  // namespace
 
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
+  if (options.ids_from_one) return open_tu_edges(file, options);
   std::optional<ByteSource> source;
   if (auto reader = open_other_edges(file, options, true, source)) return reader;
   return open_text_edges(*std::move(source), options, file.columns);

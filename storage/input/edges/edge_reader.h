@@ -61,6 +61,7 @@ struct EdgeOptions {
   std::uint32_t max_weight = 1;
   std::optional<InputFile> weights{};  ///< `.npy` of one number an edge, for arrays of edges
   std::optional<IdsAre> ids_are{};     ///< what numbers mean where nodes have names, where somebody has said so
+  bool ids_from_one = false;           ///< text of two ids a line, the first node's id being 1, as TUDataset has it
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy,

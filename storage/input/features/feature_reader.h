@@ -73,6 +73,9 @@ class FeatureReader {
 
 [[nodiscard]] std::unique_ptr<FeatureReader> open_csr_features(const CsrFiles& files, std::uint64_t columns);
 
+/// Sparse rows of a data set of TUDataset.
+[[nodiscard]] std::unique_ptr<FeatureReader> open_tu_features(const TuInput& input);
+
 /// Dense text: one row a line, numbers separated by commas, tabs or blanks, each rounded to
 /// float32, as an array of the same text would hold it; `#` starts a comment line. The number of
 /// columns is that of the first row, the number of rows is declared by the caller.

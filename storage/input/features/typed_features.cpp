@@ -141,6 +141,11 @@ std::vector<File*> collected(Input& input) {
   if (auto* const typed = std::get_if<TypedFeatures>(&input))
     for (auto& file : typed->files)
       if (file) files.push_back(&*file);
+  if (auto* const tu = std::get_if<TuInput>(&input)) {
+    for (auto* const file : {&tu->attributes, &tu->labels})
+      if (*file) files.push_back(&**file);
+    if (files.empty()) files.push_back(&tu->indicator);
+  }
   return files;
 }
 
@@ -149,6 +154,7 @@ std::vector<File*> collected(Input& input) {
 std::unique_ptr<FeatureReader> open_features(const FeatureInput& input, std::optional<std::uint64_t> rows) {
   if (const auto* const file = std::get_if<InputFile>(&input)) return open_features(*file, rows);
   if (const auto* const typed = std::get_if<TypedFeatures>(&input)) return open_typed_features(*typed);
+  if (const auto* const tu = std::get_if<TuInput>(&input)) return open_tu_features(*tu);
   const auto& csr = std::get<CsrInput>(input);
   return open_csr_features(csr.files, csr.columns);
 }

@@ -36,6 +36,7 @@
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
+#include "storage/formats/whole_graph_file.h"
 #include "support/feature_files.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
@@ -136,6 +137,16 @@ Changes example_loss() {
   changes.inserted = {{1, 2}};
   changes.cleared = {0};
   changes.lost_names = {0};
+  return changes;
+}
+
+/// Node 2 has left its graph, which has another class and is in no split.
+Changes example_of_graphs() {
+  Changes changes;
+  changes.cleared = {2};
+  changes.graphs.of_nodes = {{2, kNoGraph}};
+  changes.graphs.labels = {{1, 0}};
+  changes.graphs.splits = {{1, SplitName::none}};
   return changes;
 }
 
@@ -256,6 +267,8 @@ TEST_SUITE("golden") {
     const FileEntry changes = write_changes(store, example_changes());
     const FileEntry sets = write_changes(store, example_sets());
     const FileEntry loss = write_changes(store, example_loss());
+    const FileEntry of_graphs = write_changes(store, example_of_graphs(), true);
+    const FileEntry graphs = write_graphs_of_nodes(store, std::vector<std::int32_t>{0, kNoGraph, 1});
     const std::vector<Expiry> ends{{{0, 1}, 1'790'000'000'123}, {{0, 2}, 0}};
     const FileEntry expiries = write_expiries(store, ends);
     const std::vector<Expiry> noted{
@@ -317,6 +330,9 @@ TEST_SUITE("golden") {
     CHECK(read_changes(golden, changes, {3, 0, 0}) == example_changes());
     CHECK(read_changes(golden, sets, {3, 3, 2}) == example_sets());
     CHECK(read_changes(golden, loss, {3, 0, 0, 1, true}) == example_loss());
+    CHECK(read_changes(golden, of_graphs, {3, 0, 2, 1, false, 2}) == example_of_graphs());
+    CHECK(count_changes(golden, of_graphs, true).graphs == 3);
+    CHECK(read_graphs_of_nodes(golden, graphs, 3, 2) == std::vector<std::int32_t>{0, kNoGraph, 1});
     CHECK(read_expiries(golden, expiries, 3) == ends);
     CHECK(read_expiries(golden, notes, 3) == noted);
     const StoredRun again = read_run(golden, run, 1, 2, 7);
@@ -377,7 +393,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 24);
+    CHECK(dumps == 26);
   }
 }
 

@@ -90,6 +90,36 @@ TEST_SUITE("unit") {
                       FormatError);
     }
 
+    // What is said of whole graphs stands before the rows where the store has some.
+    ChangesScope with_graphs = scope;
+    with_graphs.graphs = 4;
+    Changes graphs = good;
+    graphs.graphs.of_nodes = {{2, 3}, {7, kNoGraph}};
+    graphs.graphs.labels = {{0, kNoLabel}, {3, 2}};
+    graphs.graphs.splits = {{3, SplitName::train}};
+    const FileEntry of_graphs = write_changes(dir.path(), graphs, true);
+    CHECK(read_changes(dir.path(), of_graphs, with_graphs) == graphs);
+    CHECK(count_changes(dir.path(), of_graphs, true).graphs == 5);
+    CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), of_graphs, scope)), FormatError);
+    CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), entry, with_graphs)), FormatError);
+    const std::vector<std::function<void(GraphChanges&)>> faults_of_graphs = {
+        [](GraphChanges& c) { c.of_nodes[0].graph = 4; },
+        [](GraphChanges& c) { c.of_nodes[0].graph = -2; },
+        [](GraphChanges& c) { c.of_nodes[1].node = 10; },
+        [](GraphChanges& c) { std::swap(c.of_nodes[0], c.of_nodes[1]); },
+        [](GraphChanges& c) { c.labels[1].node = 4; },
+        [](GraphChanges& c) { c.labels[1].label = 3; },
+        [](GraphChanges& c) { c.splits[0].split = static_cast<SplitName>(4); },
+        [](GraphChanges& c) { c.splits[0].node = 4; },
+    };
+    for (std::size_t i = 0; i < faults_of_graphs.size(); ++i) {
+      CAPTURE(i);
+      Changes bad = graphs;
+      faults_of_graphs[i](bad.graphs);
+      CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), write_changes(dir.path(), bad, true), with_graphs)),
+                      FormatError);
+    }
+
     const float infinity = std::numeric_limits<float>::infinity();
     const std::vector<std::function<void(Changes&)>> faults = {
         [](Changes& c) { c.labels[1].node = 10; },

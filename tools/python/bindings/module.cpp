@@ -240,7 +240,12 @@ py::object model_rows(Machine& machine, const py::object& progress, const Path& 
   std::string remark;
   run_whole(machine, [&] {
     opened.emplace(open_with_model(store, selected, machine.resources()));
-    wanted = nodes ? *node_ids(nodes, opened->reader.nodes()) : training_ids(opened->reader);
+    const bool are_of_graphs = opened->model.facts().rows.unit() == RowUnit::graph;
+    if (nodes && are_of_graphs)
+      throw UsageError(option("nodes") + ": the rows of this model are of graphs; leave it away");
+    wanted = nodes           ? *node_ids(nodes, opened->reader.nodes())
+             : are_of_graphs ? training_graphs(opened->reader)
+                             : training_ids(opened->reader);
     remark = remark_on_state(opened->model, opened->reader);
   });
   const auto write = [&](const NpyTarget& target) { export_rows(opened->reader, opened->model, wanted, target); };
@@ -371,19 +376,30 @@ py::array_t<std::int64_t> labels(Machine& machine, const py::object& progress, c
   return out;
 }
 
-/// Ids and, as asked for, classes, margins or probabilities of nodes, and how many nodes are left
-/// out.
+/// Ids and, as asked for, classes, margins or probabilities of nodes, or of whole graphs where the
+/// model's rows are of these, and how many nodes are left out.
 py::dict predict(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
-                 const Ids& nodes, const std::string& what) {
+                 const Ids& nodes, const Ids& graphs, const std::string& what) {
   const ModelSelection selected = model_selection(selection);  // reads a dict of Python
   std::optional<OpenedModel> opened;
   std::optional<std::vector<NodeId>> wanted;
   std::size_t rows = 0, missing = 0;
+  bool are_of_graphs = false;
   std::string remark, blank;
   run_whole(machine, [&] {
     const auto& [model, reader] = opened.emplace(open_with_model(store, selected, machine.resources()));
     require_propagation(reader, model);
     remark = remark_on_state(model, reader);
+    are_of_graphs = model.facts().rows.unit() == RowUnit::graph;
+    if (are_of_graphs ? nodes.has_value() : graphs.has_value())
+      throw UsageError(option(are_of_graphs ? "nodes" : "graphs") + ": the model " + model.name() +
+                       " gives classes to " + (are_of_graphs ? "graphs; give " : "nodes; give ") +
+                       option(are_of_graphs ? "graphs" : "nodes"));
+    if (are_of_graphs) {
+      wanted = graphs ? *node_ids(graphs, count_graphs(reader)) : graphs_with_nodes(reader);
+      rows = wanted->size();
+      return;
+    }
     wanted = node_ids(nodes, reader.nodes());
     rows = wanted ? wanted->size() : static_cast<std::size_t>(embedded_nodes(reader));
     if (!wanted) missing = static_cast<std::size_t>(reader.nodes()) - rows;
@@ -404,7 +420,8 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   double* const to_scores = what == "classes" ? nullptr : scores.mutable_data();
   run(machine, progress, [&] {
     std::size_t row = 0;
-    score_nodes(reader, model, wanted, [&](std::span<const std::int64_t> some, std::span<double> margins) {
+    const auto score = are_of_graphs ? score_graphs : score_nodes;
+    score(reader, model, wanted, [&](std::span<const std::int64_t> some, std::span<double> margins) {
       for (std::size_t i = 0; i < some.size(); ++i, ++row) {
         double* const one = margins.data() + i * classes;
         to_ids[row] = some[i];

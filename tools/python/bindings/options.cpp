@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "unweave/fields/ingest.h"
+#include "unweave/ingest.h"
 
 namespace unweave::python {
 namespace {
@@ -41,13 +42,10 @@ std::optional<InputFile> file_at(const py::dict& options, const char* key) {
 void set_headers(const py::dict& options, ImportOptions& out) {
   const auto file_of = [](std::optional<InputFile>& file) { return file ? &*file : nullptr; };
   const std::map<std::string, InputFile*> texts{
-      {"edges", file_of(out.edges)},
-      {"ids", file_of(out.ids)},
-      {"labels", file_of(out.labels)},
-      {"train", file_of(out.train)},
-      {"valid", file_of(out.valid)},
-      {"test", file_of(out.test)},
-      {"features", out.features ? std::get_if<InputFile>(&*out.features) : nullptr}};
+      {"edges", file_of(out.edges)},   {"ids", file_of(out.ids)},
+      {"labels", file_of(out.labels)}, {"train", file_of(out.train)},
+      {"valid", file_of(out.valid)},   {"test", file_of(out.test)},
+      {"graphs", file_of(out.graphs)}, {"features", out.features ? std::get_if<InputFile>(&*out.features) : nullptr}};
   for (const auto& [name, has_header] : taken_or(options, "headers", std::map<std::string, bool>()))
     if (InputFile* const file = texts.at(name)) file->header = has_header ? Header::yes : Header::no;
 }
@@ -124,6 +122,14 @@ ImportOptions import_options(const py::dict& options) {
   out.train = file_at(options, "train");
   out.valid = file_at(options, "valid");
   out.test = file_at(options, "test");
+  out.graphs = file_at(options, "graphs");
+  out.number_of_graphs = taken<std::uint64_t>(options, "number_of_graphs");
+  out.graph_labels = file_at(options, "graph_labels");
+  out.graph_train = file_at(options, "graph_train");
+  out.graph_valid = file_at(options, "graph_valid");
+  out.graph_test = file_at(options, "graph_test");
+  if (const auto tu = taken<std::filesystem::path>(options, "tu"))
+    static_cast<void>(use_tu_dataset(*tu, taken<double>(options, "attribute_bound"), out));
   out.standardize = taken_or(options, "standardize", false);
   out.feature_type = feature_type(taken_or<std::string>(options, "feature_type", "f32"));
   if (options.contains("scale") && !options["scale"].is_none()) out.scale = feature_scale(options);
@@ -214,6 +220,7 @@ RowChoice row_choice(const py::dict& options) {
     rows.of = taken_or(options, "rows_of", std::vector<std::string>());
   if (const auto scale = taken<std::string>(options, "scale_rows")) rows.scale = scale_named(*scale);
   if (const auto pair = taken<std::string>(options, "pair")) rows.pair = pair_form_named(*pair);
+  if (const auto pool = taken<std::string>(options, "pool")) rows.pool = pool_named(*pool);
   if (const auto lift = taken<std::string>(options, "lift")) rows.lift = lift_named(*lift);
   return rows;
 }

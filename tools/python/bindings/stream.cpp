@@ -40,9 +40,10 @@ RequestKind kind_named(const std::string& name) {
   if (name == "node") return RequestKind::remove_node;
   if (name == "feature") return RequestKind::remove_feature;
   if (name == "insert-edge") return RequestKind::insert_edge;
+  if (name == "graph") return RequestKind::remove_graph;
   throw UsageError("'" + name +
                    "' is no kind of request; there are edge, node, feature, insert-edge, insert-node, set-feature, " +
-                   "set-label, set-weight and move-split");
+                   "set-label, set-weight, move-split, graph, set-graph-label and move-graph-split");
 }
 
 Plan plan_named(const std::string& name) {

@@ -302,7 +302,7 @@ def pair_ids(pairs: Any) -> np.ndarray:
     return np.ascontiguousarray(found, dtype=np.int64)
 
 
-def row_words(rows_of: Any, scale_rows: Any, lift: Any, pair: Any = None) -> dict[str, Any]:
+def row_words(rows_of: Any, scale_rows: Any, lift: Any, pair: Any = None, pool: Any = None) -> dict[str, Any]:
     """What rows of a model are made of, as the library takes it, by the names of the arguments; a UsageError for what is neither text nor
     words, and for no words at all."""
     words = rows_of if rows_of is None or isinstance(rows_of, str) else _words_of(rows_of)
@@ -315,7 +315,9 @@ def row_words(rows_of: Any, scale_rows: Any, lift: Any, pair: Any = None) -> dic
         raise UsageError(f"lift: {lift!r} is neither a whole number nor a text such as \"1024,key=7,bias=0.5\"", ["lift"])
     if not isinstance(pair, (str, type(None))):
         raise UsageError(f"pair: {pair!r} is no text such as \"hadamard,by=16\"", ["pair"])
-    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift), "pair": pair}
+    if not isinstance(pool, (str, type(None))):
+        raise UsageError(f"pool: {pool!r} is neither \"mean\" nor \"root\", nor a text such as \"sum=64\"", ["pool"])
+    return {"rows_of": words, "scale_rows": scale_rows, "lift": None if lift is None else str(lift), "pair": pair, "pool": pool}
 
 
 def _words_of(rows_of: Any) -> list[str]:
@@ -544,6 +546,21 @@ def labels_of(labels: Any, classes: Any = None, table: NameTable | None = None) 
         raise UsageError(f"labels: element {place} is an empty text, which may be a class or none; give None for none", ["labels"])
     codes, names = class_codes(texts, names)
     return {"labels": input_of("labels", codes), "classes": len(names), "class_names": names}
+
+
+def graphs_of(graphs: Any, name: str) -> Any:
+    """An input for whole numbers, one a node or one each of some graphs: a path, or an array; for splits also booleans, one a graph."""
+    files = columns_of(graphs)
+    if files is not None:
+        return files.vector(name)
+    if is_path(graphs):
+        return os.fspath(graphs)
+    array = array_of(graphs, name)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)  # an empty list
+    if array.dtype.kind not in "biu" or array.ndim > 2:
+        raise UsageError(f"{name}: elements of type {array.dtype}, where numbers of graphs, or a mask of graphs, are wanted", [name])
+    return input_of(name, array)
 
 
 def ids_of(ids: Any, name: str, table: NameTable | None = None, numbers_are_names: bool = False) -> Any:

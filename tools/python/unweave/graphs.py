@@ -547,6 +547,33 @@ def remarks_on_graph(graph: Any) -> list[str]:
     return [f"graph: its edge_attr has {shape[1]} values an edge, features of edges, which no store has; they are left out"]
 
 
+class _Batch:
+    """Graphs of PyG beside each other, as its ``Batch`` has them: nodes of one after those of another, ``batch`` the graph of each."""
+
+    def __init__(self, several: Sequence[Any]) -> None:
+        nodes = [int(one.num_nodes) for one in several]
+        first = np.concatenate([[0], np.cumsum(nodes)])
+        edges = [array_of(one.edge_index, "graph") + start for one, start in zip(several, first)]
+        self.edge_index = np.concatenate(edges, axis=1) if edges else np.empty((2, 0), np.int64)
+        rows = [getattr(one, "x", None) for one in several]
+        self.x = None if any(row is None for row in rows) else np.concatenate([array_of(row, "features") for row in rows])
+        labels = [getattr(one, "y", None) for one in several]
+        self.y = None if any(label is None for label in labels) else np.concatenate([np.atleast_1d(array_of(label, "graph_labels")) for label in labels])
+        self.batch = np.repeat(np.arange(len(several)), nodes)
+        self.num_nodes, self.num_graphs = int(first[-1]), len(several)
+
+
+def one_graph(graph: Any) -> Any:
+    """Several graphs of PyG, in a list or a data set, beside each other; anything else as it is."""
+    if isinstance(graph, (str, bytes, dict, tuple, np.ndarray)) or not hasattr(graph, "__getitem__") or not hasattr(graph, "__len__"):
+        return graph
+    if getattr(graph, "edge_index", None) is not None and not hasattr(graph, "slices"):
+        return graph  # one graph, or a batch, which has a length, too
+    if len(graph) == 0 or getattr(graph[0], "edge_index", None) is None:
+        return graph
+    return _Batch([graph[place] for place in range(len(graph))])
+
+
 def parts_of_graph(graph: Any) -> dict[str, Any]:
     """Graph, features, labels, splits and weights of an object that has them all: ``Data`` of PyG (edge_index, edge_weight, x, y, masks), or
     a graph of DGL (``ndata`` with feat, label and masks, ``edata`` with weight). Anything else is the graph alone."""
@@ -561,6 +588,8 @@ def parts_of_graph(graph: Any) -> dict[str, Any]:
         parts.update({split: getattr(graph, mask, None) for split, mask in masks.items()})
         nodes = getattr(graph, "num_nodes", None)
         parts["nodes"] = int(nodes) if hasattr(nodes, "__index__") else nodes
+        if getattr(graph, "batch", None) is not None and parts["labels"] is not None and getattr(graph, "num_graphs", None) is not None:
+            parts.update({"graphs": graph.batch, "graph_labels": parts.pop("labels")})
         return parts
     if hasattr(graph, "ndata"):
         data = graph.ndata

@@ -1,10 +1,12 @@
 """How a store begins: imports of files, arrays, tables and graphs of other packages, and synthetic graphs."""
 from __future__ import annotations
 
+import pathlib
 import warnings
 from typing import Any, Sequence
 
-from . import _native, arrays, graphs, node_types
+from . import _native, arrays, node_types
+from . import graphs as edges_of_graphs
 from .columns import Piped, piped
 from .errors import Error, RemarkWarning, UsageError, text_of
 from .progress import Progress
@@ -21,7 +23,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                  ends: dict[str, Sequence[str]] | None = None, labels_of: str | None = None,
                  pairs: str | dict[str, float | bool] | None = None, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
-                 edge_weights: Any = None, ignore_weights: bool = False, header: str | dict[str, str] | None = None,
+                 edge_weights: Any = None, ignore_weights: bool = False, graphs: Any = None, number_of_graphs: int | None = None,
+                 graph_labels: Any = None, graph_train: Any = None, graph_valid: Any = None, graph_test: Any = None, tu: Path | None = None,
+                 attribute_bound: float | None = None, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
     """Builds a store in a new or empty folder and returns it; ``store.imported`` has the fields of ``unweave import --json``.
 
@@ -63,6 +67,12 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an error, unless ``ignore_weights``, and the third column
     of a table is not read, which a warning says. A weight of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
 
+    ``graphs``: N numbers from 0, to which whole graph each node belongs, -1 for none; graphs then have classes, and no edge joins two of them.
+    ``graph_labels``: one class a graph, as ``labels`` has them for nodes; a store has one of both. ``graph_train``, ``graph_valid``, ``graph_test``:
+    numbers of graphs, or masks. ``number_of_graphs``: where nothing else says it. ``graph`` may be a list of ``Data`` of PyG, a ``TUDataset``, or a
+    ``Batch``, whose ``y`` are classes of graphs. ``tu``: FOLDER/NAME of the files of a data set of TUDataset, in the place of graph, features,
+    nodes, graphs and graph_labels; ``attribute_bound``: a public number that no attribute of its nodes exceeds, by which they are divided.
+
     ``header``: whether the first line of files of text names their columns: "yes" or "no" for all, or for some as "edges=no,labels=yes" or
     {"edges": "no", "labels": "yes"}, of edges, features, ids, labels, train, valid and test. Without it a line of words is a header, and one
     that may be data, too, is an error.
@@ -74,8 +84,10 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     :class:`unweave.RemarkWarning`, and stands in ``store.imported.remarks``.
     """
     arrays.require_flags(directed=directed, standardize=standardize, ignore_weights=ignore_weights)
-    parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes}
-    left_out = graphs.remarks_on_graph(graph)
+    parts = {"edge_weights": edge_weights, "features": features, "labels": labels, "train": train, "valid": valid, "test": test, "nodes": nodes,
+             "graphs": graphs, "graph_labels": graph_labels}
+    graph = edges_of_graphs.one_graph(graph)
+    left_out = edges_of_graphs.remarks_on_graph(graph)
     if graph is not None and node_types.has_types(graph):
         own = node_types.parts_of_types(graph)
         if relations is not None or types is not None or ends is not None or labels_of is not None:
@@ -91,7 +103,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if relations is None and subsets:
         raise UsageError("subsets: sets of kinds of edges, and there is one kind; give relations={name: edges, ..}", ["subsets", "relations"])
     if graph is not None:
-        own = graphs.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
+        own = edges_of_graphs.parts_of_graph(graph) if not arrays.is_path(graph) else {"graph": graph}
         graph = own.pop("graph")
         for name, value in own.items():
             if parts.get(name) is None:
@@ -103,26 +115,26 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     is_declared = max_weight is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
     if edge_weights is not None:
-        graphs.require_no_weights(graph)
+        edges_of_graphs.require_no_weights(graph)
     if ids is None and graph is not None:
         ids = _names_in(graph, parts, is_weighted)
     table = arrays.table_of(ids)
-    if table is None and graph is not None and graphs.named_edges(graph, "graph", is_weighted) is not None:
+    if table is None and graph is not None and edges_of_graphs.named_edges(graph, "graph", is_weighted) is not None:
         raise UsageError("graph: names of nodes in memory, and ids in a file; give both in memory, or both as files", ["graph", "ids"])
     are_names = ids_are == "names"
     if are_names and table is None and any(value is not None and not arrays.is_path(value) for value in (graph, train, valid, test)):
         raise UsageError("ids_are: integers in memory are names, and ids are in a file; give both in memory, or both as files", ["ids_are", "ids"])
     if graph is not None:
-        options.update(graphs.edges_of(graph, weighted=is_weighted, table=table, numbers_are_names=are_names, ignored=not is_declared))
+        options.update(edges_of_graphs.edges_of(graph, weighted=is_weighted, table=table, numbers_are_names=are_names, ignored=not is_declared))
         if not (is_weighted or edge_weights is not None):
-            graphs.warn_of_third_column(graph)
+            edges_of_graphs.warn_of_third_column(graph)
     if relations is not None:
         if directed or max_weight is not None or edge_weights is not None:
             raise UsageError("relations: edges of several kinds have neither directions nor weights; leave out directed, max_weight and edge_weights",
                              ["relations", "directed", "max_weight", "edge_weights"])
-        options.update(graphs.relations_of(relations, subsets, table, are_names))
+        options.update(edges_of_graphs.relations_of(relations, subsets, table, are_names))
     if parts["edge_weights"] is not None:
-        options.update(graphs.weights_of(parts["edge_weights"], graph))
+        options.update(edges_of_graphs.weights_of(parts["edge_weights"], graph))
     if max_weight is not None:
         options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)
     if ids is not None:
@@ -142,7 +154,24 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if features_of_all is not None:
         options.update(arrays.features_of(features_of_all, table))
     slips = [*left_out, *arrays.remarks_on_features(features_of_all, options.get("features"), table)]
-    options.update(arrays.labels_of(parts["labels"], classes, table))
+    if tu is not None:
+        options.update({"tu": pathlib.Path(tu), "attribute_bound": None if attribute_bound is None else float(attribute_bound)})
+    elif attribute_bound is not None:
+        raise UsageError("attribute_bound needs tu", ["attribute_bound", "tu"])
+    if parts["graph_labels"] is None:
+        options.update(arrays.labels_of(parts["labels"], classes, table))
+    elif parts["labels"] is not None:
+        raise UsageError("labels and graph_labels: a store has classes of nodes or of graphs; give one of both", ["labels", "graph_labels"])
+    else:
+        of_graphs = arrays.labels_of(parts["graph_labels"], classes)
+        options.update({"graph_labels" if name == "labels" else name: value for name, value in of_graphs.items()})
+    if parts["graphs"] is not None:
+        options["graphs"] = arrays.graphs_of(parts["graphs"], "graphs")
+    if number_of_graphs is not None:
+        options["number_of_graphs"] = arrays.whole_number(number_of_graphs, "number_of_graphs", 1, 2**31 - 1)
+    for split, members in (("graph_train", graph_train), ("graph_valid", graph_valid), ("graph_test", graph_test)):
+        if members is not None:
+            options[split] = arrays.graphs_of(members, split)
     for split in ("train", "valid", "test"):
         if parts[split] is not None:
             options[split] = arrays.ids_of(parts[split], split, table, are_names)
@@ -168,7 +197,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     return store
 
 
-_TEXTS = ("edges", "features", "ids", "labels", "train", "valid", "test")
+_TEXTS = ("edges", "features", "graphs", "ids", "labels", "train", "valid", "test")
 
 
 def _headers_of(header: str | dict[str, str] | None, options: dict[str, Any]) -> dict[str, bool]:
@@ -201,14 +230,14 @@ def _headers_of(header: str | dict[str, str] | None, options: dict[str, Any]) ->
 
 def _names_in(graph: Any, parts: dict[str, Any], weighted: bool) -> list[str] | None:
     """The names that the ends of edges are, sorted; None where they are numbers. ``weighted``: a table has weights, too."""
-    ends = graphs.named_edges(graph, "graph", weighted)
+    ends = edges_of_graphs.named_edges(graph, "graph", weighted)
     if ends is None:
         return None
     ordered = next((name for name in ("features", "labels", "nodes") if parts[name] is not None), None)
     if ordered is not None:
         raise UsageError(f"graph: names of nodes, and {ordered} by their numbers: nobody can tell which row is whose; ids names all nodes, in the order of "
                          "the rows", ["graph", "ids"])
-    graphs.require_no_missing(ends, "graph")
+    edges_of_graphs.require_no_missing(ends, "graph")
     return sorted({*ends[0], *ends[1]})
 
 

@@ -233,8 +233,8 @@ class Store:
         data are now, before a row above norm 1 is divided by its norm and without an intercept. Without such options they are
         rows of :meth:`embeddings`.
 
-        ``nodes``: numbers, names or a mask, in their order; the training nodes that have a label by default, ascending. ``solver``, ``name``: as
-        :meth:`predict` has them. ``out``: a .npy file to write them to; they then come as a read-only memory map of it, else in memory. A
+        ``nodes``: numbers, names or a mask, in their order; the training nodes that have a label by default, ascending; for a model of
+        ``pool`` rows are those of the training graphs that have a label and nodes. ``solver``, ``name``: as :meth:`predict` has them. ``out``: a .npy file to write them to; they then come as a read-only memory map of it, else in memory. A
         node without a row, as a removed one where rows are those of labelled nodes, is a UsageError.
         """
         file = None if out is None else output_path(out, "out", self.path)
@@ -315,7 +315,7 @@ class Store:
               epsilon: float | None = None, delta: float | None = None, intercept: bool | None = None, tau: float | None = None,
               alpha: float | None = None, bound: str | None = None, hidden: Sequence[int] | None = None, activation: str | None = None,
               weights: Sequence[float] | str | None = None, rows_of: str | Sequence[str] | None = None, scale_rows: str | None = None,
-              lift: int | str | None = None, pair: str | None = None, seed: int | None = None, key: Path | None = None,
+              lift: int | str | None = None, pair: str | None = None, pool: str | None = None, seed: int | None = None, key: Path | None = None,
               parameters: dict[str, float] | None = None) -> Record:
         """Learns a model on the training rows and saves it in the store, in the place of one of the same name.
 
@@ -331,7 +331,9 @@ class Store:
         or as a list; "auto" chooses on the validation split. ``scale_rows``: "clip" (the default) or "unit" (the default with a lift).
         ``lift``: so many fixed random features beside each row, or text as "1024,key=7,bias=0.5" with a public key and a constant.
         ``pair``: rows of pairs of nodes, to predict links of a store that was imported with ``pairs``: "hadamard", "difference" or "both",
-        best as "hadamard,by=16" with ``scale_rows="unit"``. ``seed``:
+        best as "hadamard,by=16" with ``scale_rows="unit"``.
+        ``pool``:
+        in a store of graphs, whose classes these are: "mean", "root" or "sum=64", what the sum of the rows of a graph's nodes is divided by. ``seed``:
         noise of a seed, for tests: what it makes is not certified. ``key``: the file of the key that signs certificates, 64 hexadecimal
         digits; the store's own by default. ``parameters``: the solver's own, numbers by name.
 
@@ -342,7 +344,7 @@ class Store:
         options = {"solver": solver, "name": name, "head": head, "lambda": lambda_, "epsilon": epsilon, "delta": delta, "intercept": intercept,
                    "tau": tau, "alpha": alpha, "bound": bound, "hidden": list(hidden) if isinstance(hidden, Iterable) else hidden,
                    "activation": activation, "weights": weights if isinstance(weights, str) else _reals(weights, "weights"),
-                   **arrays.row_words(rows_of, scale_rows, lift, pair), "seed": seed,
+                   **arrays.row_words(rows_of, scale_rows, lift, pair, pool), "seed": seed,
                    "key": None if key is None else pathlib.Path(key), "parameters": dict(parameters or {})}
         return Record.of(_native.train(self._machine, self._watcher(), self.path, options))
 
@@ -379,34 +381,37 @@ class Store:
         report["given"]["file"] = str(weights) if arrays.is_path(weights) else None
         return Record.of(report)
 
-    def _predict(self, nodes: Any, solver: str | None, name: str | None, what: str) -> dict[str, Any]:
+    def _predict(self, nodes: Any, graphs: Any, solver: str | None, name: str | None, what: str) -> dict[str, Any]:
         if isinstance(nodes, str):
             raise UsageError(f"nodes: {nodes!r} is one text; solver= or name= chooses a model, and a list of names or numbers chooses nodes",
                              ["nodes"])
         selection = {"solver": solver, "name": name}
-        found = _native.predict(self._machine, self._watcher(), self.path, selection, self._nodes(nodes), what)
+        numbers = None if graphs is None else arrays.node_ids(graphs, "graphs", count=lambda: int(self.info().graphs or 0))
+        found = _native.predict(self._machine, self._watcher(), self.path, selection, self._nodes(nodes), numbers, what)
         if found["missing"]:
             self._warn_of_missing(found["missing"], "nodes=embedded() means the same", stacklevel=4)
         return found
 
-    def predict(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None, numbers: bool = False) -> np.ndarray:
+    def predict(self, nodes: Any = None, *, graphs: Any = None, solver: str | None = None, name: str | None = None,
+                numbers: bool = False) -> np.ndarray:
         """The classes that a model gives nodes, [rows]: int64, or texts (dtype object) where classes have names.
 
         ``nodes``: numbers, names or a mask; all of :meth:`embedded` by default, with a :class:`unweave.MissingRowsWarning` where these are not
-        all nodes. ``solver``, ``name``: of the model; both may be left out where there is only one. ``numbers``: numbers of classes where
+        all nodes. ``graphs``: for a model of ``pool``, numbers of graphs or a mask of them; all that have nodes by default, ascending.
+        ``solver``, ``name``: of the model; both may be left out where there is only one. ``numbers``: numbers of classes where
         they have names, too. A node without a row, as a removed one where rows are those of labelled nodes, is a UsageError.
         """
         arrays.require_flags(numbers=numbers)
-        said = self._predict(nodes, solver, name, "classes")["classes"]
+        said = self._predict(nodes, graphs, solver, name, "classes")["classes"]
         names = None if numbers else self.class_names()
         return said if names is None else np.array(names, dtype=object)[said]
 
-    def predict_proba(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
+    def predict_proba(self, nodes: Any = None, *, graphs: Any = None, solver: str | None = None, name: str | None = None) -> np.ndarray:
         """Probabilities, float64 [rows, classes], classes in the order of their numbers. One-vs-rest heads: each class's own over their sum.
 
-        ``nodes``, ``solver``, ``name``: as :meth:`predict` has them.
+        ``nodes``, ``graphs``, ``solver``, ``name``: as :meth:`predict` has them.
         """
-        return self._predict(nodes, solver, name, "probabilities")["scores"]
+        return self._predict(nodes, graphs, solver, name, "probabilities")["scores"]
 
     def predict_pairs(self, pairs: Any, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
         """The probability of an edge of each pair of nodes, float64 [m], by a model that :meth:`train` made with ``pair``.
@@ -439,12 +444,12 @@ class Store:
             _native.pairs(self._machine, self._watcher(), self.path, split, file)
             return np.load(file)
 
-    def scores(self, nodes: Any = None, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
+    def scores(self, nodes: Any = None, *, graphs: Any = None, solver: str | None = None, name: str | None = None) -> np.ndarray:
         """Margins, float64 [rows, classes]; the largest is the prediction.
 
-        ``nodes``, ``solver``, ``name``: as :meth:`predict` has them.
+        ``nodes``, ``graphs``, ``solver``, ``name``: as :meth:`predict` has them.
         """
-        return self._predict(nodes, solver, name, "margins")["scores"]
+        return self._predict(nodes, graphs, solver, name, "margins")["scores"]
 
     def evaluate(self, *, solver: str | None = None, name: str | None = None, retrain: bool = False) -> list[Record]:
         """How good models are on each split, one record a model with the fields of ``unweave evaluate --json``: ``accuracy_train``,

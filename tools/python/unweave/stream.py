@@ -142,6 +142,14 @@ class Stream:
         """
         return self._sent(self._native.send_all("node", self._there(self._nodes(nodes), "nodes")))
 
+    def remove_graphs(self, graphs: Any) -> Record:
+        """One batch that removes whole graphs: all their nodes, labels and places in splits.
+
+        ``graphs``: their numbers, or a mask.
+        """
+        numbers = arrays.node_ids(graphs, "graphs", count=lambda: int(self._store.info().graphs or 0))
+        return self._sent(self._native.send_all("graph", self._there(numbers, "graphs")))
+
     def remove_features(self, nodes: Any) -> Record:
         """One batch that removes the features of nodes, and with them their labels and places in splits.
 

@@ -138,6 +138,12 @@ std::string asked_section(const RunLines& lines) {
                                     {"expiries_set", "Expiries set"}})
     if (const auto sum = sum_of(lines.batches, name); totals.applied && sum) list.add(label, count_cell(*sum));
 
+  for (const auto& [name, label] : {std::pair("graphs_removed", "Graphs removed"),
+                                    {"graph_labels_set", "Labels of graphs set"},
+                                    {"graph_splits_moved", "Graphs moved between splits"}})
+    if (const auto sum = sum_of(lines.batches, name); totals.applied && sum && *sum > 0)
+      list.add(label, count_cell(*sum));
+
   std::string html = paragraph(
       "A request asks that an edge, a node or its features be removed, that an edge or a node be inserted, or that features, "
       "a label, a split, a weight or the time when something is to go be set. It is rejected where it would change "

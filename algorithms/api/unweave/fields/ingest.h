@@ -79,6 +79,7 @@ template <class Visit>
 void describe(const ImportReport& report, Visit&& field) {
   describe(static_cast<const BuildReport&>(report), field);
   field("named", report.named);
+  field("graphs", report.graphs);
   field("one_way_edges", report.one_way_edges);
   field("one_way_edges_exact", report.one_way_exact);
   field("ignored_weights", report.left_out.ignored);

@@ -85,6 +85,8 @@ void describe(const StoreInfo& store, Visit&& field) {
   field("expiries", store.expiries);
   field("next_expiry", store.next_expiry ? std::optional(time_text(*store.next_expiry)) : std::nullopt);
   field("labelled", store.labelled);
+  field("graphs", only_if(store.graphs > 0, store.graphs));
+  field("labelled_graphs", only_if(store.graphs > 0, store.labelled_graphs));
   field("train", store.train);
   field("valid", store.valid);
   field("test", store.test);

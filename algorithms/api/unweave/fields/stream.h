@@ -27,6 +27,9 @@ void describe(const BatchChanges& changes, Visit&& field) {
   field("nodes_inserted", changes.nodes_inserted);
   field("weights_set", changes.weights_set);
   field("expiries_set", changes.expiries_set);
+  field("graphs_removed", changes.graphs_removed);
+  field("graph_labels_set", changes.graph_labels_set);
+  field("graph_splits_moved", changes.graph_splits_moved);
 }
 
 template <class Visit>
