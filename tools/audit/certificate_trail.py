@@ -197,7 +197,8 @@ def wanted_words(said):
     constant = {name: held["value"] for name, held in said["constants"].items()}
     of = "constant row_program" if "row_program" in constant else "fixed-point embedding"
     row = f"float32(clip(row i of the {of}))"
-    rows = f"on the present data alone: rows z_i = {f'({row}, 1)' if constant.get('intercept') else row} of the training nodes"
+    unit = constant.get("row_program", {}).get("unit", "node")
+    rows = f"on the present data alone: rows z_i = {f'({row}, 1)' if constant.get('intercept') else row} of the training {unit}s"
     objective = f"{rows}; F(W) = {LOSSES.get(constant['head'], '')} + (lambda max(1, n) / 2) |W|_F^2; W* its minimiser; published: "
     slots = f"{rows} in their slots, none in the others; from W = 0, learning_epochs times "
     noise = " rounded to the grid, plus fresh discrete Gaussian noise of variance sigma^2 on every coordinate"
