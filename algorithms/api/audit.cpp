@@ -9,6 +9,7 @@
 #include "algorithms/api/internals.h"
 #include "algorithms/evaluation/audit.h"
 #include "algorithms/evaluation/canary.h"
+#include "algorithms/evaluation/links.h"
 #include "algorithms/evaluation/one_run_audit.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/model_record.h"
@@ -55,6 +56,7 @@ std::vector<Attack> plan_attacks(const std::filesystem::path& named, const Model
     ModelRecord record = Internals::record(model);
     record.options.seed = options.seed;
     check_propagation(record, store.manifest(), store.path());
+    require_no_links(record, "an audit by canaries");
     const StoredModel seeded = Internals::model(std::move(record));
     for (CanaryRequests& canary : chosen_canaries(store, Internals::record(seeded), options, resources.memory()))
       attacks.push_back({seeded, std::move(canary)});
