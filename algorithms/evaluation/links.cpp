@@ -143,12 +143,6 @@ void require_links(const ModelRecord& record) {
                    ", or name another one with " + option("name"));
 }
 
-void require_no_links(const ModelRecord& record, const std::string& what) {
-  if (!record.rows.pair) return;
-  throw UsageError(what + ": the model " + name_of(record) + " has rows of pairs of nodes, and this is of nodes; " +
-                   "name another one with " + option("name"));
-}
-
 void score_links(const LiveStore& store, const ModelRecord& record, std::span<const Edge> pairs, const LinkSink& sink) {
   require_links(record);
   const PairUnits units(store, record.rows);

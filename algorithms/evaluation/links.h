@@ -17,8 +17,6 @@ class LiveStore;
 
 /// Throws UsageError where rows of this model are not of pairs.
 void require_links(const ModelRecord& record);
-/// Throws UsageError where they are: `what` is of nodes.
-void require_no_links(const ModelRecord& record, const std::string& what);
 
 /// Hands over these pairs of users' ids, in their order and with repeats.
 void score_links(const LiveStore& store, const ModelRecord& record, std::span<const Edge> pairs, const LinkSink& sink);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "algorithms/evaluation/evaluation.h"
-#include "algorithms/evaluation/links.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/node_rows.h"
@@ -64,7 +63,7 @@ void add_all(const LiveStore& store, Chunks& chunks, const ScoreSink& sink) {
 }  // namespace
 
 void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSink& sink) {
-  require_no_links(record, "predictions of nodes");
+  require_rows_of_nodes(record.rows, "a prediction of nodes");
   Chunks chunks(store, record);
   if (store.contents().order().is_identity()) return add_all(store, chunks, sink);
   const Reservation memory =
@@ -96,7 +95,7 @@ void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSin
 
 void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                 const ScoreSink& sink) {
-  require_no_links(record, "predictions of nodes");
+  require_rows_of_nodes(record.rows, "a prediction of nodes");
   require_rows(store, record, nodes, "nothing can be said of it");
   Chunks chunks(store, record);
   for (const NodeId node : nodes) chunks.add(store.contents().order().position(node), sink);

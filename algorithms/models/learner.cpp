@@ -222,7 +222,14 @@ Learner Learner::train(StoreWriter& store, MemoryBudget& budget, std::string_vie
   learner.follow_log();
   // A canonical model is a function of the present rows, and W = 0 is that of none, which a stream
   // comes to as well.
-  if (learner.rows().size() == 0 && !solver_entry(solver).canonical && !learner.context_.may_be_empty)
+  const bool has_none = learner.rows().size() == 0 && !solver_entry(solver).canonical && !learner.context_.may_be_empty;
+  if (has_none && rows_of.pair)
+    throw DataError(
+        store.path().string() +
+        ": there is no training row, so a model would say nothing: no edge is one to learn from; import the "
+        "data with a larger share in " +
+        option("pairs"));
+  if (has_none)
     throw DataError(store.path().string() +
                     ": there is no training row, so a model would say nothing: no node of the training split has a "
                     "label and is still there; import the data with " +

@@ -11,7 +11,7 @@ import numpy as np
 
 HEADER = 128
 VERSION = 12
-NEEDS = {"names", "ids-are", "expiries", "weights", "rows"}  # what is known here, of what a store may need
+NEEDS = {"names", "ids-are", "expiries", "weights", "rows", "pairs"}  # what is known here, of what a store may need
 BLOCK = 32
 GROUP = 16
 

@@ -74,8 +74,10 @@ void add_training_options(CommandLine& line, std::string_view solvers) {
 void warn_of_training(const CommandLine& line, const TrainedModel& model) {
   if (line.common().quiet) return;
   if (model.rows == 0)
-    line.error() << "note: there is no training row, so that all weights are 0 and the model says nothing: no node of "
-                    "the training split has a label and is still there\n";
+    line.error() << "note: there is no training row, so that all weights are 0 and the model says nothing: "
+                 << (model.facts.rows.pair
+                         ? "no edge is one to learn from (share, of import --pairs), and no pair either\n"
+                         : "no node of the training split has a label and is still there\n");
   const double lambda = model.facts.options.lambda, usual = model.default_lambda, ratio = lambda / usual;
   if (ratio > kFarFromDefault || ratio < 1 / kFarFromDefault)
     line.error() << "note: lambda " << number_text(lambda) << " is far from the default for this store, "

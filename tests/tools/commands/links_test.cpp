@@ -164,6 +164,8 @@ TEST_SUITE("unit") {
     CHECK(refusal({"evaluate", world.store, "--nodes", world.path("ids")}).find("--nodes") != std::string::npos);
     CHECK(refusal({"export", world.store, "--rows", world.path("q.npy"), "--nodes", world.path("ids")}).find("pair") !=
           std::string::npos);
+    CHECK(refusal({"audit", world.store}).find("pairs") != std::string::npos);
+    CHECK(refusal({"evaluate", world.store, "--before", world.store}).find("--before") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "product"}).find("hadamard") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") !=
           std::string::npos);

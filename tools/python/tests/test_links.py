@@ -21,6 +21,7 @@ def test_links_are_learnt_and_predicted(tmp_path):
     present = set(map(tuple, EDGES.tolist()))
     assert all(((min(u, v), max(u, v)) in present) == bool(edge) for u, v, edge in pairs.tolist())
     said = store.predict_pairs(pairs[:, :2])
+    assert np.array_equal(store.predict_pairs(pairs[:, :2].T), said)  # an edge_label_index
     assert said.shape == (len(pairs),) and said[pairs[:, 2] == 1].mean() > said[pairs[:, 2] == 0].mean()
     evaluation = store.evaluate()[0]
     assert evaluation.links["test"]["auc"] > .7
@@ -28,9 +29,9 @@ def test_links_are_learnt_and_predicted(tmp_path):
     assert best.shape == (10, 2) and set(best[:5, 0].tolist()) == {3} and np.all(np.diff(probabilities[:5]) <= 0)
     assert not any((min(u, v), max(u, v)) in present for u, v in best.tolist())
     with store.stream(solver="exact") as stream:
-        outcome = stream.remove_edges(pairs[pairs[:, 2] == 1][:2, :2])
-        assert outcome.edges_held == 2
-    assert len(store.edges()) == len(EDGES) - 2
+        outcome = stream.remove_edges(pairs[pairs[:, 2] == 1][:3, :2])
+        assert outcome.edges_held == 3
+    assert len(store.edges()) == len(EDGES) - 3
 
 
 def test_what_makes_no_sense_names_its_argument(tmp_path):
@@ -42,7 +43,7 @@ def test_what_makes_no_sense_names_its_argument(tmp_path):
     with pytest.raises(unweave.UsageError, match="pair"):
         store.train(pair=3)
     store.train(pair="hadamard,by=16", scale_rows="unit")
-    for pairs in ([1, 2], np.zeros((2, 3), int), np.zeros((2, 2))):
+    for pairs in ([1, 2], np.zeros((3, 3), int), np.zeros((3, 2))):
         with pytest.raises(unweave.UsageError, match="pairs"):
             store.predict_pairs(pairs)
     with pytest.raises(unweave.UsageError, match="60"):

@@ -293,15 +293,6 @@ def pair_words(pairs: Any) -> str:
     return ",".join(words)
 
 
-def pair_ids(pairs: Any) -> np.ndarray:
-    """Pairs of numbers of nodes, int64 [m, 2]; a UsageError for anything else."""
-    found = np.asarray(pairs)
-    if found.ndim != 2 or found.shape[1] != 2 or not (np.issubdtype(found.dtype, np.integer) or found.size == 0):
-        raise UsageError(f"pairs: an array of {found.dtype} of shape {found.shape}, where integers of shape [m, 2] are wanted: both nodes of each pair",
-                         ["pairs"])
-    return np.ascontiguousarray(found, dtype=np.int64)
-
-
 def row_words(rows_of: Any, scale_rows: Any, lift: Any, pair: Any = None, pool: Any = None) -> dict[str, Any]:
     """What rows of a model are made of, as the library takes it, by the names of the arguments; a UsageError for what is neither text nor
     words, and for no words at all."""

@@ -13,7 +13,7 @@ from typing import Any, Iterable, Iterator, Sequence, Union
 
 import numpy as np
 
-from . import _native, arrays
+from . import _native, arrays, graphs
 from ._arrow import Column, Exported
 from .errors import Error, MissingRowsWarning, UsageError
 from .linear_models import linear_model_files
@@ -416,10 +416,14 @@ class Store:
     def predict_pairs(self, pairs: Any, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
         """The probability of an edge of each pair of nodes, float64 [m], by a model that :meth:`train` made with ``pair``.
 
-        ``pairs``: integers [m, 2], the numbers of both nodes. ``solver``, ``name``: as :meth:`predict` has them.
+        ``pairs``: integers [m, 2] or [2, m], as PyG's edge_label_index is, or tuples (u, v); also names. ``solver``, ``name``: as :meth:`predict` has them.
         """
         selection = {"solver": solver, "name": name}
-        wanted = arrays.pair_ids(pairs)
+        try:
+            wanted = graphs.pairs_of(pairs, self.numbers, self.info().ids_are == "names", lambda: self.num_nodes)
+        except UsageError as error:
+            raise UsageError(str(error).replace("edges", "pairs"), ["pairs"]) from None
+        wanted = np.ascontiguousarray(wanted, dtype=np.int64)
         return _native.predict_links(self._machine, self._watcher(), self.path, selection, wanted, None, 0)["probabilities"]
 
     def predict_links(self, nodes: Any, *, top: int = 10, solver: str | None = None, name: str | None = None) -> tuple[np.ndarray, np.ndarray]:
