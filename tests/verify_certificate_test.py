@@ -391,6 +391,54 @@ class RowsWorld(World):
         return [np.load(file(name)) for name in ("rows", "labels", "train")]
 
 
+class GraphsWorld(RowsWorld):
+    """Edges without weights inside whole graphs, which have the classes; models of rows of graphs."""
+
+    def make(self):
+        random = np.random.default_rng(11)
+        nodes, self.options, self.solver = 90, [], "exact"
+        graphs, labels = random.integers(15, size=nodes), random.integers(2, size=15)
+        graphs[random.random(nodes) < 0.05] = -1
+        ends = np.array([(u, v) for u in range(nodes) for v in range(u) if graphs[u] == graphs[v] and random.random() < 0.4])
+        np.savetxt(self.folder / "edges.txt", ends, "%d")
+        np.save(self.folder / "features.npy", (random.normal(size=(nodes, 4)) + np.eye(2, 4)[labels[graphs]]) / 4)
+        np.save(self.folder / "given.npy", graphs)
+        np.save(self.folder / "classes.npy", np.where(random.random(15) < 0.1, -1, labels))
+        np.save(self.folder / "members.npy", np.arange(12))
+        self.run("import", self.store, "--nodes", nodes, "--edges", self.folder / "edges.txt", "--features", self.folder / "features.npy",
+                 "--graphs", self.folder / "given.npy", "--graph-labels", self.folder / "classes.npy", "--classes", 2,
+                 "--graph-split", f"train={self.folder / 'members.npy'}")
+        self.run("propagate", self.store, "--hops", "2", "--rho", "1")
+
+    def inputs(self):
+        """Labels are those of graphs."""
+        rows, _, train = super().inputs()
+        self.run("export", self.store, "--graphs", self.folder / "graphs.npy", "--graph-labels", self.folder / "graph_labels.npy")
+        return [rows, np.load(self.folder / "graph_labels.npy"), train]
+
+
+def check_graphs(folder, program):
+    """Rows of whole graphs, formed by other code, and certificates of models on them. Errors that are planted are told."""
+    world = GraphsWorld(program, folder)
+    solver = "exact"
+    for number, options in enumerate([["--pool", "mean", "--rows-of", "stack,degree"],
+                                      ["--pool", "root", "--rows-of", "stack,open", "--scale-rows", "unit"],
+                                      ["--pool", "sum=8", "--lift", "40,key=3,bias=0.25"]]):
+        world.options = options
+        text = f"node {2 * number}\ngraph {number}\nset-graph-label {5 + number} 1\nmove-graph-split {8 + number} none\n"
+        check_solver(world, solver, "logistic", text, theorem="T0")
+        rows, _, train = world.inputs()
+        model, _ = verify_certificate.read_model(world.store, solver)
+        load = lambda name: np.load(world.folder / f"{name}.npy")
+        levels, arrays = [load(f"level{level}") for level in range(3)], [load(name) for name in ("edges", "weights", "labels", "train")]
+        graphs = load("graphs")
+        assert row_programs.check(model, levels, *arrays, rows, train, graphs) == []
+        moved = graphs.copy()
+        moved[np.flatnonzero(graphs == train[0])[0]] = -1  # a node that has left and is not forgotten
+        false = row_programs.check(model, levels, *arrays, rows, train, moved)
+        assert len(false) == 1 and f"the row of graph {train[0]}" in false[0], false
+
+
 class ArcsWorld(RowsWorld):
     """Likewise where edges have directions; models of a solver whose numbers are all told apart."""
     directions, solvers = ["--directed"], ("exact",)
@@ -513,7 +561,7 @@ def check_influence(folder, program):
 
 
 PARTS = {"trail": check_trail, "minimisers": check_minimisers, "networks": check_networks, "lean": check_lean, "langevin": check_langevin, "rewind": check_rewind,
-         "influence": check_influence, "rows": check_rows}
+         "influence": check_influence, "rows": check_rows, "graphs": check_graphs}
 
 
 def main():

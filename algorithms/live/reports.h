@@ -134,6 +134,7 @@ enum class DrawKind {
                     ///< neighbours, and a neighbour with its label: nodes in random order, of each its edges
   kAdversarialEdge,  ///< `insert-edge` of pairs that are no edge, a node of the pool, by default all with a label, and any
                      ///< node with another label
+  kGraph             ///< `graph` of labelled training graphs that have nodes
 };
 
 /// "node", "feature", "edge", "vulnerable-edge" or "adversarial-edge". Throws UsageError for other

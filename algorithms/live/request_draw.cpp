@@ -20,7 +20,8 @@
 namespace unweave {
 namespace {
 
-constexpr std::pair<std::string_view, DrawKind> kKinds[] = {{"node", DrawKind::kNode},
+constexpr std::pair<std::string_view, DrawKind> kKinds[] = {{"graph", DrawKind::kGraph},
+                                                            {"node", DrawKind::kNode},
                                                             {"feature", DrawKind::kFeature},
                                                             {"edge", DrawKind::kEdge},
                                                             {"vulnerable-edge", DrawKind::kVulnerableEdge},
@@ -51,6 +52,9 @@ class Draw {
         break;
       case DrawKind::kAdversarialEdge:
         draw_adversarial_edges();
+        break;
+      case DrawKind::kGraph:
+        draw_graphs();
         break;
     }
     return std::move(requests_);
@@ -116,6 +120,18 @@ class Draw {
     if (options_.count == 0) return;
     const Permutation order(nodes.size(), key_);
     for (std::uint64_t i = 0; i < options_.count; ++i) add(kind, nodes[static_cast<std::size_t>(order.at(i))]);
+  }
+
+  void draw_graphs() {
+    if (options_.pool) throw UsageError(option("draw", "graph") + ": graphs are drawn, and the nodes given are none");
+    const WholeGraphs& all = contents_.graphs();
+    std::vector<NodeId> graphs = all.members(SplitName::train);
+    std::erase_if(graphs, [&](NodeId graph) { return all.label(graph) == kNoLabel || all.size(graph) == 0; });
+    require(graphs.size(), "graphs");
+    if (options_.count == 0) return;
+    const Permutation order(graphs.size(), key_);
+    for (std::uint64_t i = 0; i < options_.count; ++i)
+      requests_.push_back({RequestKind::remove_graph, graphs[static_cast<std::size_t>(order.at(i))], 0});
   }
 
   /// Calls use(u, v) for every edge of the pool, u < v, in their order; those that are held out of

@@ -67,6 +67,7 @@ TEST_SUITE("heavy") {
   }
   TEST_CASE("errors at checkpoints") {
     walk(checkpoint_setting());
+    walk(whole_graphs_setting());
   }
   TEST_CASE("errors while folding") {
     walk(fold_setting());

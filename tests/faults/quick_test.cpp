@@ -17,6 +17,11 @@ TEST_SUITE("slow") {
     const Setting setting = checkpoint_setting();
     CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
   }
+  TEST_CASE("a full disk and power cuts at checkpoints of whole graphs") {
+    const Setting setting = whole_graphs_setting();
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
+    CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
+  }
   TEST_CASE("a full disk and power cuts while importing") {
     for (const char* order : {"none", "degree"}) {
       const Setting setting = import_setting(order);

@@ -152,17 +152,17 @@ void export_folder(const CommandLine& line, const Reader& reader, StepProgress& 
 }
 
 void check_export_options(const CommandLine& line) {
-  for (const char* other :
-       {"model", "rows", "embeddings", "edges", "edge-weights", "pairs", "labels", "train", "requests"})
+  for (const char* other : {"model", "rows", "embeddings", "edges", "edge-weights", "pairs", "labels", "graphs",
+                            "graph-labels", "train", "requests"})
     if (line.has("all") && line.has(other))
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
   if (!line.has("model") && !line.has("rows") && !line.has("embeddings") && !line.has("edges") &&
-      !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("train") &&
-      !line.has("names") && !line.has("requests") && !line.has("all"))
+      !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("graphs") &&
+      !line.has("graph-labels") && !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
     throw UsageError(
-        "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --pairs, --labels, --train, --names, --requests or --all");
+        "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --pairs, --labels, --graphs, --graph-labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("rows") && !line.has("embeddings") && !line.has("requests"))
     throw UsageError("--nodes needs --rows, --embeddings or --requests");
   for (const char* option : {"weights", "ids", "missing"})
@@ -181,8 +181,8 @@ void check_export_options(const CommandLine& line) {
   if (line.has("model") && line.get<std::string>("model") == "-")
     throw UsageError("--model -: a model is two files, the weights F.npy and the certificate F.jsonl; name a file");
   const std::filesystem::path store = line.positional(0);
-  std::vector<std::string> arrays{"rows",  "embeddings", "ids",    "edges", "edge-weights",
-                                  "roles", "pairs",      "labels", "train"};
+  std::vector<std::string> arrays{"rows",  "embeddings", "ids",    "edges",        "edge-weights", "roles",
+                                  "pairs", "labels",     "graphs", "graph-labels", "train"};
   if (names_archive(line))
     line.require_outside("model", store);
   else
@@ -263,9 +263,9 @@ void run_export(CommandLine& line) {
       "new or empty folder: edges, features, labels and splits that remain, and in import.txt the command of `import` that "
       "makes of them the store that a purge would leave, without embedding and models; for another machine or another version of the program");
   line.set_choices("missing", {"nan"});
-  line.set_choices("draw", {"node", "feature", "edge", "vulnerable-edge", "adversarial-edge"});
+  line.set_choices("draw", {"graph", "node", "feature", "edge", "vulnerable-edge", "adversarial-edge"});
   add("draw", po::value<std::string>()->value_name("KIND"),
-      "with --requests: node or feature, of training nodes or of --nodes; edge; vulnerable-edge, of a test node (or of "
+      "with --requests: graph, of training graphs; node or feature, of training nodes or of --nodes; edge; vulnerable-edge, of a test node (or of "
       "--nodes) with few neighbours and a neighbour with its label; adversarial-edge, to be inserted between two nodes "
       "(one of --nodes) with different labels");
   add("count", po::value<Count>()->value_name("K"), "with --requests: how many");

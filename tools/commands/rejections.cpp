@@ -38,8 +38,9 @@ bool is_rejected_line(std::string_view line) {
 
 /// What a crash may leave of the first line.
 bool is_begun_line(std::string_view text) {
-  for (const std::string_view word : {"edge ", "node ", "feature ", "insert-edge ", "insert-node ", "set-feature ",
-                                      "set-label ", "set-weight ", "move-split "})
+  for (const std::string_view word :
+       {"edge ", "node ", "feature ", "insert-edge ", "insert-node ", "set-feature ", "set-label ", "set-weight ",
+        "move-split ", "graph ", "set-graph-label ", "move-graph-split "})
     if (text.starts_with(word) || word.starts_with(text)) return true;
   return false;
 }
@@ -172,6 +173,10 @@ valid, test or none. insert-node U V1 .. VF does so for a node that has nothing.
 
 Where edges have weights, insert-edge U V weight W inserts one of weight W, else of
 1, and set-weight U V W gives an edge another one; rows and models follow.
+
+Where nodes belong to graphs, graph G removes all nodes of graph G, its label and its
+split; set-graph-label G C and move-graph-split G S are as those of nodes, and
+insert-node U V1 .. VF graph=G puts U into graph G. No edge joins two graphs.
 
 `edge U V expires T`, `node U expires T` and `feature U expires T` change nothing but
 a note: from T on (2027-01-31T12:00:00Z, 2027-01-31, or never) stream --expired and

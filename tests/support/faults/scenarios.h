@@ -25,6 +25,9 @@ struct Setting {
 [[nodiscard]] Setting stream_setting(const std::string& solver);
 /// Lazy batches and checkpoints between them, of a store opened once.
 [[nodiscard]] Setting checkpoint_setting();
+/// Exact batches of requests of every kind, and checkpoints between them, of a store of whole
+/// graphs.
+[[nodiscard]] Setting whole_graphs_setting();
 /// Batches whose changed rows exceed the budget, so that they become new partitions.
 [[nodiscard]] Setting fold_setting();
 /// Batches whose changed lists exceed a quarter of the budget, so that shards are written anew.

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "algorithms/live/digest.h"
@@ -12,6 +13,7 @@
 #include "storage/input/request_reader.h"
 #include "support/faults/scenarios.h"
 #include "support/faults/store_checks.h"
+#include "support/graph_world.h"
 #include "support/opened_store.h"
 #include "support/program.h"
 
@@ -178,18 +180,19 @@ namespace {
 
 /// Batches of a store opened once. Where `checkpoints`, the first one is in the journal, and there
 /// is a checkpoint after each second one of the others.
-Setting batches_setting(const std::string& name, const Sample& rest, double r_max, bool checkpoints,
-                        std::uint64_t memory, std::size_t batch_size = 9) {
-  const std::vector<Request> requests = random_requests(rest, 4 * batch_size, 8);
+Setting batches_setting(const std::string& name, const std::function<void(const fs::path& store)>& import,
+                        const std::vector<Request>& requests, double r_max, bool checkpoints, std::uint64_t memory,
+                        std::size_t batch_size) {
+  const PropagationSpec spec = tiny_spec(2, name == "whole graphs");
   Setting setting;
   setting.before = tree_after([&](const fs::path& folder) {
-    import_sample(folder / "s", rest, {});
-    propagate_store(folder / "s", tiny_spec(2, false));
+    import(folder / "s");
+    propagate_store(folder / "s", spec);
     apply_batch(folder / "s", requests_at(requests, 0, batch_size), r_max, !checkpoints);
   });
   const Tree start = tree_after([&](const fs::path& folder) {
-    import_sample(folder / "s", rest, {});
-    propagate_store(folder / "s", tiny_spec(2, false));
+    import(folder / "s");
+    propagate_store(folder / "s", spec);
   });
   const Digests digests = digests_of(start, requests, batch_size, r_max);
   const auto work = [=](const fs::path& folder) {
@@ -231,7 +234,21 @@ Setting batches_setting(const std::string& name, const Sample& rest, double r_ma
   return setting;
 }
 
+Setting batches_setting(const std::string& name, const Sample& rest, double r_max, bool checkpoints,
+                        std::uint64_t memory, std::size_t batch_size = 9) {
+  return batches_setting(
+      name, [&](const fs::path& store) { import_sample(store, rest, {}); }, random_requests(rest, 4 * batch_size, 8),
+      r_max, checkpoints, memory, batch_size);
+}
+
 }  // namespace
+
+Setting whole_graphs_setting() {
+  const GraphWorld world = graph_world(30, 5, 3);
+  return batches_setting(
+      "whole graphs", [&](const fs::path& store) { world.import(store); }, requests_of(changing_lines(world, 36, 4)), 0,
+      true, std::uint64_t{64} << 20, 9);
+}
 
 Setting checkpoint_setting() {
   return batches_setting("checkpoint", sample(), 0.02, true, std::uint64_t{64} << 20);

@@ -86,10 +86,13 @@ def has_id(request: Sequence[Any]) -> bool:
     return isinstance(request[-1], str) and request[-1].startswith("id=")
 
 
+_OF_GRAPHS = ("graph", "set-graph-label", "move-graph-split")
+
+
 def has_value(request: Sequence[Any]) -> bool:
-    """Whether a tuple says more than which nodes it is about."""
+    """Whether a tuple says more than which nodes it is about, or is about a whole graph."""
     words = list(request)
-    return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node", "set-weight") or
+    return bool(words) and (str(words[0]) in ("set-feature", "set-label", "move-split", "insert-node", "set-weight", *_OF_GRAPHS) or
                             len(words) > 4 and isinstance(words[3], str) and words[3] in ("expires", "weight") or
                             len(words) > 3 and str(words[0]) in ("node", "feature") and isinstance(words[2], str) and words[2] == "expires")
 
@@ -107,7 +110,9 @@ def batch_of(requests: Iterable[Request]) -> list[Request]:
 
 
 def _nodes_end(request: Sequence[Any]) -> int:
-    """Where the nodes of a tuple end, which begin at 1."""
+    """Where the nodes of a tuple end, which begin at 1; a request of a whole graph has none."""
+    if request[0] in _OF_GRAPHS:
+        return 1
     return 3 if str(request[0]).endswith("edge") or request[0] == "set-weight" else 2
 
 
@@ -139,7 +144,7 @@ def _in_quotes(text: str) -> str:
 def line_of(request: Any, named: bool, named_classes: bool = False, are_names: bool = False) -> str:
     """The line of a request that came as a tuple. Numbers of NumPy are those of Python; where nodes have names, a node's number has a mark,
     and where classes have, a text is a name, in quotes."""
-    sets_class = named_classes and str(request[0]) == "set-label"
+    sets_class = named_classes and str(request[0]) in ("set-label", "set-graph-label")
     nodes = _nodes_end(request)
 
     def node(part: Any) -> str:
@@ -152,7 +157,7 @@ def line_of(request: Any, named: bool, named_classes: bool = False, are_names: b
     words = []
     for place, part in enumerate(request):
         if not 0 < place < nodes:
-            is_class = sets_class and place == nodes and isinstance(part, str) and part != "none"
+            is_class = sets_class and place == 2 and isinstance(part, str) and part != "none"
             words.append(_in_quotes(part) if is_class else _word(request, part))
             continue
         try:
