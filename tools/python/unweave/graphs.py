@@ -565,13 +565,13 @@ class _Batch:
 
 def one_graph(graph: Any) -> Any:
     """Several graphs of PyG, in a list or a data set, beside each other; anything else as it is."""
-    if isinstance(graph, (str, bytes, dict, tuple, np.ndarray)) or not hasattr(graph, "__getitem__") or not hasattr(graph, "__len__"):
+    is_data_set = hasattr(graph, "slices") and hasattr(graph, "indices") and hasattr(graph, "__getitem__")
+    if not (isinstance(graph, list) or is_data_set) or not len(graph) or getattr(graph[0], "edge_index", None) is None:
         return graph
-    if getattr(graph, "edge_index", None) is not None and not hasattr(graph, "slices"):
-        return graph  # one graph, or a batch, which has a length, too
-    if len(graph) == 0 or getattr(graph[0], "edge_index", None) is None:
-        return graph
-    return _Batch([graph[place] for place in range(len(graph))])
+    several = [graph[place] for place in range(len(graph))]
+    if any(getattr(one, "edge_index", None) is None for one in several):
+        raise UsageError("graph: a list of graphs in which one has no edge_index", ["graph"])
+    return _Batch(several)
 
 
 def parts_of_graph(graph: Any) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options.update(arrays.features_of(features_of_all, table))
     slips = [*left_out, *arrays.remarks_on_features(features_of_all, options.get("features"), table)]
     if tu is not None:
-        options.update({"tu": pathlib.Path(tu), "attribute_bound": None if attribute_bound is None else float(attribute_bound)})
+        options.update({"tu": pathlib.Path(tu), "attribute_bound": attribute_bound})
     elif attribute_bound is not None:
         raise UsageError("attribute_bound needs tu", ["attribute_bound", "tu"])
     if parts["graph_labels"] is None:
