@@ -30,7 +30,7 @@ struct KindForm {
   std::string_view form;  ///< how its lines are written, for messages
 };
 
-constexpr KindForm kKinds[] = {
+constexpr KindForm kRequestForms[] = {
     {"edge", RequestKind::remove_edge,
      "`edge U V` or `edge U V expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
     {"node", RequestKind::remove_node,
@@ -253,7 +253,7 @@ bool take_rest(Fields& fields, Request& request, std::string& fault) {
 /// What is wrong with a line of this first word, and how it is written.
 RequestFault unknown_word(std::string_view word) {
   std::vector<std::string_view> words;
-  for (const KindForm& one : kKinds) words.push_back(one.word);
+  for (const KindForm& one : kRequestForms) words.push_back(one.word);
   return {"there is no request " + quote_for_message(word) + did_you_mean(word, words),
           "a request begins with " + one_of(words) + ", in lower case, with a blank, a tab or a comma behind it"};
 }
@@ -309,8 +309,8 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
   };
   const std::string_view word = fields.take();
   const auto* const form =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const KindForm& one) { return one.word == word; });
-  if (form == std::end(kKinds)) {
+      std::find_if(std::begin(kRequestForms), std::end(kRequestForms), [&](const KindForm& one) { return one.word == word; });
+  if (form == std::end(kRequestForms)) {
     if (told != nullptr) *told = unknown_word(word);
     return std::nullopt;
   }
@@ -348,7 +348,7 @@ bool is_skipped_line(std::string_view line) {
 }
 
 std::string_view word_of(RequestKind kind) {
-  for (const KindForm& one : kKinds)
+  for (const KindForm& one : kRequestForms)
     if (one.kind == kind || noting(one.kind) == kind) return one.word;
   return word_of(RequestKind::remove_edge);  // there are no others
 }
