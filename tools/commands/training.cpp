@@ -39,8 +39,7 @@ void add_row_options(CommandLine& line, bool listed) {
       "levels (the default) or stack, then labels, degree, open, by commas; or auto (guide: choose-rows)");
   add("scale-rows", po::value<std::string>()->value_name("WORD"), "of rows: clip, or unit (norm 1, default of --lift)");
   add("pair", po::value<std::string>()->value_name("WORDS"),
-      "rows of pairs, to predict links (import --pairs): hadamard, difference or both; best as hadamard,by=16 with "
-      "--scale-rows unit");
+      "of links (import --pairs): hadamard, difference or both; best hadamard,by=16 with --scale-rows unit");
   add("lift", po::value<std::string>()->value_name("WIDTH"),
       "so many random features beside each row; also as 1024,key=7,bias=0.5");
 }
