@@ -39,8 +39,7 @@ void add_row_options(CommandLine& line, bool listed) {
       "levels (the default) or stack, then labels, degree, open, by commas; or auto (guide: choose-rows)");
   add("scale-rows", po::value<std::string>()->value_name("WORD"), "of rows: clip, or unit (norm 1, default of --lift)");
   add("pair", po::value<std::string>()->value_name("WORDS"),
-      "rows of pairs, to predict links (import --pairs): hadamard, difference or both; best as hadamard,by=16 with "
-      "--scale-rows unit");
+      "of links (import --pairs): hadamard, difference or both; best hadamard,by=16 with --scale-rows unit");
   add("pool", po::value<std::string>()->value_name("mean|root|sum=D"),
       "in a store of graphs: a row is of a graph, the sum of its nodes' rows divided by their number, its root, or D");
   add("lift", po::value<std::string>()->value_name("WIDTH"),

@@ -53,7 +53,7 @@ TEST_SUITE("unit") {
       CHECK(help.code == 0);
       const std::size_t lines = check_lines(help.out);
       CHECK(lines > 10);
-      if (command.name == "train") CHECK(lines < 45);
+      if (command.name == "train") CHECK(lines < 50);
       if (command.name == "plan") CHECK(lines < 50);
     }
   }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <random>
 #include <set>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "support/input_files.h"
 #include "support/npy_file.h"
+#include "support/process.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
 
@@ -176,6 +179,71 @@ TEST_SUITE("unit") {
               .find("--directed") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--relation", "a=" + world.path("e"), "--pairs", "valid=.1"})
               .find("--relation") != std::string::npos);
+  }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE(
+      "an import, a stream and a purge of links that are killed at any place come to their end when they run again") {
+    namespace fs = std::filesystem;
+    const LinkWorld world;
+    const auto copy_of = [&](const std::string& name) {
+      fs::remove_all(world.path(name));
+      fs::copy(world.store, world.path(name), fs::copy_options::recursive);
+      return world.path(name);
+    };
+    const auto digest_of = [](const std::string& store) { return testing::info_of(store).at("digest"); };
+    const auto weights_of = [](const std::string& store) {
+      return testing::info_of(store).at("models").at(0).at("digest");
+    };
+    std::string requests;
+    for (int i = 0; i < 6; ++i)
+      requests += "edge " + std::to_string(i) + " " + std::to_string(i + 2) + "\nnode " + std::to_string(40 + i) +
+                  "\ninsert-edge " + std::to_string(i) + " " + std::to_string(70 + i) + "\n";
+    write_file(world.dir / "r", requests);
+    const auto stream = [&](const std::string& store) {
+      return std::vector<std::string>{"stream", store,     "--requests", world.path("r"), "--solver",
+                                      "exact",  "--batch", "4",          "--quiet"};
+    };
+    const std::string streamed = copy_of("streamed");
+    testing::must(stream(streamed));
+    const auto after = digest_of(streamed), learnt = weights_of(streamed);
+    testing::must({"purge", streamed, "--quiet"});
+    const auto purged = digest_of(streamed);
+    CHECK(weights_of(streamed) == learnt);
+    const long calls = testing::calls_of(stream(copy_of("counted")));
+    for (int round = 0; round < 8; ++round) {
+      CAPTURE(round);
+      const std::string killed = copy_of("killed");
+      CHECK(testing::run_stopped(stream(killed), {SIGKILL, 1 + calls * round / 8}, world.dir / "out") != 0);
+      testing::must(stream(killed));  // what was applied is rejected the second time
+      CHECK(digest_of(killed) == after);
+      CHECK(weights_of(killed) == learnt);
+      testing::must({"verify", killed, "--quiet"});
+      const long purge_calls = 40;
+      static_cast<void>(testing::run_stopped({"purge", killed, "--quiet"}, {SIGKILL, 1 + purge_calls * round / 8},
+                                             world.dir / "out"));
+      testing::must({"purge", killed, "--quiet"});
+      CHECK(digest_of(killed) == purged);
+      testing::must({"verify", killed, "--quiet"});
+    }
+    for (long call = 1; call < 40; call += 4) {
+      CAPTURE(call);
+      const std::string killed = world.path("made");
+      fs::remove_all(killed);
+      const std::vector<std::string> words{"import",     killed,
+                                           "--edges",    world.path("e"),
+                                           "--features", world.path("x"),
+                                           "--nodes",    std::to_string(kLinkNodes),
+                                           "--pairs",    "valid=.2,test=.2,negatives=2",
+                                           "--order",    "degree",
+                                           "--quiet"};
+      static_cast<void>(testing::run_stopped(words, {SIGKILL, call}, world.dir / "out"));
+      if (!fs::exists(killed + "/manifest.json")) testing::must(words);
+      testing::must({"verify", killed, "--quiet"});
+      testing::must({"propagate", killed, "--rho", "1", "--quiet"});
+      CHECK(digest_of(killed) == digest_of(world.store));
+    }
   }
 }
 

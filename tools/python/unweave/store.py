@@ -441,8 +441,8 @@ class Store:
         return found["pairs"].view(NodeNumbers), found["probabilities"]
 
     def pairs(self, split: str = "train") -> np.ndarray:
-        """The pairs of a split, "train", "valid" or "test", of a store that was imported with ``pairs``: int64 [m, 3], both nodes, and 1 for an edge,
-        0 for a pair of no edge."""
+        """The pairs of ``split`` ("train", "valid" or "test"), of a store that was imported with ``pairs``: int64 [m, 3], both nodes, and 1 for an
+        edge, 0 for a pair of no edge."""
         with tempfile.TemporaryDirectory(prefix="unweave-") as folder:
             file = pathlib.Path(folder) / "pairs.npy"
             _native.pairs(self._machine, self._watcher(), self.path, split, file)
