@@ -39,9 +39,9 @@ void add_row_options(CommandLine& line, bool listed) {
       "levels (the default) or stack, then labels, degree, open, by commas; or auto (guide: choose-rows)");
   add("scale-rows", po::value<std::string>()->value_name("WORD"), "of rows: clip, or unit (norm 1, default of --lift)");
   add("pool", po::value<std::string>()->value_name("mean|root|sum=D"),
-      "in a store of graphs: a row is of a graph, the sum of its nodes' rows divided by their number, its root, or D");
+      "rows of graphs: sums / nodes, / their root, or / D");
   add("lift", po::value<std::string>()->value_name("WIDTH"),
-      "so many random features beside each row; also as 1024,key=7,bias=0.5");
+      "random features beside a row; or 1024,key=7,bias=0.5");
 }
 
 RowChoice row_choice(const CommandLine& line) {
