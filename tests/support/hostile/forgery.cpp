@@ -268,7 +268,7 @@ Corruption forge_model(const FullStore& store, const std::string& path, Random& 
   }
   ModelFile model = parsed_model(bytes);
   const std::size_t arrays = model.arrays.size();
-  if (random() % 2 == 0 || arrays == 0) {
+  if (random() % 2 == 0) {
     Json json = Json::parse(model.text);
     change_json(json, random, what);
     model.text = json.dump();

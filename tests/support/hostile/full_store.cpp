@@ -91,7 +91,7 @@ Files build_models(std::uint64_t seed) {
   return folder_bytes(store);
 }
 
-const std::vector<std::string> kPooledSolvers = {"newton", "exact", "retrain"};
+const std::vector<std::string> kPooledSolvers = {"newton", "retrain"};
 
 Files build_whole_graphs(std::uint64_t seed) {
   const TempDir dir;
