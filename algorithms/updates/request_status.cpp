@@ -37,7 +37,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"number-or-name", "a class has a number as its name; #1 is a number, \"1\" a name"},
     {"no-relation", "the store has no edges of this kind"},
     {"graph-outside", "the store has no graph of this number"},
-    {"empty-graph", "the graph has no nodes and no label: removed before, or never had any"},
+    {"empty-graph", "the graph has neither nodes nor a label, as one removed before"},
     {"joins-graphs", "the ends of the edge do not belong to one graph"},
 }};
 

@@ -70,6 +70,9 @@ TEST_SUITE("slow") {
   TEST_CASE("a store that keeps rows: bits and ends") {
     flip_and_cut(kept_store());
   }
+  TEST_CASE("a store of whole graphs: bits and ends") {
+    flip_and_cut(whole_graphs_store());
+  }
   TEST_CASE("a lazily streamed store: damage") {
     damage(lazy_store());
   }
@@ -79,6 +82,9 @@ TEST_SUITE("slow") {
   TEST_CASE("a store that keeps rows: damage") {
     damage(kept_store());
   }
+  TEST_CASE("a store of whole graphs: damage") {
+    damage(whole_graphs_store());
+  }
   TEST_CASE("a lazily streamed store: forgeries") {
     forge(lazy_store());
   }
@@ -87,6 +93,9 @@ TEST_SUITE("slow") {
   }
   TEST_CASE("a store that keeps rows: forgeries") {
     forge(kept_store());
+  }
+  TEST_CASE("a store of whole graphs: forgeries") {
+    forge(whole_graphs_store());
   }
 }
 

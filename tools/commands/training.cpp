@@ -41,9 +41,9 @@ void add_row_options(CommandLine& line, bool listed) {
   add("pair", po::value<std::string>()->value_name("WORDS"),
       "of links (import --pairs): hadamard, difference or both; best hadamard,by=16 with --scale-rows unit");
   add("pool", po::value<std::string>()->value_name("mean|root|sum=D"),
-      "in a store of graphs: a row is of a graph, the sum of its nodes' rows divided by their number, its root, or D");
+      "rows of graphs: sums / nodes, / their root, or / D");
   add("lift", po::value<std::string>()->value_name("WIDTH"),
-      "so many random features beside each row; also as 1024,key=7,bias=0.5");
+      "random features beside a row; or 1024,key=7,bias=0.5");
 }
 
 RowChoice row_choice(const CommandLine& line) {

@@ -140,7 +140,7 @@ TEST_SUITE("unit") {
     CHECK(says(refusal({{"node_attributes", "1\n2\nnan\n1\n1\n"}}), "line 3: not 1 finite numbers"));
     CHECK(says(refusal({{"node_attributes", "1\n2\n1 1\n1\n1\n"}}), "line 3: more numbers than other lines have"));
     CHECK(says(refusal({{"node_attributes", "1\n2\n4.5\n1\n1\n"}}),
-               "line 3: attribute 0, 4.5, is beyond attribute-bound 4"));
+               "line 3: attribute 0, 4.5, is beyond attribute-bound=4"));
     CHECK(says(refusal({}, {}), "its nodes have attributes; declare by attribute-bound"));
     CHECK(says(refusal({{"node_attributes", "missing"}}), "have no attributes"));
     CHECK(says(refusal({}, 0), "must be above 0 and finite"));

@@ -13,6 +13,7 @@
 #include "algorithms/live/store_writer.h"
 #include "engine/resources/parallel.h"
 #include "support/folder_bytes.h"
+#include "support/graph_world.h"
 #include "support/imported_sample.h"
 #include "support/program.h"
 
@@ -90,6 +91,28 @@ Files build_models(std::uint64_t seed) {
   return folder_bytes(store);
 }
 
+const std::vector<std::string> kPooledSolvers = {"newton", "retrain"};
+
+Files build_whole_graphs(std::uint64_t seed) {
+  const TempDir dir;
+  const fs::path store = dir / "s";
+  const GraphWorld world = graph_world(70, 9, seed);
+  world.import(store);
+  propagate_store(store, tiny_spec(1, true));
+  for (const std::string& solver : kPooledSolvers)
+    give({"train", store.string(), "--pool", "mean", "--solver", solver, "--json", "--quiet", "--memory", "256M"});
+  std::string first, later;
+  for (const std::string& line : changing_lines(world, 16, seed)) first += line + "\n";
+  for (const std::string& line : changing_lines(world, 8, seed + 1)) later += line + "\n";
+  write_file(dir / "r", first + "graph 3\n");
+  write_file(dir / "later", later);
+  for (const std::string& solver : kPooledSolvers)  // the first applies it, the others come to it
+    give({"stream", store.string(), "--requests", solver == kPooledSolvers[0] ? (dir / "r").string() : "/dev/null",
+          "--solver", solver, "--quiet", "--memory", "256M"});
+  give({"stream", store.string(), "--requests", (dir / "later").string(), "--quiet", "--memory", "256M"});
+  return folder_bytes(store);
+}
+
 Files build_kept(std::uint64_t seed) {
   const TempDir dir;
   const fs::path store = dir / "s";
@@ -125,6 +148,10 @@ FullStore lazy_store() {
 
 FullStore model_store() {
   return build("models", build_models, kSolvers);
+}
+
+FullStore whole_graphs_store() {
+  return build("whole graphs", build_whole_graphs, kPooledSolvers);
 }
 
 FullStore kept_store() {

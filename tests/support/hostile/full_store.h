@@ -29,6 +29,10 @@ struct FullStore {
 /// Sparse features of 16 bits; models of ten solvers, each of which followed one batch.
 [[nodiscard]] FullStore model_store();
 
+/// Whole graphs of mixed nodes, some of them emptied by requests of every kind; models of their
+/// pooled rows that followed these, and a journal of a later batch.
+[[nodiscard]] FullStore whole_graphs_store();
+
 /// Rows in place of sums, in 16 bits at both levels, of the labelled nodes; a model of them. It
 /// takes no requests.
 [[nodiscard]] FullStore kept_store();

@@ -157,7 +157,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if tu is not None:
         options.update({"tu": pathlib.Path(tu), "attribute_bound": attribute_bound})
     elif attribute_bound is not None:
-        raise UsageError("attribute_bound needs tu", ["attribute_bound", "tu"])
+        raise UsageError(f"attribute_bound={attribute_bound!r} needs tu", ["attribute_bound", "tu"])
     if parts["graph_labels"] is None:
         options.update(arrays.labels_of(parts["labels"], classes, table))
     elif parts["labels"] is not None:
