@@ -49,8 +49,8 @@ struct ScoredChunk {
 /// Throws UsageError.
 void score_keys(const RowUnits& units, const ModelRecord& record, std::span<const NodeId> keys, double* margins);
 
-/// Margins of `count` rows, which `read(first, count, out)` writes before they get the form of those
-/// that the model was trained on, on any thread.
+/// Margins of `count` rows, which `read(first, count, out)` writes before they get the form of
+/// those that the model was trained on, on any thread.
 void score_by(const ModelRecord& record, std::size_t count, MemoryBudget& budget,
               const std::function<void(std::size_t, std::size_t, float*)>& read, double* margins);
 

@@ -23,13 +23,13 @@ void score_links(const LiveStore& store, const ModelRecord& record, std::span<co
 
 /// Hands over, for each of these nodes in their order, the `top` best pairs with a node that has
 /// anything, and that it has no edge to, neither in the graph nor held out of it; those of equal
-/// scores by the smaller id. The rows of all nodes are read once for so many queries as fit the memory, 64 at
-/// most.
+/// scores by the smaller id. The rows of all nodes are read once for so many queries as fit the
+/// memory, 64 at most.
 void best_links(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes, std::size_t top,
                 const LinkSink& sink);
 
-/// The figures of a role's pairs. `given`: other pairs of users' ids, in the place of those that the
-/// store draws; or null.
+/// The figures of a role's pairs. `given`: other pairs of users' ids, in the place of those that
+/// the store draws; or null.
 [[nodiscard]] LinkFigures link_figures(const PairUnits& units, const ModelRecord& record, PairRole role,
                                        const std::vector<Edge>* given);
 

@@ -24,8 +24,8 @@ void score_all(const LiveStore& store, const ModelRecord& record, const ScoreSin
 void score_some(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                 const ScoreSink& sink);
 
-/// Hands over whole graphs, by their numbers, in their order and with repeats, of a model whose rows
-/// are of these. Throws UsageError for one without nodes.
+/// Hands over whole graphs, by their numbers, in their order and with repeats, of a model whose
+/// rows are of these. Throws UsageError for one without nodes.
 void score_graphs(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> graphs,
                   const ScoreSink& sink);
 

@@ -15,8 +15,8 @@
 //   of a store with whole graphs: the number of its own (-1: none)
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled
 //   with zeros
-// A leaf hashes "LEAF", first node, nodes and their hashes. One of whole graphs hashes "GRPH", first
-// graph, graphs, and of each its label and its split as above. The root hashes "ROOT", a
+// A leaf hashes "LEAF", first node, nodes and their hashes. One of whole graphs hashes "GRPH",
+// first graph, graphs, and of each its label and its split as above. The root hashes "ROOT", a
 // version, the constants, the leaves of nodes and those of graphs.
 #include "algorithms/live/digest.h"
 
@@ -45,10 +45,10 @@ static_assert(std::endian::native == std::endian::little, "words are hashed as t
 constexpr std::uint32_t kLeafTag = 0x4641454C;  // "LEAF"
 constexpr std::uint32_t kRootTag = 0x544F4F52;  // "ROOT"
 constexpr std::uint32_t kVersion = 2;
-constexpr std::uint32_t kDigestOfNames = 3;    // where nodes have names
-constexpr std::uint32_t kDigestOfLayers = 16;  // is added where nodes are copies
-constexpr std::uint32_t kDigestOfPairs = 32;   // is added where links are predicted
-constexpr std::uint32_t kDigestOfGraphs = 64;  // is added where nodes belong to whole graphs
+constexpr std::uint32_t kDigestOfNames = 3;       // where nodes have names
+constexpr std::uint32_t kDigestOfLayers = 16;     // is added where nodes are copies
+constexpr std::uint32_t kDigestOfPairs = 32;      // is added where links are predicted
+constexpr std::uint32_t kDigestOfGraphs = 64;     // is added where nodes belong to whole graphs
 constexpr std::uint32_t kGraphsTag = 0x48505247;  // "GRPH"
 constexpr std::uint32_t kLeafGraphs = 1024;
 constexpr std::size_t kBlocksATask = 32;

@@ -3,9 +3,9 @@
 //
 // Contents are decoded and hashed in ids and values, so that shards, codec, overlay, journal,
 // batches, order of work and threads leave no trace. In: the numbers of nodes, columns and classes;
-// adjacency, features, labels and splits, of whole graphs too; and, once propagated, L, rho, scale, the rows of the
-// receptive field, their sums and the stale rows. Out: weights, scheme, r_max and norms, which only
-// choose how contents are read or changed.
+// adjacency, features, labels and splits, of whole graphs too; and, once propagated, L, rho, scale,
+// the rows of the receptive field, their sums and the stale rows. Out: weights, scheme, r_max and
+// norms, which only choose how contents are read or changed.
 //
 //   node   BLAKE2b-256 of what one node has, neighbours by the user's ids
 //   leaf   BLAKE2b-256 of 64 consecutive nodes (the last leaf may have fewer), by the user's ids

@@ -29,8 +29,8 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
 
 /// Edges as int64 [m, 2], each once, u < v, sorted, those too that are held out of the graph, and
 /// their weights as int64 [m], each 1 where edges have none. One of both targets may be missing.
-/// `relation`: whose edges, which has to be said where there are some; else UsageError. `roles`: the
-/// roles of their pairs, by their numbers (PairRole), as int64 [m], in a store that has some.
+/// `relation`: whose edges, which has to be said where there are some; else UsageError. `roles`:
+/// the roles of their pairs, by their numbers (PairRole), as int64 [m], in a store that has some.
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
                   const std::optional<NpyTarget>& weights = std::nullopt, const std::string& relation = {},
                   const std::optional<NpyTarget>& roles = std::nullopt);

@@ -35,8 +35,9 @@ class TrainingRows {
   /// call, `touched` the nodes, sorted, whose own edges, features, label or split have. Returns
   /// what did change, comparing bits; without `keep_moved` its moved rows stay empty, which spares
   /// two copies of them. Where rows came or have another label, and always where units begin anew
-  /// (RowUnits::begins_anew), all are read again, and the change begins anew. Throws DataError for a value that is not finite, ResourceError where 16 bytes a
-  /// row of the change do not fit the budget.
+  /// (RowUnits::begins_anew), all are read again, and the change begins anew. Throws DataError for
+  /// a value that is not finite, ResourceError where 16 bytes a row of the change do not fit the
+  /// budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched = {});
 
   /// Puts the rows into a file, and gives their memory back; so it stays. False where they are in

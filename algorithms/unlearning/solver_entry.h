@@ -73,8 +73,8 @@ struct SolverEntry {
   /// Its theorem holds from any weights: it trains on from those of a model that was made elsewhere
   /// (Solver::fit_from).
   bool any_start = false;
-  /// Learns on rows of pairs and of whole graphs, too: any batch may change all of them, so that its
-  /// models are brought up by training on what there is.
+  /// Learns on rows of pairs and of whole graphs, too: any batch may change all of them, so that
+  /// its models are brought up by training on what there is.
   bool any_unit = false;
   /// What the hidden layers of its networks apply, where it takes nothing else; no other solver
   /// takes ReLU.

@@ -23,7 +23,7 @@ using Check = void (*)(const VerifyContext& context);
 
 /// Statements about contents and embedding. Those about models and certificates (check_models)
 /// stand on these: they come last, once, and only when these hold.
-constexpr Check kChecks[] = {check_graph, check_pairs,        check_splits, check_layers, check_whole_graphs,
+constexpr Check kChecks[] = {check_graph, check_pairs,        check_splits, check_layers,     check_whole_graphs,
                              check_cone,  check_target_lists, check_stale,  check_propagation};
 
 void run_checks(const VerifyContext& context) {

@@ -67,8 +67,8 @@ void check_files(const std::filesystem::path& store, const Manifest& manifest, F
 void check_read_files(const std::filesystem::path& store, const Manifest& manifest, const Embedding& embedding,
                       VerifyReport& report);
 void check_graph(const VerifyContext& context);
-/// That a graph of a store is undirected, without loops, and has as many edges as its manifest says;
-/// its arcs are added to `all_arcs`.
+/// That a graph of a store is undirected, without loops, and has as many edges as its manifest
+/// says; its arcs are added to `all_arcs`.
 void check_lists(const VerifyContext& context, const Graph& graph, std::string_view check, std::uint64_t& all_arcs);
 void check_target_lists(const VerifyContext& context);
 void check_splits(const VerifyContext& context);

@@ -68,8 +68,8 @@ class Contents {
   [[nodiscard]] const NodeOrder& order() const noexcept { return order_; }
   Graph& graph() noexcept { return graph_; }
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
-  /// The edges that are held out of the graph, as a graph of the same nodes; null where no links are
-  /// predicted.
+  /// The edges that are held out of the graph, as a graph of the same nodes; null where no links
+  /// are predicted.
   Graph* held() noexcept { return held_.get(); }
   [[nodiscard]] const Graph* held() const noexcept { return held_.get(); }
   /// The role of a pair of nodes; there must be rules of pairs.

@@ -15,7 +15,8 @@ namespace unweave {
 
 inline constexpr std::uint64_t kMostNodes = std::uint64_t{kMaxNodeId} + 1;
 
-/// The number of nodes, or of whole graphs, as the sources that know it say one after another; they must agree.
+/// The number of nodes, or of whole graphs, as the sources that know it say one after another; they
+/// must agree.
 class NodeCount {
  public:
   /// What is counted, and the option that declares it.

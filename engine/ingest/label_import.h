@@ -26,8 +26,8 @@ struct LabelFiles {
 /// number of classes, where that is declared.
 class LabelImport {
  public:
-  /// `count`: of the nodes or graphs. `replayed`: sorted ids of nodes that get a class of their own,
-  /// the last. `read_id`: what the words of a split mean; empty where ids are numbers.
+  /// `count`: of the nodes or graphs. `replayed`: sorted ids of nodes that get a class of their
+  /// own, the last. `read_id`: what the words of a split mean; empty where ids are numbers.
   LabelImport(const ImportContext& context, const LabelFiles& files, NodeCount& count,
               const std::vector<NodeId>& replayed, const ReadId& read_id);
 

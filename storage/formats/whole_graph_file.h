@@ -1,8 +1,9 @@
 // storage/formats/whole_graph_file.h - to which whole graph each node belongs, and labels and
 // splits of whole graphs, at rest (FORMAT.md, "Whole graphs").
 //
-// Graphs of nodes: sealed file of kind "graphs", i32 for each node in the order of the store, -1 for
-// none. Labels and splits are files as those of nodes are (node_file.h), by the number of a graph.
+// Graphs of nodes: sealed file of kind "graphs", i32 for each node in the order of the store, -1
+// for none. Labels and splits are files as those of nodes are (node_file.h), by the number of a
+// graph.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ struct CsrInput {
 /// Features by types of nodes. Each type has columns of its own, beside those of the types before,
 /// and zeros in all others.
 struct TypedFeatures {
-  std::vector<std::uint64_t> nodes;             ///< of each type
-  std::vector<std::optional<InputFile>> files;  ///< of each type; none: rows of zeros
+  std::vector<std::uint64_t> nodes;             ///< how many each type has
+  std::vector<std::optional<InputFile>> files;  ///< one a type; none: its rows are zeros
 };
 
 /// Rows of the nodes of a data set in the form of TUDataset (tu_folder.h): numbers of classes of
@@ -100,7 +100,7 @@ struct ImportOptions {
   Layers layers;                                          ///< directed: an edge u-v is the arc from u to v
   std::vector<InputFile> relations;                       ///< edges of each of the relations, in the place of `edges`
   NodeTypes types;                                        ///< kinds of nodes; then `nodes` is their sum
-  std::vector<std::optional<EndTypes>> relation_ends{};   ///< of each of `relations`; or empty
+  std::vector<std::optional<EndTypes>> relation_ends{};   ///< one for each of `relations`, or empty
   std::vector<std::optional<StatedCount>> stated_relation_edges{};  ///< as stated_edges, of each relation; or empty
   std::optional<std::size_t> labels_of{};  ///< the type whose nodes alone have labels and splits
   std::optional<PairRules> pairs{};        ///< what pairs of nodes are for, to predict links; not with layers

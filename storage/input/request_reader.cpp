@@ -308,8 +308,8 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
     return true;
   };
   const std::string_view word = fields.take();
-  const auto* const form =
-      std::find_if(std::begin(kRequestForms), std::end(kRequestForms), [&](const KindForm& one) { return one.word == word; });
+  const auto* const form = std::find_if(std::begin(kRequestForms), std::end(kRequestForms),
+                                        [&](const KindForm& one) { return one.word == word; });
   if (form == std::end(kRequestForms)) {
     if (told != nullptr) *told = unknown_word(word);
     return std::nullopt;

@@ -54,7 +54,8 @@ struct RequestFault {
 /// V` or `insert-edge U V weight W`, `set-weight U V W`, each with a relation behind V in a store
 /// that has some, `set-feature U V1 .. VF` or `set-feature U C:V ..`, `set-label U C` (a number or
 /// name, or none), `move-split U S`, and in a store of whole graphs `graph G`, `set-graph-label
-/// G C`, `move-graph-split G S`, behind which `id=T` may stand, the sender's name of the request; empty lines and `#` comments are skipped.
+/// G C`, `move-graph-split G S`, behind which `id=T` may stand, the sender's name of the request;
+/// empty lines and `#` comments are skipped.
 ///
 /// From standard input ("-") a line is given as soon as it is complete, so that a sender may wait
 /// for the answer to a batch before it sends the next; other files may be compressed. Not

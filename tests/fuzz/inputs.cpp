@@ -226,11 +226,13 @@ void linear(std::string_view bytes) {
   static_cast<void>(read_linear_model(put_file(name, bytes), {2 + bytes.size() % 2, 4}));
 }
 
-constexpr Target kTargets[] = {
-    {"edges", edges}, {"features", features}, {"csr", csr},         {"labels", labels},
-    {"ids", ids},     {"requests", requests}, {"archive", archive}, {"compressed", compressed},
-    {"ogb", ogb},     {"linear", linear},     {"names", names},     {"named-edges", named_edges},
-    {"typed", typed}, {"tu", tu}};
+constexpr Target kTargets[] = {{"edges", edges},     {"features", features},
+                               {"csr", csr},         {"labels", labels},
+                               {"ids", ids},         {"requests", requests},
+                               {"archive", archive}, {"compressed", compressed},
+                               {"ogb", ogb},         {"linear", linear},
+                               {"names", names},     {"named-edges", named_edges},
+                               {"typed", typed},     {"tu", tu}};
 
 }  // namespace
 

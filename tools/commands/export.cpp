@@ -160,7 +160,8 @@ void check_export_options(const CommandLine& line) {
                        "the other option by itself");
   if (!line.has("model") && !line.has("rows") && !line.has("embeddings") && !line.has("edges") &&
       !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("graphs") &&
-      !line.has("graph-labels") && !line.has("train") && !line.has("names") && !line.has("requests") && !line.has("all"))
+      !line.has("graph-labels") && !line.has("train") && !line.has("names") && !line.has("requests") &&
+      !line.has("all"))
     throw UsageError(
         "nothing to export; give --model, --rows, --embeddings, --edges, --edge-weights, --pairs, --labels, --graphs, --graph-labels, --train, --names, --requests or --all");
   if (line.has("nodes") && !line.has("rows") && !line.has("embeddings") && !line.has("requests"))
@@ -193,14 +194,16 @@ void check_export_options(const CommandLine& line) {
   line.require_outside("all", store);
 }
 
-/// Rows of the model, of nodes or of whole graphs.
+/// Rows of the model, of nodes, pairs of them or whole graphs.
 void write_rows(const CommandLine& line, const Reader& reader, const StoredModel& model,
                 const std::optional<std::vector<NodeId>>& nodes) {
-  const bool are_of_graphs = model.facts().rows.unit() == RowUnit::graph;
-  if (are_of_graphs && nodes)
-    throw UsageError("--nodes: the rows of the model " + model.name() + " are of graphs; leave it away");
-  if (nodes) return export_rows(reader, model, *nodes, npy_target(line, "rows"));
-  export_rows(reader, model, are_of_graphs ? training_graphs(reader) : training_ids(reader), npy_target(line, "rows"));
+  const RowUnit unit = model.facts().rows.unit();
+  const NpyTarget target = npy_target(line, "rows");
+  if (unit != RowUnit::node && nodes)
+    throw UsageError("--nodes: the rows of the model " + model.name() + " are of " + std::string(name_of(unit)) +
+                     "s; leave it away");
+  if (unit != RowUnit::node) return export_training_rows(reader, model, target);
+  export_rows(reader, model, nodes ? *nodes : training_ids(reader), target);
 }
 
 }  // namespace

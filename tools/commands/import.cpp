@@ -113,10 +113,9 @@ std::optional<FeatureInput> features_option(const CommandLine& line) {
 void set_headers(const CommandLine& line, ImportOptions& options) {
   if (!line.has("header")) return;
   const std::string text = line.get<std::string>("header");
-  std::map<std::string, std::optional<InputFile>*> files{{"edges", &options.edges},   {"ids", &options.ids},
-                                                         {"labels", &options.labels}, {"train", &options.train},
-                                                         {"valid", &options.valid},   {"test", &options.test},
-                                                         {"graphs", &options.graphs}};
+  std::map<std::string, std::optional<InputFile>*> files{
+      {"edges", &options.edges}, {"ids", &options.ids},   {"labels", &options.labels}, {"train", &options.train},
+      {"valid", &options.valid}, {"test", &options.test}, {"graphs", &options.graphs}};
   std::vector<InputFile*> features;
   if (options.features && (std::holds_alternative<InputFile>(*options.features) ||
                            std::holds_alternative<TypedFeatures>(*options.features)))

@@ -287,8 +287,8 @@ void print_purge(const CommandLine& line, const Reader& reader) {
 
 void refuse_mixed_options(const CommandLine& line) {
   if (!line.has("solver"))
-    for (const char* const option : {"removed", "rows-of", "scale-rows", "pair", "pool", "lift", "head", "epsilon", "delta",
-                                     "lambda", "tau", "alpha", "bound", "set"})
+    for (const char* const option : {"removed", "rows-of", "scale-rows", "pair", "pool", "lift", "head", "epsilon",
+                                     "delta", "lambda", "tau", "alpha", "bound", "set"})
       if (line.given(option)) throw UsageError("--" + std::string(option) + " needs --solver");
   if (line.has("solver") && !line.has("requests"))
     for (const char* const option :

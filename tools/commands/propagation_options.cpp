@@ -24,8 +24,7 @@ void add_propagation_options(CommandLine& line) {
   add("scale-bits", po::value<Count>()->value_name("B")->default_value({24}),
       "fixed point: integers over 2^B, 8 to 29; without it 28 for chebyshev; up to 14, levels pass on 16-bit numbers");
   line.set_choices("rows", {"all", "labelled"});
-  add("rows", po::value<std::string>()->value_name("WHICH"),
-      "all or labelled (default with labels, no links)");
+  add("rows", po::value<std::string>()->value_name("WHICH"), "all or labelled (default with labels, no links)");
   line.set_choices("keep", {"state", "embedding", "hops"});
   add("keep", po::value<std::string>()->value_name("WHAT"), "state (default), embedding (rows of Z) or hops (P^l X)");
   line.set_choices("keep-type", {"f32", "f16"});

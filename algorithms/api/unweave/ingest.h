@@ -31,8 +31,8 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
                                                             const ImportOptions& options, Resources& resources,
                                                             bool measure);
 
-/// Puts a data set in the form of TUDataset, files `prefix`_A.txt and others, into the options of an
-/// import, whose own edges, features, nodes, graphs and labels of graphs it takes the place of.
+/// Puts a data set in the form of TUDataset, files `prefix`_A.txt and others, into the options of
+/// an import, whose own edges, features, nodes, graphs and labels of graphs it takes the place of.
 /// `attribute_bound`: a public number that no attribute of a node exceeds, which has to be said
 /// where there are some. Returns the files of the data set that nobody reads. Throws DataError and
 /// InputError for files, UsageError.

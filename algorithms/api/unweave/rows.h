@@ -37,8 +37,8 @@ void export_rows(const Reader& reader, const StoredModel& model, const std::vect
 void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
 /// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has
-/// to be said where there are some; else UsageError. `roles`: those of their pairs, int64 [m], where
-/// links are predicted.
+/// to be said where there are some; else UsageError. `roles`: those of their pairs, int64 [m],
+/// where links are predicted.
 void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights = std::nullopt,
                   const std::string& relation = {}, const std::optional<NpyTarget>& roles = std::nullopt);
 /// How many export_edges() writes.

@@ -1,5 +1,5 @@
-// storage/input/edges/tu_edges.cpp - edges of a data set in the form of TUDataset: text of two ids a
-// line, the first node's id being 1.
+// storage/input/edges/tu_edges.cpp - edges of a data set in the form of TUDataset: text of two ids
+// a line, the first node's id being 1.
 #include <optional>
 #include <string>
 #include <utility>

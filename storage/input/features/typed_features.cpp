@@ -59,7 +59,8 @@ class StackedTypes final : public FeatureReader {
   bool next_of_matrix(const TypeRows& type, FeatureBatch& batch, std::size_t max_values) {
     const std::uint64_t own = type.matrix->columns();
     const std::uint64_t most =
-        sparse() ? max_values : std::max<std::uint64_t>(1, max_values / columns()) * own;  // of the batch of the type
+        sparse() ? max_values
+                 : std::max<std::uint64_t>(1, max_values / columns()) * own;  // a batch of the type has so many values
     if (!type.matrix->next(of_type_, static_cast<std::size_t>(most))) return false;
     start(batch, of_type_.rows);
     given_ = of_type_.first_row + of_type_.rows;

@@ -237,7 +237,8 @@ TEST_SUITE("unit") {
       Manifest manifest = read_manifest(dir / "s");
       Changes changes;
       changes.inserted.push_back({u, v});
-      (held ? manifest.pairs->changes : manifest.changes) = write_changes(dir / "s", changes, held);
+      (held ? manifest.pairs->changes : manifest.changes) =
+          held ? write_held_changes(dir / "s", changes) : write_changes(dir / "s", changes);
       ++(held ? manifest.pairs->edges : manifest.edges);
       write_manifest(dir / "s", manifest);
       const std::string found = pair_findings(dir / "s");

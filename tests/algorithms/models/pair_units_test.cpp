@@ -47,8 +47,8 @@ RowProgram link_program(const std::string& form, RowScale scale = RowScale::unit
   return program;
 }
 
-/// Scaled down to norm 1 where it may be longer, by what rounding allows: FORMAT.md has no such rows,
-/// and tools/audit the same loop.
+/// Scaled down to norm 1 where it may be longer, by what rounding allows: FORMAT.md has no such
+/// rows, and tools/audit the same loop.
 std::vector<float> slow_clip(std::vector<float> row) {
   const double roundings = (static_cast<double>(row.size()) + 4) * 0x1p-53;
   for (double shrink = 1;; shrink *= 1 - 0x1p-22) {

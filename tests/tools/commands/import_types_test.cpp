@@ -60,7 +60,7 @@ struct TypedFiles {
     put("train.txt", "2\n0\n4\n");
     put("valid.txt", "1\n");
     put("test.txt", "3\n");
-    // The same over all nodes: papers, authors from 5 on, institutions from 9 on.
+    // These have the same over all nodes: papers, authors from 5 on, institutions from 9 on.
     put("all-affiliated.txt", testing::edge_lines(sample.affiliated, " ", 5, 9));
     put("all-writes.txt", testing::edge_lines(sample.writes, " ", 5, 0));
     put("all.npy", npy("<f4", "(12, 3)", sample.joint_features()));

@@ -446,8 +446,8 @@ py::dict predict(Machine& machine, const py::object& progress, const Path& store
   return out;
 }
 
-/// What a model says of pairs, int64 [m, 2], or of the best pairs of each of some nodes: both ends, a
-/// score and the probability of an edge, one a pair.
+/// What a model says of pairs, int64 [m, 2], or of the best pairs of each of some nodes: both ends,
+/// a score and the probability of an edge, one a pair.
 py::dict predict_links(Machine& machine, const py::object& progress, const Path& store, const py::dict& selection,
                        const std::optional<py::array_t<std::int64_t, py::array::c_style>>& pairs, const Ids& nodes,
                        std::size_t top) {
