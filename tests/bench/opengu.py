@@ -37,7 +37,7 @@ class Cell:
         self.rng = np.random.default_rng(seed)
         if task == "graph":
             labels = np.loadtxt(source / f"{source.name}_graph_labels.txt", dtype=int)
-            self.words = ["--tu", source, *(["--attribute-bound", 100] if (source / f"{source.name}_node_attributes.txt").exists() else [])]
+            self.words = ["--tu", source / source.name, *(["--attribute-bound", 100] if (source / f"{source.name}_node_attributes.txt").exists() else [])]
         else:
             labels, self.words = row_programs.read(source, work)
         if task != "link":
