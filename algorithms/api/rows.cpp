@@ -19,6 +19,7 @@
 #include "algorithms/models/model_name.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/node_rows.h"
+#include "algorithms/models/row_units.h"
 #include "algorithms/propagation/schemes.h"
 #include "engine/resources/watcher.h"
 #include "storage/input/features/feature_reader.h"
@@ -75,11 +76,13 @@ void export_rows(const Reader& reader, const StoredModel& model, const std::vect
                  const NpyTarget& target) {
   const WatchedBy watched(Internals::resources(reader).meter());
   require_propagation(reader, model);
-  if (Internals::record(model).rows.unit() == RowUnit::node)
-    require_ids(reader, nodes);
-  else
-    require_graphs(reader, nodes);
+  require_ids(reader, nodes);
   export_rows(Internals::store(reader), Internals::record(model), nodes, target);
+}
+
+std::uint64_t count_training_rows(const Reader& reader, const StoredModel& model) {
+  require_propagation(reader, model);
+  return row_units(Internals::store(reader), Internals::record(model).rows)->labelled(SplitName::train).size();
 }
 
 void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target) {

@@ -179,6 +179,7 @@ void best_links(const LiveStore& store, const ModelRecord& record, std::span<con
     for (BestLinks& query : queries) {
       const std::vector<Candidate> best = query.sorted();
       std::vector<Edge> ends;
+      ends.reserve(best.size());
       for (const Candidate& one : best) ends.push_back({query.node(), order.position(one.user)});
       std::vector<ScoredLink> links;
       scores.margins_of(ends, [&](std::size_t at, std::span<double> margins) {

@@ -18,9 +18,9 @@ void require_rows(const LiveStore& store, const ModelRecord& record, std::span<c
                   std::string_view without);
 
 /// Rows of the program of a model, as RowMaker forms them from the present moment of the store,
-/// before clip and intercept: float32 [nodes, width], of `nodes`, ids of the user, or of whole
-/// graphs where rows are of these, in their order and with repeats. Some at a time are in memory.
-/// Throws UsageError for a node without a row, ResourceError.
+/// before clip and intercept: float32 [nodes, width], of `nodes`, ids of the user, in their order
+/// and with repeats. Some at a time are in memory. Throws UsageError for a node without a row, and
+/// for a model whose rows are not of nodes; ResourceError.
 void export_rows(const LiveStore& store, const ModelRecord& record, std::span<const NodeId> nodes,
                  const NpyTarget& target);
 

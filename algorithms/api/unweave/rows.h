@@ -28,13 +28,14 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
                                MissingRows missing = MissingRows::leave_out,
                                const std::optional<NpyTarget>& ids = std::nullopt);
 /// Rows of the model's program (algorithms/rows), as they are before clip and intercept: float32
-/// [nodes, ModelFacts::row_width] of `nodes`, or of graphs where the model's rows are of graphs, in
-/// their order. Throws UsageError for one without a row, DataError for a model of another
-/// propagation.
+/// [nodes, ModelFacts::row_width] of `nodes`, in their order. Throws UsageError for one without a
+/// row and for a model whose rows are not of nodes, DataError for a model of another propagation.
 void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
                  const NpyTarget& target);
-/// Likewise, of all training rows of a model whose rows are not of nodes, in their order.
+/// Likewise, of all training rows of a model, in the order of their keys: rows of pairs have no ids.
 void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target);
+/// How many rows that writes.
+[[nodiscard]] std::uint64_t count_training_rows(const Reader& reader, const StoredModel& model);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
 /// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has
 /// to be said where there are some; else UsageError. `roles`: those of their pairs, int64 [m],

@@ -218,12 +218,13 @@ TEST_SUITE("golden") {
     kinds.relations = {InputFile{write_file(dir / "cites.txt", "# edges\n0 1\n"), {}},
                        InputFile{write_file(dir / "writes.txt", "# edges\n2 0\n1 0\n"), {}}};
     const std::pair<const char*, const ImportOptions*> stores[] = {{"directed", &directed}, {"kinds", &kinds}};
-    for (const auto& [name, from] : stores) {
+    for (const auto& one : stores) {
+      const std::string name = one.first;
       CAPTURE(name);
       WorkMeter nobody;
-      import_store(dir / name, *from, testing::ample_budget(), nobody);
+      import_store(dir / name, *one.second, testing::ample_budget(), nobody);
       testing::propagate_store(dir / name, testing::tiny_spec(1, true, 1));
-      compare_with_golden(dir / name, std::string("layers/") + name);
+      compare_with_golden(dir / name, "layers/" + name);
       CHECK(verify_store(kGolden / "layers" / name, {std::nullopt, true}, testing::ample_budget()).ok());
     }
   }

@@ -37,7 +37,7 @@ TEST_SUITE("unit") {
         ++counts[static_cast<std::size_t>(role)];
       }
     const std::array<double, 4> shares{.1, .1, .24, .56};
-    for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(counts[i] / (300 * 299 / 2) - shares[i]) < .01);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(counts[i] / (300. * 299. / 2.) - shares[i]) < .01);
     PairRules inside = rules;
     inside.apart = false;
     CHECK_FALSE(inside.holds(PairRole::label));

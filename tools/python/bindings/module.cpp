@@ -237,18 +237,24 @@ py::object model_rows(Machine& machine, const py::object& progress, const Path& 
   const ModelSelection selected = model_selection(selection);  // reads a dict of Python
   std::optional<OpenedModel> opened;
   std::vector<NodeId> wanted;
+  std::uint64_t count = 0;
+  bool are_of_nodes = true;
   std::string remark;
   run_whole(machine, [&] {
     opened.emplace(open_with_model(store, selected, machine.resources()));
-    const bool are_of_graphs = opened->model.facts().rows.unit() == RowUnit::graph;
-    if (nodes && are_of_graphs)
-      throw UsageError(option("nodes") + ": the rows of this model are of graphs; leave it away");
-    wanted = nodes           ? *node_ids(nodes, opened->reader.nodes())
-             : are_of_graphs ? training_graphs(opened->reader)
-                             : training_ids(opened->reader);
+    const RowUnit unit = opened->model.facts().rows.unit();
+    are_of_nodes = unit == RowUnit::node;
+    if (nodes && !are_of_nodes)
+      throw UsageError(option("nodes") + ": the rows of this model are of " + std::string(name_of(unit)) +
+                       "s; leave it away");
+    if (are_of_nodes) wanted = nodes ? *node_ids(nodes, opened->reader.nodes()) : training_ids(opened->reader);
+    count = are_of_nodes ? wanted.size() : count_training_rows(opened->reader, opened->model);
     remark = remark_on_state(opened->model, opened->reader);
   });
-  const auto write = [&](const NpyTarget& target) { export_rows(opened->reader, opened->model, wanted, target); };
+  const auto write = [&](const NpyTarget& target) {
+    are_of_nodes ? export_rows(opened->reader, opened->model, wanted, target)
+                 : export_training_rows(opened->reader, opened->model, target);
+  };
   py::object out = py::none();
   if (file) {
     run(machine, progress, [&] {
@@ -256,7 +262,7 @@ py::object model_rows(Machine& machine, const py::object& progress, const Path& 
       opened.reset();
     });
   } else {
-    py::array_t<float> rows({wanted.size(), opened->model.facts().row_width});
+    py::array_t<float> rows({static_cast<std::size_t>(count), opened->model.facts().row_width});
     const std::span<char> memory = bytes_of(rows);
     run(machine, progress, [&] {
       ArrayStream stream(memory);

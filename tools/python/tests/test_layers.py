@@ -147,7 +147,7 @@ def test_kinds_of_nodes_that_make_no_sense_are_refused(tmp_path):
                ({"types": types, "ends": {"writes": "paper"}}, "two kinds"), ({"types": types, "features": {"book": PAPERS}}, "book"),
                ({"types": types, "features": {"paper": PAPERS[:2]}}, "2 nodes"),
                ({"types": types, "ends": {"writes": ("paper", "author")}}, "none of the 2 of type author"),
-               ({"types": types, "features": {"paper": sparse.csr_matrix(PAPERS)}}, "save_npz"), ({"features": {"paper": PAPERS}}, "types"),
+               ({"types": types, "features": {"paper": sparse.csr_matrix(PAPERS)}}, "save_npz"), ({"features": {"paper": PAPERS}}, "a dict, where a list is wanted"),
                ({"types": types, "labels_of": "author", "labels": [0, 1, 1]}, "3 nodes")]
     for options, message in refused:
         with pytest.raises(ValueError, match=message):

@@ -150,7 +150,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if of_types and parts["nodes"] is not None and options["nodes"] != of_types["nodes"]:
         raise UsageError(f"nodes: {options['nodes']}, and the types have {of_types['nodes']} together; leave nodes out", ["nodes", "types"])
     options.update(of_types)
-    features_of_all = None if isinstance(parts["features"], dict) else parts["features"]
+    features_of_all = None if "typed_features" in of_types else parts["features"]
     if features_of_all is not None:
         options.update(arrays.features_of(features_of_all, table))
     slips = [*left_out, *arrays.remarks_on_features(features_of_all, options.get("features"), table)]

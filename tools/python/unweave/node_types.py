@@ -48,8 +48,8 @@ def options_of_types(types: Any, ends: Any, labels_of: Any, features: Any, relat
     which is then of all nodes."""
     if types is None:
         given = next((name for name, value in (("ends", ends), ("labels_of", labels_of)) if value is not None), None)
-        if given is not None or isinstance(features, dict):
-            raise UsageError(f"{given or 'features'} needs types: it names kinds of nodes; give types={{name: nodes, ..}}", [given or "features", "types"])
+        if given is not None:
+            raise UsageError(f"{given} needs types: it names kinds of nodes; give types={{name: nodes, ..}}", [given, "types"])
         return {}
     if not isinstance(types, dict) or not types or not all(isinstance(name, str) for name in types):
         raise UsageError("types: a dict of numbers of nodes is wanted, by the names of their kinds, one at least", ["types"])
