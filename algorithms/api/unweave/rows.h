@@ -32,7 +32,8 @@ ExportedRows export_embeddings(const Reader& reader, const std::optional<std::ve
 /// row and for a model whose rows are not of nodes, DataError for a model of another propagation.
 void export_rows(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes,
                  const NpyTarget& target);
-/// Likewise, of all training rows of a model, in the order of their keys: rows of pairs have no ids.
+/// Likewise, of all training rows of a model, in the order of their keys: those of pairs have no
+/// ids.
 void export_training_rows(const Reader& reader, const StoredModel& model, const NpyTarget& target);
 /// How many rows that writes.
 [[nodiscard]] std::uint64_t count_training_rows(const Reader& reader, const StoredModel& model);
