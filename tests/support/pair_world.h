@@ -12,6 +12,7 @@
 
 #include "storage/types/pair_rules.h"
 #include "support/changed_world.h"
+#include "support/tiny_store.h"
 
 namespace unweave::testing {
 
@@ -129,6 +130,12 @@ inline PairWorld pinned_pair_world() {
     if (u != v) world.base.edges.insert({std::min(u, v), std::max(u, v)});
   }
   return world;
+}
+
+/// Two hops of means over all rows, with which stores of pairs are propagated.
+inline const PropagationSpec& pair_spec() {
+  static const PropagationSpec means = tiny_spec(2, true, 1);
+  return means;
 }
 
 }  // namespace unweave::testing

@@ -33,13 +33,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ample_budget;
+using testing::pair_spec;
 using testing::PairWorld;
 using testing::TempDir;
-
-const PropagationSpec& pair_spec() {
-  static const PropagationSpec means = testing::tiny_spec(2, true, 1);
-  return means;
-}
 
 std::string pair_findings(const fs::path& store) {
   return testing::text_of(verify_store(store, {std::nullopt, false, 1}, ample_budget()));

@@ -31,14 +31,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::ample_budget;
+using testing::pair_spec;
 using testing::PairWorld;
 using testing::SlowPairs;
 using testing::TempDir;
-
-const PropagationSpec& link_spec() {
-  static const PropagationSpec means = testing::tiny_spec(2, true, 1);
-  return means;
-}
 
 RowProgram link_program(const std::string& form, RowScale scale = RowScale::unit) {
   RowProgram program({0, 0, 1});
@@ -108,7 +104,7 @@ std::string link_findings(const fs::path& store) {
 Matrix weights_of_fresh(const PairWorld& world, const RowProgram& program, const std::string& solver) {
   const TempDir dir;
   world.import(dir / "fresh");
-  testing::propagate_store(dir / "fresh", link_spec());
+  testing::propagate_store(dir / "fresh", pair_spec());
   StoreWriter store(dir / "fresh", ample_budget());
   return train_links(store, program, solver).model().published;
 }
@@ -135,7 +131,7 @@ TEST_SUITE("unit") {
           const PairWorld world = testing::pair_world(3, "valid=.2,test=.1,negatives=2", order);
           const TempDir dir;
           world.import(dir / "s");
-          testing::propagate_store(dir / "s", link_spec());
+          testing::propagate_store(dir / "s", pair_spec());
           MemoryBudget small(std::uint64_t{3} << 20);
           const StoreReader store(dir / "s", order == "none" ? ample_budget() : small);
           const RowProgram program = link_program(form, scale);
@@ -168,7 +164,7 @@ TEST_SUITE("unit") {
     const PairWorld world = testing::pair_world(3, "valid=.2");
     const TempDir dir;
     world.import(dir / "s");
-    testing::propagate_store(dir / "s", link_spec());
+    testing::propagate_store(dir / "s", pair_spec());
     const StoreReader store(dir / "s", ample_budget());
     RowProgram program = link_program("hadamard,by=16");
     const PairUnits plain(store, program);
@@ -199,7 +195,7 @@ TEST_SUITE("unit") {
     world.base.edges.erase(std::next(world.base.edges.begin(), 170), world.base.edges.end());
     const TempDir dir;
     world.import(dir / "s");
-    testing::propagate_store(dir / "s", link_spec());
+    testing::propagate_store(dir / "s", pair_spec());
     const RowProgram program = link_program("hadamard,by=16", RowScale::clip);
     SolverOptions options = testing::unseeded();
     options.lambda = 1e-3;
@@ -226,7 +222,7 @@ TEST_SUITE("unit") {
         PairWorld world = testing::pair_world(5, rules, order);
         const TempDir dir;
         world.import(dir / "s");
-        testing::propagate_store(dir / "s", link_spec());
+        testing::propagate_store(dir / "s", pair_spec());
         const RowProgram program = link_program(order == "none" ? "hadamard,by=16" : "both,by=8");
         const std::vector<std::string> lines = testing::changing_lines(world.base, 80, 6, false);
         {
@@ -257,7 +253,7 @@ TEST_SUITE("unit") {
     const PairWorld world = testing::pair_world(6, "valid=.2,test=.1");
     const TempDir dir;
     world.import(dir / "s");
-    testing::propagate_store(dir / "s", link_spec());
+    testing::propagate_store(dir / "s", pair_spec());
     const RowProgram program = link_program("hadamard,by=16");
     StoreWriter store(dir / "s", ample_budget());
     const std::vector<Request> requests = testing::requests_of({"edge 0 1", "node 9", "insert-edge 3 40"});
@@ -281,7 +277,7 @@ TEST_SUITE("unit") {
       const PairWorld world = testing::pair_world(7, "valid=.2,test=.2,negatives=3", order);
       const TempDir dir;
       world.import(dir / "s");
-      testing::propagate_store(dir / "s", link_spec());
+      testing::propagate_store(dir / "s", pair_spec());
       const RowProgram program = link_program("hadamard,by=16");
       StoreWriter store(dir / "s", ample_budget());
       const Learner learner = train_links(store, program);
@@ -371,7 +367,7 @@ TEST_SUITE("unit") {
     StoreWriter store(dir / "s", ample_budget());
     CHECK_THROWS_WITH_AS(PairUnits(store, program), doctest::Contains("rows"), UsageError);
     world.base.import(dir / "plain");
-    testing::propagate_store(dir / "plain", link_spec());
+    testing::propagate_store(dir / "plain", pair_spec());
     StoreWriter plain(dir / "plain", ample_budget());
     CHECK_THROWS_WITH_AS(PairUnits(plain, program), doctest::Contains("pairs"), UsageError);
     const Learner of_nodes =
