@@ -2,6 +2,7 @@
 // folders below.
 #include "unweave/maintenance.h"
 
+#include "algorithms/maintenance/grow.h"
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/maintenance/store_repair.h"
 #include "algorithms/verification/verify.h"
@@ -102,6 +103,10 @@ PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& 
   PurgeOptions signed_by = options;
   if (signed_by.program.empty()) signed_by.program = version();
   return purge_store(resolved(store), signed_by, resources.memory(), resources.meter());
+}
+
+GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, Resources& resources) {
+  return grow_store(resolved(store), options, resources.memory(), resources.meter());
 }
 
 std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,

@@ -146,6 +146,24 @@ std::string remark_on_past_expiries(std::span<const Request> requests, std::span
          operation("stream " + shell_word(store.string()) + ' ' + option("expired")) + " removes what is due";
 }
 
+std::string remark_on_missing_room(std::span<const Request> requests, std::span<const RequestStatus> statuses,
+                                   std::uint64_t nodes, const std::filesystem::path& store) {
+  std::uint64_t outside = 0, largest = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Request& one = requests[i];
+    if (one.kind != RequestKind::insert_node || one.u_by_name || statuses[i] != RequestStatus::id_outside) continue;
+    if (one.u < nodes || one.u > kMaxNodeId) continue;
+    ++outside;
+    largest = std::max(largest, one.u);
+  }
+  if (outside == 0) return {};
+  return std::to_string(outside) +
+         (outside == 1 ? " of these requests inserts a node" : " of these requests insert nodes") + " beyond the " +
+         std::to_string(nodes) + " that the store has room for; end what writes it, make room by " +
+         operation("grow " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(largest + 1))) +
+         ", and send them again";
+}
+
 std::string remark_on_state(const StoredModel& model, const Reader& reader) {
   if (const std::optional<std::string> mismatch = propagation_mismatch(reader, model))
     return *mismatch;  // a stream could not bring it up to date

@@ -16,6 +16,7 @@
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/released_files.h"
 #include "algorithms/live/store_writer.h"
+#include "algorithms/maintenance/new_nodes.h"
 #include "algorithms/maintenance/purge_plan.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/learner.h"
@@ -24,10 +25,8 @@
 #include "algorithms/propagation/level0.h"
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
-#include "engine/graph/arc_chunks.h"
-#include "engine/graph/node_count.h"
 #include "engine/ingest/compaction.h"
-#include "engine/ingest/name_import.h"
+#include "engine/ingest/growth.h"
 #include "engine/state/level_indexes.h"
 #include "storage/formats/level_files.h"
 #include "storage/io/entry.h"
@@ -87,14 +86,7 @@ class Purge {
     live_.emplace(store, std::move(lock), budget);
     before_ = live_->manifest();
     report_.requests = live_->sequence();
-    report_.nodes_added = added_nodes();
-    if (options.names && before_.names && options.nodes && report_.nodes_added == 0)
-      throw UsageError(option("ids") + ": there are no new nodes to name; " + store_.string() + " has " +
-                       std::to_string(before_.nodes) + " already, give more of them in " + option("nodes"));
-    if (options.names && !(options.nodes && before_.names))
-      throw UsageError(option("ids") + (before_.names
-                                            ? " needs " + option("nodes", "N") + ", which makes room for nodes"
-                                            : ": nodes of " + store_.string() + " have numbers alone"));
+    report_.nodes_added = added_nodes(store, before_, options.nodes, options.names);
     unasked_ = !options.always && state == PurgeState::none && report_.requests == 0 && report_.nodes_added == 0;
     // An order may still be that of a graph before an earlier purge, which kept it.
     report_.nothing = unasked_ && (!before_.order_file || options.keep_order);
@@ -109,7 +101,10 @@ class Purge {
       certify_rest();
       return report_;
     }
-    if (options_.names) new_names_.emplace(read_new_names());  // a wrong file is told before any model is touched
+    if (options_.names)
+      new_names_.emplace(read_new_names(store_, before_, *options_.names, live_->contents().order().names(),
+                                        report_.nodes_added, budget_,
+                                        meter_));  // a wrong file is told before any model is touched
     keep_models();
     before_ = live_->manifest();
     log_certificates(store_, before_);
@@ -139,31 +134,6 @@ class Purge {
   }
 
  private:
-  [[nodiscard]] std::uint64_t added_nodes() const {
-    const std::uint64_t nodes = options_.nodes.value_or(before_.user_nodes());
-    if ((before_.layers.any() || !before_.types.empty()) && nodes != before_.user_nodes())
-      throw UsageError(option("nodes", std::to_string(nodes)) + ": " +
-                       (before_.layers.any() ? "the edges of " + store_.string() + " have directions or relations"
-                                             : "the nodes of " + store_.string() + " have types") +
-                       ", and such a store does not grow; write it to files by " +
-                       operation("export " + shell_word(store_.string()) + ' ' + option("all", "DIR")) +
-                       " and import these with this number of nodes");
-    if (before_.pairs && nodes >= before_.nodes && nodes <= kMaxNodeId &&
-        id_bits(static_cast<NodeId>(nodes)) != id_bits(before_.nodes))
-      throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() +
-                       " predicts links, and draws the ends of its negatives among numbers below " +
-                       std::to_string(std::uint64_t{1} << id_bits(before_.nodes)) +
-                       "; name no more nodes than that, or write it to files by " +
-                       operation("export " + shell_word(store_.string()) + ' ' + option("all", "DIR")) +
-                       " and import these with this number of nodes");
-    if (nodes < before_.user_nodes())
-      throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store_.string() + " has " +
-                       std::to_string(before_.user_nodes()) +
-                       " nodes, and ids are never given again; name as many or more");
-    require_room_for_weights(NodeCount(nodes).value(), before_.max_weight);
-    return NodeCount(nodes).value() - before_.user_nodes();
-  }
-
   /// After a failure. What this cannot remove either, the next writer can.
   void abandon() const noexcept {
     try {
@@ -272,8 +242,12 @@ class Purge {
     grown.nodes += static_cast<NodeId>(report_.nodes_added);
     report_.digest = content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr,
                                     budget_, new_names);
-    after_ = compact_contents(store_, before_, live_->contents(), grown.nodes, new_names, options_.keep_order,
-                              &report_.order_reason, budget_, meter_);
+    // An order that is computed anew may put new nodes anywhere.
+    const bool extends = report_.nodes_added > 0 && spans_stay(before_.nodes, grown.nodes) &&
+                         (!before_.order_file || options_.keep_order);
+    after_ =
+        compact_contents(store_, before_, live_->contents(), extends ? before_.nodes : grown.nodes,
+                         extends ? nullptr : new_names, options_.keep_order, &report_.order_reason, budget_, meter_);
     report_.order_changed = after_.order_file != before_.order_file;
     report_.nothing = unasked_ && !report_.order_changed;
     if (report_.nothing) return;
@@ -284,7 +258,15 @@ class Purge {
       options_.before_removal(names);
     }
     std::vector<LevelFiles> folded;
-    if (report_.propagated && !report_.order_changed && report_.nodes_added == 0) folded = fold_levels(*live_, meter_);
+    if (report_.propagated && !report_.order_changed && (report_.nodes_added == 0 || extends))
+      folded = fold_levels(*live_, meter_);
+    if (extends) {
+      after_.propagation = before_.propagation;
+      after_.levels = std::move(folded);
+      after_ = grow_generation(store_, after_, grown.nodes, new_names, budget_, meter_);
+      folded = std::exchange(after_.levels, {});
+      report_.order_changed = after_.order_file != before_.order_file;
+    }
     lock_.emplace(std::move(*live_).give_lock());
     live_.reset();
 
@@ -322,30 +304,6 @@ class Purge {
                     "it goes with every purge, since its weights may tell of what was removed; train it again by " +
                         train_command(store_, model.name)});
     }
-  }
-
-  /// In a file of the store that no manifest names, which goes with what the purge leaves behind.
-  [[nodiscard]] NameList read_new_names() {
-    const InputFile& file = *options_.names;
-    const ImportedNames imported = import_names(store_, file, IdsAre::names, budget_, meter_);
-    const auto line = [](NodeId node) { return "line " + std::to_string(std::uint64_t{node} + 1); };
-    if (imported.nodes > report_.nodes_added)
-      throw InputError(
-          display_name(file), line(static_cast<NodeId>(report_.nodes_added)),
-          "a name more than there are new nodes, " + std::to_string(report_.nodes_added),
-          imported.nodes == before_.nodes + report_.nodes_added
-              ? std::string("give the names of the new nodes alone, without those of the nodes that there are")
-              : "name as many nodes in all as there are then: " +
-                    option("nodes", std::to_string(std::uint64_t{before_.nodes} + imported.nodes)));
-    NameList added(store_, imported.entries.names, imported.nodes);
-    const NodeNames& present = live_->contents().order().names();
-    for (NodeId node = 0; node < added.nodes(); ++node) {
-      const std::string_view name = added.name(node);
-      if (name.empty() || present.find(name) == kUnknownName) continue;
-      throw InputError(display_name(file), line(node), "a node of the store has the name " + quote_for_message(name),
-                       "each node has a name of its own");
-    }
-    return added;
   }
 
   void add_levels(const Contents& contents, std::vector<LevelFiles> folded) {

@@ -84,6 +84,19 @@ struct PurgePlan {
   [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
 };
 
+struct GrowOptions {
+  std::uint64_t nodes = 0;  ///< how many the store has afterwards, no fewer than it has now
+  /// Names of the nodes that are new, as PurgeOptions::names.
+  std::optional<InputFile> names{};
+};
+
+struct GrowReport {
+  std::uint64_t nodes = 0;        ///< in all
+  std::uint64_t nodes_added = 0;  ///< none: the store stays as it was
+  std::uint64_t bytes_written = 0;
+  std::uint64_t bytes_kept = 0;  ///< files that stay
+};
+
 struct RepairOptions {
   bool cut_journal = false;
   std::string program{};  ///< named in the certificates of models that are trained again

@@ -151,8 +151,8 @@ class Compaction {
     for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(after_.nodes, i).size() : 0;
     if (rows == 0) return;
     meter_.start("features", rows, "rows");
-    const std::vector<FileEntry> written =
-        rebuild_features(store_, contents_.features(), before_.feature_layout, wanted, moved_, budget_, meter_);
+    const std::vector<FileEntry> written = rebuild_features(store_, contents_.features(), after_.nodes,
+                                                            before_.feature_layout, wanted, moved_, budget_, meter_);
     after_.feature_files.resize(wanted.size());
     auto next = written.begin();
     for (std::size_t i = 0; i < wanted.size(); ++i)

@@ -355,10 +355,9 @@ bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& 
   return false;
 }
 
-std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
+std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features, NodeId nodes,
                                         FeatureLayout layout, const std::vector<bool>& wanted,
                                         std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
-  const NodeId nodes = std::max(features.nodes(), static_cast<NodeId>(positions.size()));
   const std::uint32_t columns = features.columns();
   const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
   NodeId next = 0;

@@ -129,6 +129,21 @@ FileEntry ShardWriter::finish() {
       {range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size(), stored_weight(max_weight_)});
 }
 
+FileEntry copy_shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId from,
+                     NodeId to, ShardOf of) {
+  constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 20;
+  const SealedName name = name_of(store, range.first, of);
+  const SealedFile file(store, entry, name.kind);
+  SealedParameters parameters = file.parameters();
+  if (parameters[0] != range.first || parameters[1] != range.size() || parameters[3] != from)
+    file.fail(0, "the shard belongs to another range of nodes or another graph");
+  parameters[3] = to;
+  SealedWriter writer(name);
+  for (std::uint64_t at = 0; at < file.size(); at += kPieceBytes)
+    writer.append(file.bytes(at, std::min(kPieceBytes, file.size() - at)));
+  return writer.finish(parameters);
+}
+
 Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
              std::uint32_t max_weight, ShardOf of)
     : file_(store, entry, name_of(store, range.first, of).kind),

@@ -72,6 +72,11 @@ class ShardWriter {
   OverflowBuffer blocks_;
 };
 
+/// Writes a shard as it is for a graph of `to` nodes instead of `from`, no fewer: the lists stay, and
+/// so does the range. Throws DataError, FormatError, ResourceError.
+FileEntry copy_shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId from,
+                     NodeId to, ShardOf of = ShardOf::nodes);
+
 /// Read-only view of a shard, and its counts and offsets in memory: whoever asks the disk for
 /// blocks must not wait for the pages that say where they lie. Const members may run on any number
 /// of threads at once.

@@ -23,6 +23,7 @@ std::span<const Command> all_commands() {
       {"audit", "try to tell unlearned models from retrained ones", run_audit},
       {"verify", "check the files and the integers of a store", run_verify},
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
+      {"grow", "make room for more nodes", run_grow},
       {"purge", "erase what was removed, and prove it", run_purge},
       {"report", "one HTML page to be filed: what was asked, done and certified", run_report},
       {"export", "write weights, embeddings, edges, labels, all; draw requests", run_export},

@@ -21,6 +21,7 @@ void run_info(CommandLine& line);
 void run_plan(CommandLine& line);
 void run_predict(CommandLine& line);
 void run_propagate(CommandLine& line);
+void run_grow(CommandLine& line);
 void run_purge(CommandLine& line);
 void run_repair(CommandLine& line);
 void run_report(CommandLine& line);

@@ -296,6 +296,8 @@ void Stream::print(const BatchOutcome& outcome) {
   const bool follows_expiries = arriving_ && line_.get<bool>("expired");  // and removes what is due by itself
   if (prints_private() && !follows_expiries)
     note_remark(line_, remark_on_past_expiries(requests_, report.changes.statuses, writer_.path()));
+  if (prints_private())
+    note_remark(line_, remark_on_missing_room(requests_, report.changes.statuses, writer_.nodes(), writer_.path()));
   std::ostream& out = line_.out();
   if (line_.common().json) {
     const nlohmann::ordered_json json =

@@ -39,6 +39,10 @@ inline namespace v0 {
 /// is as it was.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, Resources& resources);
 
+/// Gives a store room for more nodes in place (algorithms/maintenance/grow.h). Opens the store to
+/// write. Throws UsageError, InputError, DataError, ResourceError; the store is then as it was.
+GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, Resources& resources);
+
 /// Rebuilds what follows from other files, and names what is lost
 /// (algorithms/maintenance/store_repair.h). Opens the store to write. Throws DataError where there
 /// is no manifest to begin with, ResourceError.

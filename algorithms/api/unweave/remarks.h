@@ -35,6 +35,11 @@ inline namespace v0 {
 [[nodiscard]] std::string remark_on_past_expiries(std::span<const Request> requests,
                                                   std::span<const RequestStatus> statuses,
                                                   const std::filesystem::path& store);
+/// That requests of a batch insert nodes beyond the `nodes` of the store, and what makes room for
+/// them; empty where none does. `statuses`, `store`: as above.
+[[nodiscard]] std::string remark_on_missing_room(std::span<const Request> requests,
+                                                 std::span<const RequestStatus> statuses, std::uint64_t nodes,
+                                                 const std::filesystem::path& store);
 /// That a model stands on another propagation than the store's, or else that it has not absorbed
 /// all; empty where neither is so.
 [[nodiscard]] std::string remark_on_state(const StoredModel& model, const Reader& reader);

@@ -588,6 +588,16 @@ py::dict purge(Machine& machine, const py::object& progress, const Path& store, 
   return watch.added_to(out);
 }
 
+py::dict grow(Machine& machine, const py::object& progress, const Path& store, std::uint64_t nodes,
+              const py::object& ids) {
+  GrowOptions options{nodes};
+  if (!ids.is_none()) options.names = input_file(ids);
+  const Stopwatch watch;
+  GrowReport report;
+  run(machine, progress, [&] { report = grow_store(store, options, machine.resources()); });
+  return watch.added_to(dict_of(report));
+}
+
 py::dict repair(Machine& machine, const py::object& progress, const Path& store, bool cut_journal) {
   std::vector<RepairedFile> files;
   run(machine, progress, [&] { files = repair_store(store, {cut_journal}, machine.resources()); });
@@ -669,6 +679,7 @@ PYBIND11_MODULE(_native, module) {
   module.def("predict_rows", &predict_rows);
   module.def("evaluate", &evaluate);
   module.def("verify", &verify);
+  module.def("grow", &grow);
   module.def("purge", &purge);
   module.def("repair", &repair);
   module.def("export_model", &export_model_file);

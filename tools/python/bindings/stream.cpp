@@ -204,13 +204,15 @@ class Stream {
     BatchOutcome outcome;
     std::optional<double> lazy_error;
     std::uint64_t batch = 0;
-    std::string remark;
+    std::string remark, room;
     run_whole(*machine_, [&] {
       static_cast<void>(open());
       const std::vector<Request> requests = make();
       if (requests.empty() && empty == Empty::is_nothing) return;
       outcome = open().send(requests);
-      if (!outcome.refused) remark = remark_on_past_expiries(requests, outcome.batch.changes.statuses, writer_->path());
+      const std::vector<RequestStatus>& decided = outcome.batch.changes.statuses;
+      if (!outcome.refused) remark = remark_on_past_expiries(requests, decided, writer_->path());
+      if (!outcome.refused) room = remark_on_missing_room(requests, decided, writer_->nodes(), writer_->path());
       lazy_error = open().lazy_error_bound();
       batch = ++batches_;
     });
@@ -221,7 +223,7 @@ class Stream {
     py::list statuses;
     for (const RequestStatus status : outcome.batch.changes.statuses) statuses.append(name_of(status));
     out["statuses"] = statuses;
-    warn_of({remark});
+    warn_of({remark, room});
     return out;
   }
 

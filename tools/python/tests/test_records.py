@@ -123,6 +123,17 @@ def test_a_batch_of_several_models(store, twin, cli):
         assert (one.name, one.solver, set(one.terms)) == (other["name"], other["solver"], set(other["terms"]))
 
 
+def test_grow(store, twin, cli):
+    nodes = store.info().nodes
+    [said] = cli("grow", twin, "--nodes", str(nodes + 5))
+    same(store.grow(nodes + 5), said)
+    assert said["nodes_added"] == 5 and store.info().nodes == nodes + 5
+    with store.stream() as stream:
+        assert stream.send(f"insert-edge {nodes + 4} 1").applied == 1
+    with pytest.raises(unweave.UsageError, match="never given again"):
+        store.grow(nodes)
+
+
 def test_purge(store, twin, cli):
     [said] = cli("purge", twin)
     same(store.purge(), said)

@@ -61,7 +61,7 @@ _ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "interce
               "ignore-weights": "ignore_weights=True"}
 _LISTS = ("weights", "hidden")  # of numbers
 _TEXTS = ("name", "solver", "key", "receipts", "changes")  # also where they look like numbers
-_METHODS = ("propagate", "purge", "repair", "stream", "train", "verify")
+_METHODS = ("grow", "propagate", "purge", "repair", "stream", "train", "verify")
 _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
 
 

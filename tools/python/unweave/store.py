@@ -591,6 +591,14 @@ class Store:
         sample = None if sample is None else arrays.whole_number(sample, "sample")
         return Record.of(_native.verify(self._machine, self._watcher(), self.path, sample, rebuild, public_key))
 
+    def grow(self, nodes: int, *, ids: Any = None) -> Record:
+        """Makes room for new nodes: the store has ``nodes`` of them afterwards, no fewer than it has now. Those that are new have nothing
+        yet, and wait for ``insert-node``; what was computed stays, and so do models and requests. ``ids`` gives the new nodes names, as
+        those of :func:`import_store`, where the store has names.
+        """
+        return Record.of(_native.grow(self._machine, self._watcher(), self.path, arrays.whole_number(nodes, "nodes"),
+                                      None if ids is None else arrays.names_of(ids)["ids"]))
+
     def purge(self, *, keep_order: bool = False, without_feeds: bool = False, key: Path | None = None, nodes: int | None = None,
               ids: Any = None) -> Record:
         """Erases what was removed from every byte of the store. Models of ``exact`` stay and are certified anew; a model that is lost,

@@ -48,6 +48,14 @@ void describe(const NewLambda& lambda, Visit&& field) {
   field("after", lambda.after);
 }
 
+template <class Visit>
+void describe(const GrowReport& report, Visit&& field) {
+  field("nodes", report.nodes);
+  field("nodes_added", report.nodes_added);
+  field("bytes_written", report.bytes_written);
+  field("bytes_kept", report.bytes_kept);
+}
+
 /// `keep_order`: PurgeOptions::keep_order.
 template <class Visit>
 void describe(const PurgeReport& report, bool keep_order, Visit&& field) {

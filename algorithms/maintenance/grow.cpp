@@ -1,0 +1,76 @@
+// algorithms/maintenance/grow.cpp - closes the present generation, extends its files, and commits
+// them.
+#include "algorithms/maintenance/grow.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "algorithms/live/store_writer.h"
+#include "algorithms/live/tile_jobs.h"
+#include "algorithms/maintenance/new_nodes.h"
+#include "engine/graph/store.h"
+#include "engine/ingest/growth.h"
+#include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+#include "storage/io/message.h"
+#include "storage/io/shell_word.h"
+
+namespace unweave {
+namespace {
+
+void require_spans_stay(const std::filesystem::path& store, const Manifest& manifest, std::uint64_t nodes) {
+  if (spans_stay(manifest.nodes, static_cast<NodeId>(nodes))) return;
+  const std::uint64_t most = std::uint64_t{span_nodes(manifest.nodes)} * kMaxSpans;
+  throw UsageError(option("nodes", std::to_string(nodes)) + ": the files of " + store.string() +
+                   " are cut for at most " + std::to_string(most) +
+                   " nodes; name no more than that, or write them all anew by " +
+                   operation("purge " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(nodes))));
+}
+
+void count_grown_bytes(const Manifest& before, const Manifest& after, GrowReport& report) {
+  std::set<std::string> known;
+  for (const FileEntry& entry : before.files()) known.insert(entry.path);
+  for (const FileEntry& entry : after.files())
+    (known.contains(entry.path) ? report.bytes_kept : report.bytes_written) += entry.bytes;
+}
+
+}  // namespace
+
+GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, MemoryBudget& budget,
+                      WorkMeter& meter) {
+  std::optional<StoreWriter> live(std::in_place, store, budget);
+  GrowReport report;
+  report.nodes_added = added_nodes(store, live->manifest(), options.nodes, options.names);
+  report.nodes = options.nodes;
+  if (report.nodes_added == 0) return report;
+  require_spans_stay(store, live->manifest(), options.nodes);
+  std::optional<NameList> names;
+  if (options.names)
+    names.emplace(read_new_names(store, live->manifest(), *options.names, live->contents().order().names(),
+                                 report.nodes_added, budget, meter));
+  live->checkpoint();
+  live->record();
+  const Manifest before = live->manifest();
+  const WriterLock lock = std::move(*live).give_lock();
+  live.reset();
+  try {
+    const Manifest after =
+        grow_generation(store, before, static_cast<NodeId>(options.nodes), names ? &*names : nullptr, budget, meter);
+    count_grown_bytes(before, after, report);
+    lock.require_held();
+    remove_tiles(store);  // these are sums of fewer nodes
+    commit_generation(store, before, after);
+    remove_strays(store, after);
+  } catch (...) {
+    try {
+      remove_strays(store, read_manifest(store));
+    } catch (const std::exception&) {  // the next writer can
+    }
+    throw;
+  }
+  return report;
+}
+
+}  // namespace unweave

@@ -1,0 +1,182 @@
+// tests/tools/commands/grow_test.cpp - `unweave grow`: the files of an import with so many nodes,
+// whatever a store keeps, with requests before and after, and what is refused.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "support/folder_bytes.h"
+#include "support/imported_sample.h"
+#include "support/input_files.h"
+#include "support/program.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+
+namespace unweave {
+namespace {
+
+using testing::Importing;
+using testing::Result;
+using testing::run;
+using testing::Sample;
+using testing::TempDir;
+
+/// The same data, with room for so many nodes.
+Sample with_nodes(Sample sample, NodeId nodes) {
+  sample.nodes = nodes;
+  sample.features.resize(std::size_t{nodes} * sample.columns);
+  sample.labels.resize(nodes, kNoLabel);
+  return sample;
+}
+
+Importing with_names(Importing importing, NodeId nodes) {
+  if (!importing.names.empty()) importing.names.resize(nodes);
+  return importing;
+}
+
+void must_run(const std::vector<std::string>& words) {
+  const Result result = run(words);
+  REQUIRE_MESSAGE(result.code == 0, result.error);
+}
+
+/// Splits are of the ids that there were at first, and of one more in the training split.
+void import_with_room(const std::filesystem::path& store, const Sample& sample, NodeId first, NodeId nodes,
+                      const Importing& importing, NodeId trained = kNoNode) {
+  const TempDir dir, whole;
+  ImportOptions options = testing::write_sample(dir.path(), with_nodes(sample, nodes), with_names(importing, nodes));
+  const ImportOptions few =
+      testing::write_sample(whole.path(), with_nodes(sample, first), with_names(importing, first));
+  if (trained != kNoNode) {
+    std::ofstream train(whole / "train", std::ios::app);
+    train << trained << '\n';
+  }
+  options.train = few.train;
+  options.valid = few.valid;
+  options.test = few.test;
+  WorkMeter nobody;
+  import_store(store, options, testing::ample_budget(), nobody);
+}
+
+struct GrowCase {
+  const char* what;
+  Importing importing;
+  std::vector<std::string> propagate;
+};
+
+std::vector<GrowCase> grow_cases() {
+  std::vector<GrowCase> cases{
+      {"sums of labelled nodes", {}, {}},
+      {"sums of all nodes", {}, {"--rows", "all"}},
+      {"sparse features of 16 bits", {.type = FeatureType::f16, .sparse = true}, {}},
+      {"weights", {.max_weight = 9}, {"--rows", "all"}},
+      {"an embedding of 16 bits", {}, {"--rows", "all", "--keep", "embedding", "--keep-type", "f16"}},
+      {"hops of labelled nodes", {}, {"--keep", "hops"}},
+      {"no propagation", {}, {"none"}},
+  };
+  GrowCase named{"names", {}, {}};
+  for (NodeId node = 0; node < 60; ++node)
+    named.importing.names.push_back(node % 4 == 1 ? std::string() : "n" + std::to_string(node) + "x");
+  cases.push_back(named);
+  return cases;
+}
+
+void propagate(const std::filesystem::path& store, const std::vector<std::string>& options) {
+  if (options == std::vector<std::string>{"none"}) return;
+  std::vector<std::string> words{"propagate", store.string()};
+  words.insert(words.end(), options.begin(), options.end());
+  must_run(words);
+}
+
+void grow(const std::filesystem::path& store, NodeId nodes) {
+  must_run({"grow", store.string(), "--nodes", std::to_string(nodes)});
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("grow: the bytes of an import with so many nodes, within a span and over several") {
+    for (const GrowCase& one : grow_cases()) {
+      CAPTURE(one.what);
+      const TempDir dir;
+      Sample sample = testing::random_sample(60, 0.1, 4, 3);
+      if (one.importing.max_weight > 1)
+        for (const auto& edge : sample.edges) sample.weights[edge] = 1 + (edge.first + 3 * edge.second) % 9;
+      import_with_room(dir / "s", sample, 60, 60, one.importing);
+      propagate(dir / "s", one.propagate);
+      for (const NodeId nodes : {61U, 70'000U, 131'072U, 140'001U}) {
+        CAPTURE(nodes);
+        grow(dir / "s", nodes);
+        const std::filesystem::path fresh = dir / std::to_string(nodes);
+        import_with_room(fresh, sample, 60, nodes, one.importing);
+        propagate(fresh, one.propagate);
+        testing::check_same_store(dir / "s", fresh);
+      }
+      CHECK(run({"verify", (dir / "s").string()}).code == 0);
+    }
+  }
+
+  TEST_CASE("grow: requests before and after, models and an order go on") {
+    for (const char* const order : {"none", "degree"}) {
+      CAPTURE(order);
+      const TempDir dir;
+      Sample sample = testing::random_sample(60, 0.1, 4, 3);
+      const Importing importing{.order = order};
+      import_with_room(dir / "s", sample, 60, 60, importing);
+      propagate(dir / "s", {"--rows", "all"});
+      const std::string store = (dir / "s").string();
+      must_run({"train", store, "--solver", "exact", "--lambda", "0.002"});
+      testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 30, 5), 4, 0);
+      const Result early =
+          run({"stream", store, "--requests", testing::write_file(dir / "early", "insert-node 69999\n")});
+      CHECK_MESSAGE(early.error.find("unweave grow " + store + " --nodes 70000") != std::string::npos, early.error);
+      grow(dir / "s", 70'000);
+      const std::string requests = testing::write_file(
+          dir / "requests",
+          "insert-node 69999 features=0.5,0,0,0.25 label=1 split=train\ninsert-edge 69999 7\nnode 3\n");
+      must_run({"stream", store, "--requests", requests, "--solver", "exact"});
+      must_run({"verify", store, "--rebuild"});
+      must_run({"purge", store, "--keep-order"});
+      must_run({"verify", store, "--rebuild"});
+
+      sample = with_nodes(sample, 70'000);
+      sample.features[std::size_t{69'999} * 4] = 0.5F;
+      sample.features[std::size_t{69'999} * 4 + 3] = 0.25F;
+      sample.labels[69'999] = 1;
+      sample.edges.insert({7, 69'999});
+      testing::apply_naively(sample, {RequestKind::remove_node, 3, 0});
+      import_with_room(dir / "fresh", sample, 60, 70'000, importing, 69'999);
+      propagate(dir / "fresh", {"--rows", "all"});
+      must_run({"train", (dir / "fresh").string(), "--solver", "exact", "--lambda", "0.002"});
+      const auto digest = [&](const char* name) {
+        return run({"info", (dir / name).string(), "--json"}).json()["digest"];
+      };
+      CHECK(digest("s") == digest("fresh"));
+      if (importing.order == "none") testing::check_same_store(dir / "s", dir / "fresh");
+    }
+  }
+
+  TEST_CASE("grow: what cannot be says so, and changes nothing") {
+    const TempDir dir;
+    const Sample sample = testing::random_sample(60, 0.1, 4, 3);
+    import_with_room(dir / "s", sample, 60, 60, {});
+    const std::string store = (dir / "s").string();
+    const auto before = testing::folder_bytes(dir / "s");
+    const auto refused = [&](const std::vector<std::string>& words, const char* text) {
+      const Result result = run(words);
+      CHECK(result.code != 0);
+      CHECK_MESSAGE(result.error.find(text) != std::string::npos, result.error);
+      CHECK(testing::folder_bytes(dir / "s") == before);
+    };
+    refused({"grow", store, "--nodes", "59"}, "ids are never given again");
+    refused({"grow", store, "--nodes", "67108865"}, "purge");
+    refused({"grow", store, "--nodes", "4294967296"}, "4294967295");
+    refused({"grow", store, "--nodes", "70", "--ids", testing::write_file(dir / "ids", "a\n")}, "numbers alone");
+    const Result same = run({"grow", store, "--nodes", "60", "--json"});
+    CHECK(same.code == 0);
+    CHECK(same.json()["nodes_added"] == 0);
+    CHECK(testing::folder_bytes(dir / "s") == before);
+  }
+}
+
+}  // namespace unweave
