@@ -79,6 +79,9 @@ TEST_SUITE("heavy") {
   TEST_CASE("errors while purging a store whose model stays") {
     walk(purge_model_setting());
   }
+  TEST_CASE("errors while growing") {
+    walk(grow_setting({"none", FeatureType::f16, false}, true));
+  }
   TEST_CASE("errors while purging") {
     walk(purge_setting({"none", FeatureType::f16, false}, true));
     walk(purge_setting({"bfs", FeatureType::f16, false}, false));

@@ -184,6 +184,37 @@ Setting repair_setting() {
   return setting;
 }
 
+Setting grow_setting(const Importing& importing, bool all_rows) {
+  Setting setting;
+  setting.before = tree_after([&](const fs::path& folder) {
+    Sample rest = sample();
+    import_sample(folder / "s", rest, importing);
+    propagate_store(folder / "s", tiny_spec(2, all_rows));
+    stream_sample(folder / "s", rest, random_requests(rest, 35, 8), 7, 0.02);
+  });
+  const auto work = [](const fs::path& folder) {
+    return command({"grow", (folder / "s").string(), "--nodes", "90", "--json", "--quiet", "--memory", "64M"});
+  };
+  const Tree expected = tidied_after(work, setting.before);
+  const auto digest = [](const fs::path& folder) { return digest_of(folder / "s"); };
+  const std::string few = text_after(setting.before, digest);
+  const std::string many = text_after(setting.before, [&](const fs::path& folder) {
+    work(folder);
+    return digest(folder);
+  });
+  const auto check = [=](const fs::path& folder, const std::vector<std::string>& acknowledged) -> std::string {
+    const std::string found = digest(folder);
+    if (found != few && found != many) return "neither the old nor the new contents";
+    if (found == few && !acknowledged.empty()) return "an acknowledged growth is gone";
+    work(folder);
+    const Tree files = tidied(folder / "s");
+    if (files != expected) return "other files: " + names_of(files) + " instead of " + names_of(expected);
+    return findings_of(folder / "s");
+  };
+  setting.scenario = {"grow, order " + importing.order, work, check, open_as_next_writer};
+  return setting;
+}
+
 Setting purge_setting(const Importing& importing, bool all_rows) {
   Setting setting;
   Sample rest = sample();

@@ -35,6 +35,8 @@ struct Setting {
 /// The command `repair --cut-journal` of a closed store whose sums are damaged, and whose journal
 /// and log of certificates lack their ends. One model has absorbed what the journal lacks.
 [[nodiscard]] Setting repair_setting();
+/// The command `grow` of a lazily streamed store with a journal.
+[[nodiscard]] Setting grow_setting(const Importing& importing, bool all_rows);
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
 /// `purge` of a store whose model of `exact` lags behind: it is brought up to date, kept and
