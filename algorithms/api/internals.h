@@ -11,6 +11,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
+#include "algorithms/maintenance/grow.h"
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/unlearning/solver.h"
@@ -28,6 +29,11 @@ struct Writer::State {
   /// Closes the store, purges it and opens it again, whatever became of the purge. No session may
   /// be open. Throws what a purge throws.
   PurgeReport purge(const PurgeOptions& options);
+  /// Likewise, makes room for more nodes.
+  GrowReport grow(const GrowOptions& options);
+  /// Closes the store for change(lock) and opens it again, whatever became of that.
+  template <class Change>
+  auto reopen_after(const Change& change);
 
   Resources& resources;
   const std::filesystem::path path;

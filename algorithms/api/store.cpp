@@ -292,25 +292,42 @@ StoreWriter& Writer::State::store() {
   return *held;
 }
 
-PurgeReport Writer::State::purge(const PurgeOptions& options) {
-  require_no_session(store(), in_session);
-  if (store().ranks() != nullptr)
-    throw UsageError(path.string() + ": several ranks do not purge a store; end them, and purge it by one process");
+template <class Change>
+auto Writer::State::reopen_after(const Change& change) {
   const WriterLock mine = store().share_lock();  // nobody else writes in between
-  PurgeOptions signed_by = options;
-  if (signed_by.program.empty()) signed_by.program = version();
-  PurgeReport report;
+  decltype(change(std::optional<WriterLock>())) report;
   std::exception_ptr error;
   try {
     std::optional<WriterLock> lock(std::move(*held).give_lock());
     held.reset();
-    report = purge_store(path, signed_by, resources.memory(), resources.meter(), std::move(lock));
+    report = change(std::move(lock));
   } catch (...) {
     error = std::current_exception();
   }
   held.emplace(path, mine.share(), resources.memory());
   if (error) std::rethrow_exception(error);
   return report;
+}
+
+PurgeReport Writer::State::purge(const PurgeOptions& options) {
+  require_no_session(store(), in_session);
+  if (store().ranks() != nullptr)
+    throw UsageError(path.string() + ": several ranks do not purge a store; end them, and purge it by one process");
+  PurgeOptions signed_by = options;
+  if (signed_by.program.empty()) signed_by.program = version();
+  return reopen_after([&](std::optional<WriterLock> lock) {
+    return purge_store(path, signed_by, resources.memory(), resources.meter(), std::move(lock));
+  });
+}
+
+GrowReport Writer::State::grow(const GrowOptions& options) {
+  require_no_session(store(), in_session);
+  if (store().ranks() != nullptr)
+    throw UsageError(path.string() +
+                     ": several ranks do not make room in a store; end them, and let one process do that");
+  return reopen_after([&](std::optional<WriterLock> lock) {
+    return grow_store(path, options, resources.memory(), resources.meter(), std::move(lock));
+  });
 }
 
 PurgeReport Writer::purge(const PurgeOptions& options) {

@@ -353,27 +353,56 @@ std::vector<std::pair<std::string, std::string>> StreamSession::stuck_models() c
   return impl_->followers.stuck();
 }
 
+namespace {
+
+/// Closes a session for change(state) and opens another one under the same options, unless the
+/// store could not be opened again.
+template <class Own, class Change>
+auto reopen_session(std::unique_ptr<Own>& impl, const StreamOptions& options, const Change& change) {
+  Internals::WriterState& state = impl->turn.state();
+  impl.reset();
+  decltype(change(state)) report;
+  std::exception_ptr error;
+  try {
+    report = change(state);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error && !state.held) std::rethrow_exception(error);
+  impl = std::make_unique<Own>(state, options);
+  if (error) std::rethrow_exception(error);
+  return report;
+}
+
+}  // namespace
+
 PurgeReport StreamSession::purge(const PurgeOptions& options) {
   impl_->require_usable();
   if (impl_->store.waiting() > 0)
     throw UsageError(impl_->store.path().string() + ": requests wait to be applied; apply them before a purge");
   require_room_to_begin_purge(impl_->store);  // behind close() a full disk would end the session
-  Internals::WriterState& state = impl_->turn.state();
   static_cast<void>(close());
-  const StreamOptions own = impl_->options;
-  impl_.reset();
-  PurgeReport report;
-  std::exception_ptr error;
-  try {
-    report = state.purge(options);
-  } catch (...) {
-    error = std::current_exception();
-  }
-  if (error && !state.held) std::rethrow_exception(error);
-  impl_ = std::make_unique<Impl>(state, own);
-  if (error) std::rethrow_exception(error);
+  PurgeReport report = reopen_session(impl_, StreamOptions(impl_->options),
+                                      [&](Internals::WriterState& state) { return state.purge(options); });
   report.trained_models = impl_->followers.trained_again();
   return report;
+}
+
+GrowReport StreamSession::grow(const GrowOptions& options) {
+  impl_->require_usable();
+  if (impl_->store.waiting() > 0)
+    throw UsageError(impl_->store.path().string() + ": requests wait to be applied; apply them before it grows");
+  static_cast<void>(close());
+  return reopen_session(impl_, StreamOptions(impl_->options),
+                        [&](Internals::WriterState& state) { return state.grow(options); });
+}
+
+void StreamSession::require_growth(std::uint64_t nodes) const {
+  static_cast<void>(nodes_to_add(impl_->store.path(), impl_->store.manifest(), {nodes}));
+}
+
+std::uint64_t StreamSession::nodes() const noexcept {
+  return impl_->store.manifest().user_nodes();
 }
 
 bool StreamSession::is_open() const noexcept {

@@ -38,14 +38,19 @@ void count_grown_bytes(const Manifest& before, const Manifest& after, GrowReport
 
 }  // namespace
 
+std::uint64_t nodes_to_add(const std::filesystem::path& store, const Manifest& manifest, const GrowOptions& options) {
+  const std::uint64_t added = added_nodes(store, manifest, options.nodes, options.names);
+  if (added > 0) require_spans_stay(store, manifest, options.nodes);
+  return added;
+}
+
 GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, MemoryBudget& budget,
-                      WorkMeter& meter) {
-  std::optional<StoreWriter> live(std::in_place, store, budget);
+                      WorkMeter& meter, std::optional<WriterLock> given) {
+  std::optional<StoreWriter> live(std::in_place, store, std::move(given), budget);
   GrowReport report;
-  report.nodes_added = added_nodes(store, live->manifest(), options.nodes, options.names);
+  report.nodes_added = nodes_to_add(store, live->manifest(), options);
   report.nodes = options.nodes;
   if (report.nodes_added == 0) return report;
-  require_spans_stay(store, live->manifest(), options.nodes);
   std::optional<NameList> names;
   if (options.names)
     names.emplace(read_new_names(store, live->manifest(), *options.names, live->contents().order().names(),

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "algorithms/maintenance/reports.h"
+#include "engine/graph/store.h"
 #include "engine/resources/memory.h"
 #include "engine/resources/work_meter.h"
+#include "storage/formats/manifest.h"
 
 namespace unweave {
 
@@ -15,8 +18,12 @@ namespace unweave {
 /// once nothing is left in the journal, the files are those of an import with this number of nodes
 /// (engine/ingest/growth.h). A crash leaves the store as it was or grown. Throws what opening a
 /// store throws; UsageError for fewer nodes than there are, and where so many would need other
-/// spans: a purge can do that; InputError for names; ResourceError.
+/// spans: a purge can do that; InputError for names; ResourceError. `lock`: as purge_store() has it.
 GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, MemoryBudget& budget,
-                      WorkMeter& meter);
+                      WorkMeter& meter, std::optional<WriterLock> lock = std::nullopt);
+
+/// How many nodes grow_store() would add. Throws UsageError as it does.
+[[nodiscard]] std::uint64_t nodes_to_add(const std::filesystem::path& store, const Manifest& manifest,
+                                         const GrowOptions& options);
 
 }  // namespace unweave

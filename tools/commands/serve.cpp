@@ -260,9 +260,18 @@ void serve(const CommandLine& line) {
   if (line.has("purge-every")) how.purge_every = read_duration("purge-every", line.get<std::string>("purge-every"));
   if (line.has("purge-after")) how.purge_after = line.get<Count>("purge-after").value;
   how.key = key_file(line);
+  if (line.has("grow")) {
+    how.most_nodes = line.get<Count>("grow").value;
+    session.require_growth(how.most_nodes);
+  }
   // The writer's own names move when its shards are written anew, and calls are read on other
   // threads meanwhile.
   ServedNames names(writer);
+  how.tell_growth = [&](const GrowReport& report) {
+    names.open(writer);
+    line.note("room was made for " + counted(report.nodes_added, "node") + "; the store has it for " +
+              count_text(report.nodes) + " now");
+  };
   bool is_heard = true;        // on the thread that applies
   std::latch is_listening(1);  // which is printed first
   Intake intake(
@@ -372,6 +381,9 @@ void run_serve(CommandLine& line) {
       "meanwhile no request is taken (503)");
   add("purge-after", po::value<Count>()->value_name("N"),
       "purge the store when N requests were acknowledged since its last purge; with --purge-every, at what comes first");
+  add("grow", po::value<Count>()->value_name("N"),
+      "where insert-node names a node that there is no room for, make room as `unweave grow` does, for N nodes in all at "
+      "most; the number of nodes is public then and tells that a large id once came; without it such a request is rejected");
   add("changes", po::value<std::string>()->value_name("DIR"), "folder that follows the embedding, as stream has it");
   add("quarantine", po::value<std::string>()->value_name("F"),
       "append lines that are no requests to F, with the time and the reason");

@@ -47,6 +47,7 @@ Intake::Intake(StreamSession& session, Reservation told_room, const IntakeOption
       tell_(std::move(tell)),
       tell_purge_(std::move(tell_purge)) {
   counts_.stuck_models = session_.stuck_models();
+  nodes_ = session_.nodes();
   const PurgeNeed need = session_.purge_need();
   purge_begun_ = need.begun;
   counts_.unpurged = need.requests;
@@ -68,6 +69,8 @@ Intake::Sender::Sender(Intake& intake) : intake_(intake) {
   if (intake.ending_) throw BusyError("the service ends and takes no more requests");
   if (intake.counts_.purging)
     throw BusyError("the store is being purged, and no request is taken meanwhile; send again later");
+  if (intake.counts_.growing)
+    throw BusyError("room is being made for more nodes, and no request is taken meanwhile; send again later");
   ++intake.senders_;
 }
 
@@ -119,6 +122,7 @@ Intake::Work::~Work() {
 }
 
 Acknowledgement Intake::submit(std::vector<Request> requests) {
+  if (const std::optional<std::uint64_t> nodes = wanted_nodes(requests)) make_room_for(*nodes);
   const Sender sender(*this);
   Group group;
   session_.require_removable(requests);
@@ -382,8 +386,12 @@ void Intake::apply_batches() {
       return error_ || counts_.waiting >= options_.batch || (all_taken_ && counts_.waiting > 0) ||
              (oldest_ && std::chrono::steady_clock::now() >= *oldest_ + options_.every);
     };
-    while (!is_due() && !expires() && !purges() && !(all_taken_ && counts_.waiting == 0))
+    while (!is_due() && !expires() && !purges() && grow_order_ == nullptr && !(all_taken_ && counts_.waiting == 0))
       waiting_.wait_for(lock, time_left());
+    if (grow_order_ != nullptr) {
+      grow_now(lock);
+      continue;
+    }
     if (!error_ && purges()) {
       purge_now(lock);
       continue;
@@ -605,6 +613,62 @@ StorePurge Intake::purge_session(const PurgeOptions& options) {
   purge.seconds = seconds_since(start);
   if (tell_purge_) tell_purge_(purge);
   return purge;
+}
+
+std::optional<std::uint64_t> Intake::wanted_nodes(std::span<const Request> requests) const {
+  constexpr std::uint64_t kAtOnce = 65'536;  // so that the number of nodes tells little of who came
+  std::optional<std::uint64_t> largest;
+  for (const Request& one : requests)
+    if (one.kind == RequestKind::insert_node && !one.u_by_name && one.u < options_.most_nodes)
+      largest = std::max(largest.value_or(0), one.u);
+  const std::scoped_lock lock(mutex_);
+  if (!largest || *largest < nodes_) return std::nullopt;
+  return std::min((*largest / kAtOnce + 1) * kAtOnce, options_.most_nodes);
+}
+
+/// Waits until there is room for so many.
+void Intake::make_room_for(std::uint64_t nodes) {
+  GrowOrder order{nodes};
+  std::unique_lock lock(mutex_);
+  answered_.wait(lock, [&] { return grow_order_ == nullptr; });
+  if (nodes_ >= nodes) return;  // another sender asked for it
+  if (error_) std::rethrow_exception(error_);
+  if (ending_) throw BusyError("the service ends and takes no more requests");
+  grow_order_ = &order;
+  waiting_.notify_all();
+  answered_.wait(lock, [&] { return order.done; });
+  if (order.error) std::rethrow_exception(order.error);
+}
+
+/// On the thread that applies. The mutex is held but for the work itself.
+void Intake::grow_now(std::unique_lock<std::mutex>& lock) {
+  counts_.growing = true;  // from here on nobody comes
+  left_.wait(lock, [&] { return senders_ == 0; });
+  while (counts_.waiting > 0 && !error_) without_lock(lock, &Intake::apply_next);
+  GrowOrder& order = *grow_order_;
+  order.error = error_;
+  if (!error_) {
+    lock.unlock();
+    try {
+      const Work work(*this);
+      const GrowReport report = session_.grow({order.nodes, {}});
+      if (options_.tell_growth) options_.tell_growth(report);
+    } catch (...) {
+      order.error = std::current_exception();
+    }
+    if (!session_.is_open()) fail(order.error);
+    lock.lock();
+  }
+  if (session_.is_open()) {
+    nodes_ = session_.nodes();
+    expiry_ = session_.next_expiry().value_or(kNoExpiry);
+    counts_.stuck_models = session_.stuck_models();
+    saved_ = std::chrono::steady_clock::now();
+  }
+  counts_.growing = false;
+  order.done = true;
+  grow_order_ = nullptr;
+  answered_.notify_all();
 }
 
 void Intake::note(const AppliedBatch& applied) {

@@ -9,7 +9,8 @@
 // requests wait, or the oldest has waited long enough. So an answer never waits for a model. The
 // second one also makes the requests that remove edges, nodes and features whose time has come, and
 // purges the store: then no request is taken, those that are acknowledged are applied first, and
-// what comes meanwhile is refused before it is acknowledged, to be sent again.
+// what comes meanwhile is refused before it is acknowledged, to be sent again. So it is while room is
+// made for more nodes.
 #pragma once
 
 #include <chrono>
@@ -47,6 +48,8 @@ struct IntakeOptions {
   std::uint64_t purge_after = 0;                   ///< and when there are so many of these; 0: not by number
   std::chrono::milliseconds purge_again{300'000};  ///< after a purge that could not be done, and was nobody's order
   std::filesystem::path key{};                     ///< as PurgeOptions has it, for purges that nobody orders
+  std::uint64_t most_nodes = 0;  ///< requests that insert nodes make room for so many in all; 0: for none
+  std::function<void(const GrowReport&)> tell_growth{};  ///< hears of room that was made; may be empty
 };
 
 /// No request is taken now: too many wait, or the service ends. It may be sent again later.
@@ -84,6 +87,7 @@ struct IntakeCounts {
   std::optional<Millis> unpurged_since{};  ///< when the first one of these was acknowledged
   std::optional<Millis> purge_due{};       ///< when it is to be gone from the disk
   bool purging = false;                    ///< no request is taken, since one is under way
+  bool growing = false;                    ///< no request is taken, since room is made for nodes
   std::uint64_t purges = 0, failed_purges = 0;
   std::vector<std::pair<std::string, std::string>> stuck_models{};  ///< as StreamSession has them
   double purge_seconds = 0;                                         ///< together
@@ -184,6 +188,12 @@ class Intake {
     bool done = false;
     std::exception_ptr error;
   };
+  /// Room for nodes that somebody waits for.
+  struct GrowOrder {
+    std::uint64_t nodes = 0;
+    bool done = false;
+    std::exception_ptr error{};
+  };
   static constexpr Millis kNoExpiry = std::numeric_limits<Millis>::max();
   /// Requests of several calls that are made durable together.
   struct Round {
@@ -207,6 +217,11 @@ class Intake {
   void count_unpurged(std::uint64_t count);
   void purge_now(std::unique_lock<std::mutex>& lock);
   StorePurge purge_session(const PurgeOptions& options);
+  /// How many nodes a store needs room for so that these can be applied; nothing where it has it, or
+  /// does not make it.
+  [[nodiscard]] std::optional<std::uint64_t> wanted_nodes(std::span<const Request> requests) const;
+  void make_room_for(std::uint64_t nodes);
+  void grow_now(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] std::chrono::milliseconds time_left() const;
   void fail(std::exception_ptr error);
   void remember(const std::vector<std::string>& ids, std::uint64_t first, const std::vector<IdUse>& uses);
@@ -233,6 +248,8 @@ class Intake {
   std::condition_variable submitted_, answered_, waiting_, left_;
   std::size_t senders_ = 0;                                      ///< how many use the session
   PurgeOrder* order_ = nullptr;                                  ///< a purge that was ordered
+  GrowOrder* grow_order_ = nullptr;                              ///< room that was asked for
+  std::uint64_t nodes_ = 0;                                      ///< that there is room for
   bool purge_begun_ = false;                                     ///< the store has the mark of one that was cut
   Millis purge_not_before_ = 0;                                  ///< after one that failed
   std::deque<Group*> groups_;                                    ///< whose senders wait for an answer

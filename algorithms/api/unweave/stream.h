@@ -228,6 +228,13 @@ class StreamSession {
   /// throws, after which the session goes on, is_open(), unless the store could not be opened
   /// again.
   PurgeReport purge(const PurgeOptions& options);
+  /// Likewise, makes room for more nodes (algorithms/maintenance/grow.h).
+  GrowReport grow(const GrowOptions& options);
+  /// Throws UsageError where grow() would for so many nodes. Not while another thread changes the
+  /// store.
+  void require_growth(std::uint64_t nodes) const;
+  /// How many nodes there is room for. Not while another thread changes the store.
+  [[nodiscard]] std::uint64_t nodes() const noexcept;
   /// Whether the session can go on.
   [[nodiscard]] bool is_open() const noexcept;
   /// Reads the log of requests. Not while another thread changes the store.

@@ -154,6 +154,52 @@ TEST_SUITE("unit") {
     at.session->close();
   }
 
+  TEST_CASE("requests that insert nodes make room for them, up to a limit, while others send theirs") {
+    const testing::TempDir folder;
+    ServedStore at(folder.path(), std::uint64_t{256} << 20);
+    IntakeOptions how;
+    how.every = std::chrono::milliseconds(1);
+    how.most_nodes = 100'000;
+    std::atomic<std::uint64_t> added = 0;
+    how.tell_growth = [&](const GrowReport& report) { added += report.nodes_added; };
+    CHECK_THROWS_AS(at.session->require_growth(255), UsageError);
+    CHECK_THROWS_AS(at.session->require_growth(std::uint64_t{1} << 27), UsageError);
+    const auto node = [](std::uint64_t id) {
+      return std::vector<Request>{{RequestKind::insert_node, id, 0, "N" + std::to_string(id), "features=0:1"}};
+    };
+    std::atomic<std::uint64_t> sent = 0;
+    {
+      Intake intake(*at.session, at.told(), how, [](std::uint64_t, const AppliedBatch&) {});
+      std::vector<std::thread> senders;
+      for (const std::uint64_t id : {300U, 70'000U, 65'536U, 255U, 100'000U, 4'000'000'000U})
+        senders.emplace_back([&, id] {
+          for (int i = 0; i < 20; ++i) {
+            const bool is_new = i == 10;
+            while (true) {
+              try {
+                static_cast<void>(intake.submit(is_new ? node(id) : insertions(3, std::to_string(id + 7 * i) + "-")));
+                break;
+              } catch (const BusyError&) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+              }
+            }
+            sent += is_new ? 1 : 3;
+          }
+        });
+      for (std::thread& sender : senders) sender.join();
+      intake.finish();
+      CHECK(intake.counts().acknowledged == sent);
+      for (const std::uint64_t id : {300U, 65'536U, 70'000U})
+        CHECK(intake.find("N" + std::to_string(id))->status == "applied");
+      CHECK(intake.find("N100000")->status == "id-outside");
+      CHECK(intake.find("N4000000000")->status == "id-outside");
+    }
+    CHECK(at.session->nodes() == 100'000);
+    CHECK(added == 100'000 - 256);
+    at.session->close();
+    must({"verify", at.path});
+  }
+
   TEST_CASE("a store purges itself when so many requests wait for it, or the oldest is old enough") {
     const testing::TempDir folder;
     ServedStore at(folder.path(), std::uint64_t{256} << 20);
