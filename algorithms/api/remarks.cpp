@@ -159,7 +159,7 @@ std::string remark_on_missing_room(std::span<const Request> requests, std::span<
   if (outside == 0) return {};
   return std::to_string(outside) +
          (outside == 1 ? " of these requests inserts a node" : " of these requests insert nodes") + " beyond the " +
-         std::to_string(nodes) + " that the store has room for; end what writes it, make room by " +
+         std::to_string(nodes) + " that the store has room for; end the command that writes the store, make room by " +
          operation("grow " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(largest + 1))) +
          ", and send them again";
 }

@@ -128,12 +128,12 @@ TEST_SUITE("unit") {
       must_run({"train", store, "--solver", "exact", "--lambda", "0.002"});
       testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 30, 5), 4, 0);
       const Result early =
-          run({"stream", store, "--requests", testing::write_file(dir / "early", "insert-node 69999\n")});
+          run({"stream", store, "--requests", testing::write_file(dir / "early", "insert-node 69999 0:1\n")});
       CHECK_MESSAGE(early.error.find("unweave grow " + store + " --nodes 70000") != std::string::npos, early.error);
       grow(dir / "s", 70'000);
       const std::string requests = testing::write_file(
           dir / "requests",
-          "insert-node 69999 features=0.5,0,0,0.25 label=1 split=train\ninsert-edge 69999 7\nnode 3\n");
+          "insert-node 69999 0:0.5 3:0.25\nset-label 69999 1\nmove-split 69999 train\ninsert-edge 69999 7\nnode 3\n");
       must_run({"stream", store, "--requests", requests, "--solver", "exact"});
       must_run({"verify", store, "--rebuild"});
       must_run({"purge", store, "--keep-order"});

@@ -165,7 +165,7 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(at.session->require_growth(255), UsageError);
     CHECK_THROWS_AS(at.session->require_growth(std::uint64_t{1} << 27), UsageError);
     const auto node = [](std::uint64_t id) {
-      return std::vector<Request>{{RequestKind::insert_node, id, 0, "N" + std::to_string(id), "features=0:1"}};
+      return std::vector<Request>{{RequestKind::insert_node, id, 0, "N" + std::to_string(id), "0:1"}};
     };
     std::atomic<std::uint64_t> sent = 0;
     {
