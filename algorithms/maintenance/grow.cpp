@@ -60,21 +60,23 @@ GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& opt
   const Manifest before = live->manifest();
   const WriterLock lock = std::move(*live).give_lock();
   live.reset();
+  Manifest after;
   try {
-    const Manifest after =
+    after =
         grow_generation(store, before, static_cast<NodeId>(options.nodes), names ? &*names : nullptr, budget, meter);
-    count_grown_bytes(before, after, report);
     lock.require_held();
-    remove_tiles(store);  // these are sums of fewer nodes
-    commit_generation(store, before, after);
-    remove_strays(store, after);
   } catch (...) {
     try {
-      remove_strays(store, read_manifest(store));
+      remove_strays(store, before);
     } catch (const std::exception&) {  // the next writer can
     }
     throw;
   }
+  count_grown_bytes(before, after, report);
+  remove_tiles(store);  // these are sums of fewer nodes
+  // Where this fails nobody knows which manifest the disk has: the files of both stay.
+  commit_generation(store, before, after);
+  remove_strays(store, after);
   return report;
 }
 
