@@ -101,8 +101,7 @@ void run_purge(CommandLine& line) {
   line.options().add_options()("keep-order", po::bool_switch(),
                                "the order of the nodes is public: keep it, though it comes from the graph as it was");
   line.options().add_options()("nodes", po::value<Count>()->value_name("N"),
-                               "make room for new nodes: N of them in all; those that are new have nothing, for "
-                               "insert-node (all files are written anew)");
+                               "make room for new nodes, N of them in all, as `unweave grow` does alone");
   line.options().add_options()(
       "ids", po::value<std::string>()->value_name("F"),
       "with --nodes, of a store of names: names of the nodes that are new, the first one first, "

@@ -156,6 +156,39 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("grow: stores of links and of whole graphs") {
+    const TempDir dir;
+    const Sample sample = testing::random_sample(60, 0.1, 4, 3);
+    const auto import = [&](const std::string& name, NodeId nodes, const std::vector<std::string>& kind) {
+      const TempDir files;
+      static_cast<void>(testing::write_sample(files.path(), with_nodes(sample, nodes), {}));
+      std::string graphs;
+      for (NodeId node = 0; node < nodes; ++node) graphs += node < sample.nodes ? "0\n" : "-1\n";
+      testing::write_file(files / "graphs", graphs);
+      testing::write_file(files / "classes", "1\n0\n");
+      std::vector<std::string> words{"import",     (dir / name).string(),      "--edges", (files / "edges").string(),
+                                     "--features", (files / "x.npy").string(), "--nodes", std::to_string(nodes)};
+      for (const std::string& word : kind)
+        words.push_back(word == "graphs" || word == "classes" ? (files / word).string() : word);
+      must_run(words);
+      propagate(dir / name, {"--rows", "all"});
+    };
+    const std::vector<std::string> pairs{"--pairs", "valid=.2,test=.1"};
+    const std::vector<std::string> graphs{"--graphs",       "graphs",  "--number-of-graphs", "2",
+                                          "--graph-labels", "classes", "--classes",          "2"};
+    import("pairs", 60, pairs);
+    import("fresh-pairs", 64, pairs);
+    grow(dir / "pairs", 64);
+    testing::check_same_store(dir / "pairs", dir / "fresh-pairs");
+    const Result more = run({"grow", (dir / "pairs").string(), "--nodes", "65"});
+    CHECK(more.code == 1);
+    CHECK_MESSAGE(more.error.find("below 64") != std::string::npos, more.error);
+    import("graphs", 60, graphs);
+    import("fresh-graphs", 70'000, graphs);
+    grow(dir / "graphs", 70'000);
+    testing::check_same_store(dir / "graphs", dir / "fresh-graphs");
+  }
+
   TEST_CASE("grow: what cannot be says so, and changes nothing") {
     const TempDir dir;
     const Sample sample = testing::random_sample(60, 0.1, 4, 3);
