@@ -144,6 +144,24 @@ TEST_SUITE("unit") {
     CHECK(parse_request("edge #3 4 id=a") == parse_request("edge 3 4 id=a"));  // a number as stores of names have it
   }
 
+  TEST_CASE("where edges have relations, a request of one is shown with its relation") {
+    RequestWords words;
+    words.relations = {"writes", "cites"};
+    for (const auto& [line, form] : std::vector<std::pair<std::string, std::string>>{
+             {"edge 1 2", "write `edge U V R` or `edge U V R expires T`"},
+             {"insert-edge 1 2 wrote", "write `insert-edge U V R`, or `insert-edge U V R weight W`"},
+             {"set-weight 1 2 3", "write `set-weight U V R W`"}}) {
+      RequestFault fault;
+      CHECK_FALSE(parse_request(line, words, &fault));
+      CAPTURE(fault.remedy);
+      CHECK(fault.remedy.starts_with(form));
+      CHECK(fault.remedy.find("R is writes or cites") != std::string::npos);
+    }
+    RequestFault fault;
+    CHECK_FALSE(parse_request("node x", words, &fault));
+    CHECK(fault.remedy.find(" R") == std::string::npos);
+  }
+
   TEST_CASE("a class is asked for by its name, and by its number where that can be no name") {
     const auto value_of = [](const std::vector<std::string>& names, std::string_view class_word) {
       const RequestWords words{{}, std::make_shared<const ClassWords>(names)};
