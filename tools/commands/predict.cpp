@@ -327,7 +327,7 @@ void run_predict(CommandLine& line) {
   const OpenedModel opened = open_with_model(line.positional(0), model_selection(line), resources);
   const StoredModel& model = opened.model;
   const Reader& reader = opened.reader;
-  if (!line.has("embeddings") && !asks_links(line)) require_propagation(reader, model);
+  if (!line.has("embeddings")) require_propagation(reader, model);
   check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);
   const bool are_of_graphs = model.facts().rows.unit() == RowUnit::graph;

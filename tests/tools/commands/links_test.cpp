@@ -200,6 +200,7 @@ TEST_SUITE("unit") {
     CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") !=
           std::string::npos);
     CHECK(refusal({"train", world.store, "--name", "other"}).find("--pair hadamard,by=16") != std::string::npos);
+    CHECK(refusal({"plan", world.store, "--solver", "exact"}).find("--pair hadamard,by=16") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=10%"})
               .find("number behind =") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=2"}).find("valid=2") !=

@@ -101,6 +101,7 @@ TEST_SUITE("unit") {
     };
     MoleculeWorld::must({"train", world.store, "--pool", "root"});
     CHECK(refusal({"train", world.store}).find("--pool mean") != std::string::npos);
+    CHECK(refusal({"plan", world.store, "--solver", "exact"}).find("--pool mean") != std::string::npos);
     std::string from_one = "# graphs\n";
     for (int node = 0; node < kMolecules * kAtoms; ++node) from_one += std::to_string(node / kAtoms + 1) + "\n";
     write_file(world.dir / "g", from_one);
