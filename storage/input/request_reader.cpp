@@ -405,6 +405,8 @@ bool RequestReader::next_line(std::string_view& line) {
   }
   if (buffer_.ends_with('\r')) buffer_.pop_back();
   line = buffer_;
+  constexpr std::string_view kMark = "\xef\xbb\xbf";  // a byte order mark, which files may have, too
+  if (number_ == 0 && line.starts_with(kMark)) line.remove_prefix(kMark.size());
   return true;
 }
 

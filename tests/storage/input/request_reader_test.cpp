@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "storage/io/error.h"
@@ -160,6 +162,19 @@ TEST_SUITE("unit") {
     RequestFault fault;
     CHECK_FALSE(parse_request("node x", words, &fault));
     CHECK(fault.remedy.find(" R") == std::string::npos);
+  }
+
+  TEST_CASE("standard input may begin with a byte order mark, as files may") {
+    std::istringstream input("\xef\xbb\xbfnode 7\r\nnode 8\n");
+    std::streambuf* const own = std::cin.rdbuf(input.rdbuf());
+    RequestReader reader("-");
+    Request request{};
+    CHECK(reader.next(request));
+    CHECK(request.u == 7);
+    CHECK(reader.next(request));
+    CHECK(request.u == 8);
+    CHECK_FALSE(reader.next(request));
+    std::cin.rdbuf(own);
   }
 
   TEST_CASE("a class is asked for by its name, and by its number where that can be no name") {
