@@ -86,7 +86,8 @@ PairListing read_pairs(const Reader& reader, const std::string& file,
     listed.add(chunk.edges);
   }
   PairListing listing = listed.take();
-  const auto same = std::find_if(listing.pairs.begin(), listing.pairs.end(), [](Edge pair) { return pair.u == pair.v; });
+  const auto same =
+      std::find_if(listing.pairs.begin(), listing.pairs.end(), [](Edge pair) { return pair.u == pair.v; });
   if (same != listing.pairs.end())
     throw InputError(display_name(input), "pair " + std::to_string(same - listing.pairs.begin() + 1),
                      "node " + names.text(same->u) + " and itself, which no edge joins", "take it out of the list");

@@ -117,8 +117,7 @@ TrainingTask task_of(const TrainOptions& how) {
       throw UsageError(option("rows-of", kChosenProgram) + " tries rows of nodes and of graphs, and " + option("pair") +
                        " makes rows of pairs; name the blocks, as " + option("rows-of", "stack"));
     if (rows.of.size() > 1 || rows.scale || rows.lift || how.choose_weights || !how.weights.empty())
-      throw UsageError(option("rows-of", kChosenProgram) +
-                       " chooses blocks, weights, scale and lift; leave these out");
+      throw UsageError(option("rows-of", kChosenProgram) + " chooses blocks, weights, scale and lift; leave these out");
   }
   task.options = taken_options(task.solver, how.options);
   if (rows.pool) task.options.unit = RowUnit::graph;

@@ -269,9 +269,10 @@ std::string form_text(const KindForm& form, bool has_relations) {
 }
 
 RequestFault fault_of(const KindForm& form, const std::vector<std::string>& relations, std::string what) {
-  std::string where = names_graph(form.kind)  ? "G is the number of a graph, from 0"
-                      : names_edge(form.kind) ? "U and V are whole numbers from 0, or names of nodes in a store of names"
-                                              : "U is a whole number from 0, or the name of a node in a store of names";
+  std::string where = names_graph(form.kind) ? "G is the number of a graph, from 0"
+                      : names_edge(form.kind)
+                          ? "U and V are whole numbers from 0, or names of nodes in a store of names"
+                          : "U is a whole number from 0, or the name of a node in a store of names";
   if (!relations.empty() && names_edge(form.kind))
     where += ", and R is " + one_of(std::vector<std::string_view>(relations.begin(), relations.end()));
   return {std::move(what), "write " + form_text(form, !relations.empty()) + ", where " + where +

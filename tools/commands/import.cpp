@@ -273,8 +273,8 @@ void add_subsets(const CommandLine& line, ImportOptions& options) {
       at = comma + 1;
     }
     if (subset.size() < 2)
-      throw UsageError("--subset " + text + ": a set is of two relations or more, with commas between them; there are " +
-                       one_of(names));
+      throw UsageError("--subset " + text +
+                       ": a set is of two relations or more, with commas between them; there are " + one_of(names));
     std::sort(subset.begin(), subset.end());
   }
 }

@@ -151,8 +151,7 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, co
 /// Whole graphs of the store, by their numbers: how many.
 std::uint64_t predict_graphs(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   if (line.has("nodes"))
-    throw UsageError("--nodes: the model " + model.name() +
-                     " gives classes to graphs; give --graphs, or leave it out");
+    throw UsageError("--nodes: the model " + model.name() + " gives classes to graphs; give --graphs, or leave it out");
   const std::optional<std::vector<NodeId>> given =
       line.has("graphs") ? std::optional(read_node_ids(named_input(line.get<std::string>("graphs")))) : std::nullopt;
   const std::vector<NodeId> graphs = given ? *given : graphs_with_nodes(reader);

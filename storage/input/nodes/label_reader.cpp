@@ -552,8 +552,9 @@ std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint
     NpyReader array(std::move(source), true);
     if (array.header().kind == 'b') return read_mask(std::move(array), num_nodes, make_room);
     if (!array.columns().empty())
-      throw InputError(array.name(), ".npy header", "a column of node ids is asked for",
-                       "only one of several masks is chosen so, and these are booleans: save them by masks.astype(bool)");
+      throw InputError(
+          array.name(), ".npy header", "a column of node ids is asked for",
+          "only one of several masks is chosen so, and these are booleans: save them by masks.astype(bool)");
     return read_npy_ids(std::move(array), id_limit(num_nodes),
                         ids_are == IdsAre::names && !file.memory ? read_id : ReadId(), make_room);
   }

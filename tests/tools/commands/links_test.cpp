@@ -175,7 +175,8 @@ TEST_SUITE("unit") {
     write_file(world.dir / "far", "7 80\n");
     const auto refusal = [](const std::vector<std::string>& words) { return LinkWorld::refusal(words); };
     CHECK(refusal({"predict", world.store}).find("--pairs F` or `unweave predict") != std::string::npos);
-    CHECK(refusal({"predict", world.store, "--graphs", world.path("ids")}).find("classes to pairs") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--graphs", world.path("ids")}).find("classes to pairs") !=
+          std::string::npos);
     CHECK(refusal({"predict", world.store, "--nodes", world.path("ids")}).find("pairs") != std::string::npos);
     CHECK(refusal({"predict", world.store, "--pairs", world.path("loop")})
               .find(world.path("loop") + ": pair 1: node 7 and itself") != std::string::npos);

@@ -49,9 +49,10 @@ struct MoleculeWorld {
   }
   [[nodiscard]] std::string path(const std::string& name) const { return (dir / name).string(); }
   [[nodiscard]] std::vector<std::string> import_words(const std::string& to, const std::string& train) const {
-    return {"import",     to,        "--edges",        path("e"), "--features",    path("x"),
-            "--nodes",    std::to_string(kMolecules * kAtoms),    "--graphs",      path("g"),
-            "--classes",  "2",       "--graph-labels", path("y"), "--graph-split", "train=" + path(train)};
+    return {"import",         to,        "--edges",       path("e"),
+            "--features",     path("x"), "--nodes",       std::to_string(kMolecules * kAtoms),
+            "--graphs",       path("g"), "--classes",     "2",
+            "--graph-labels", path("y"), "--graph-split", "train=" + path(train)};
   }
   static Result must(const std::vector<std::string>& words) {
     Result result = run(words);
