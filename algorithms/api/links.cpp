@@ -13,6 +13,7 @@
 #include "storage/input/edges/edge_reader.h"
 #include "storage/io/error.h"
 #include "storage/npy/npy_writer.h"
+#include "unweave/remarks.h"
 #include "unweave/rows.h"
 
 namespace unweave {
@@ -84,7 +85,37 @@ PairListing read_pairs(const Reader& reader, const std::string& file,
     edges.names->resolve(chunk);
     listed.add(chunk.edges);
   }
-  return listed.take();
+  PairListing listing = listed.take();
+  const auto same =
+      std::find_if(listing.pairs.begin(), listing.pairs.end(), [](Edge pair) { return pair.u == pair.v; });
+  if (same != listing.pairs.end())
+    throw InputError(display_name(input), "pair " + std::to_string(same - listing.pairs.begin() + 1),
+                     "node " + names.text(same->u) + " and itself, which no edge joins", "take it out of the list");
+  return listing;
+}
+
+std::string remark_on_blank_ends(const Reader& reader, const std::vector<Edge>& pairs) {
+  require_pairs_in(reader, pairs);
+  const Reservation memory =
+      Internals::store(reader).budget().reserve(2 * pairs.size() * sizeof(NodeId), "the ends of pairs");
+  std::vector<NodeId> ends;
+  ends.reserve(2 * pairs.size());
+  for (const Edge& pair : pairs) ends.insert(ends.end(), {pair.u, pair.v});
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return remark_on_blank_nodes(reader, ends);
+}
+
+std::string remark_on_present_edges(const Reader& reader, const std::string& file, const std::vector<Edge>& pairs) {
+  const Contents& contents = Internals::store(reader).contents();
+  const NodeOrder& order = contents.order();
+  const auto present = std::count_if(pairs.begin(), pairs.end(), [&](const Edge& pair) {
+    const NodeId u = order.position(pair.u), v = order.position(pair.v);
+    return contents.graph_of(u, v).has_edge(u, v);
+  });
+  if (present == 0) return {};
+  return file + ": " + std::to_string(present) + " of " + std::to_string(pairs.size()) +
+         " pairs are edges of the store, and are taken as pairs of no edge all the same";
 }
 
 void score_links(const Reader& reader, const StoredModel& model, const std::vector<Edge>& pairs, const LinkSink& sink) {

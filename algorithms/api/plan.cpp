@@ -76,6 +76,9 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   const Contents& contents = store.contents();
   const std::uint32_t columns = contents.features().columns(),
                       classes = rows.pair ? std::uint32_t{kPairClasses} : store.manifest().classes;
+  if (columns > 0 && classes == 0 && store.manifest().pairs)
+    throw DataError(store.path().string() + ": has no labels; give " + option("pair", "hadamard,by=16") +
+                    ", which makes rows of pairs of nodes");
   if (columns == 0 || classes == 0)
     throw DataError(store.path().string() + ": has no features or no labels to learn from; import it with both");
   if (chooses_rows(rows))
@@ -91,6 +94,7 @@ TrainingSizes sizes_of(const LiveStore& store, const RowChoice& rows) {
   how.rows = rows;
   sizes.program = row_program(store, how);
   const std::unique_ptr<const RowUnits> units = row_units(store, sizes.program);
+  units->require_training();
   sizes.rows = units->labelled(SplitName::train).size();
   sizes.width = units->width();
   sizes.declared = units->declared();

@@ -28,6 +28,7 @@
 #include "storage/io/file.h"
 #include "storage/io/message.h"
 #include "storage/io/number_text.h"
+#include "storage/io/shell_word.h"
 #include "storage/npy/named_arrays.h"
 #include "storage/npy/npy_writer.h"
 
@@ -52,11 +53,15 @@ void require_graphs(const Reader& reader, std::span<const NodeId> graphs) {
 }
 
 /// Throws UsageError where the model gives classes to others.
-void require_unit(const ModelRecord& record, RowUnit unit) {
+void require_unit(const Reader& reader, const ModelRecord& record, RowUnit unit) {
   const RowUnit own = record.rows.unit();
   if (own == unit) return;
+  const std::string predict = "predict " + shell_word(reader.path().string()) + ' ';
   throw UsageError("the model " + name_of(record) + " gives classes to " + std::string(name_of(own)) + "s, not to " +
-                   std::string(name_of(unit)) + "s; ask for these");
+                   std::string(name_of(unit)) + "s; " +
+                   (own == RowUnit::pair ? "run " + operation(predict + option("pairs", "F")) + " or " +
+                                               operation(predict + option("links", "F"))
+                                         : "give " + option(std::string(name_of(own)) + "s")));
 }
 
 }  // namespace
@@ -287,7 +292,7 @@ void require_propagation(const Reader& reader, const StoredModel& model) {
 void score_nodes(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& nodes,
                  const ScoreSink& sink) {
   require_propagation(reader, model);
-  require_unit(Internals::record(model), RowUnit::node);
+  require_unit(reader, Internals::record(model), RowUnit::node);
   if (nodes) require_ids(reader, *nodes);
   if (nodes)
     score_some(Internals::store(reader), Internals::record(model), *nodes, sink);
@@ -298,7 +303,7 @@ void score_nodes(const Reader& reader, const StoredModel& model, const std::opti
 void score_graphs(const Reader& reader, const StoredModel& model, const std::optional<std::vector<NodeId>>& graphs,
                   const ScoreSink& sink) {
   require_propagation(reader, model);
-  require_unit(Internals::record(model), RowUnit::graph);
+  require_unit(reader, Internals::record(model), RowUnit::graph);
   if (graphs) require_graphs(reader, *graphs);
   score_graphs(Internals::store(reader), Internals::record(model), graphs ? *graphs : graphs_with_nodes(reader), sink);
 }

@@ -113,9 +113,11 @@ TrainingTask task_of(const TrainOptions& how) {
     throw UsageError(option("weights") + ": numbers, or auto, and not both");
   const RowChoice& rows = how.rows;
   if (chooses_rows(rows)) {
-    if (rows.of.size() > 1 || rows.scale || rows.lift || rows.pair || how.choose_weights || !how.weights.empty())
-      throw UsageError(option("rows-of", kChosenProgram) +
-                       " chooses blocks, weights, scale and lift; leave these away");
+    if (rows.pair)
+      throw UsageError(option("rows-of", kChosenProgram) + " tries rows of nodes and of graphs, and " + option("pair") +
+                       " makes rows of pairs; name the blocks, as " + option("rows-of", "stack"));
+    if (rows.of.size() > 1 || rows.scale || rows.lift || how.choose_weights || !how.weights.empty())
+      throw UsageError(option("rows-of", kChosenProgram) + " chooses blocks, weights, scale and lift; leave these out");
   }
   task.options = taken_options(task.solver, how.options);
   if (rows.pool) task.options.unit = RowUnit::graph;
@@ -186,6 +188,7 @@ TrainedModel train_task(Internals::WriterState& writer, TrainingTask task, const
   complete(task, store, writer.resources, how, ranks, trained);
   const std::unique_ptr<const RowUnits> units = row_units(store, task.rows);  // what is refused replaces nothing
   if (how.before_replacement) {
+    units->require_training();
     if (const std::optional<ModelRecord> present = present_model(store.path(), task.name))
       how.before_replacement(facts_of(*present), {task.name, task.solver, task.options, task.rows});
   }

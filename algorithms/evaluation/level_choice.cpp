@@ -15,7 +15,7 @@ std::vector<std::vector<double>> candidate_weights(std::uint32_t levels, const s
   if (propagated.size() != count)
     throw UsageError(option("weights", "auto") +
                      ": the rows of this store have blocks in the place of levels, and a model "
-                     "learns their weights; leave it away");
+                     "learns their weights; leave it out");
   std::vector<std::vector<double>> candidates;
   const auto add = [&](std::vector<double> weights) {
     if (std::find(candidates.begin(), candidates.end(), weights) == candidates.end())

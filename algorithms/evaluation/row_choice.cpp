@@ -16,7 +16,7 @@ std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::siz
                                            std::uint32_t copies, const std::optional<Pool>& pool) {
   if (!spec.kept.has_sums())
     throw UsageError(option("rows-of", "auto") + ": the store keeps rows in place of sums, of which other rows " +
-                     "cannot be made; propagate without " + option("keep") + ", or leave it away");
+                     "cannot be made; propagate without " + option("keep") + ", or leave it out");
   std::vector<RowProgram> candidates{RowProgram(spec.weights)};
   candidates.front().copies = copies;
   candidates.front().pool = pool;

@@ -55,7 +55,7 @@ std::vector<NodeId> validation_keys(const LiveStore& store, const RowProgram& pr
   std::vector<NodeId> keys = row_units(store, program)->labelled(SplitName::valid);
   if (keys.empty())
     throw DataError(store.path().string() + ": " + asked + " needs labelled " + std::string(name_of(program.unit())) +
-                    "s in the validation split; import it with " + option("split", "valid=F") + ", or leave auto away");
+                    "s in the validation split; import it with " + option("split", "valid=F") + ", or leave out auto");
   return keys;
 }
 

@@ -61,10 +61,11 @@ class Draw {
   }
 
  private:
-  void require(std::uint64_t available, const std::string& what) const {
+  /// `remedy`: what to do beside drawing fewer.
+  void require(std::uint64_t available, const std::string& what, const std::string& remedy = {}) const {
     if (available < options_.count)
       throw UsageError(std::to_string(options_.count) + " " + what + " are wanted, but there are " +
-                       std::to_string(available));
+                       std::to_string(available) + remedy);
   }
 
   void add(RequestKind kind, NodeId node) { requests_.push_back({kind, contents_.order().user(node), 0}); }
@@ -116,7 +117,8 @@ class Draw {
 
   void draw_nodes(RequestKind kind) {
     const std::vector<NodeId> nodes = pool(contents_.train());
-    require(nodes.size(), "nodes");
+    require(nodes.size(), options_.pool ? "nodes" : "training nodes",
+            options_.pool ? "" : "; name others to draw from by " + option("nodes"));
     if (options_.count == 0) return;
     const Permutation order(nodes.size(), key_);
     for (std::uint64_t i = 0; i < options_.count; ++i) add(kind, nodes[static_cast<std::size_t>(order.at(i))]);

@@ -152,13 +152,19 @@ bool writes_all(const LiveStore& store, const PurgeOptions& options) {
          options.nodes.value_or(manifest.user_nodes()) != manifest.user_nodes();
 }
 
+/// How many nodes or graphs the default lambda of a training on the purged store counts.
+std::uint64_t declared_units(const LiveStore& store, const ModelRecord& record, const PurgeOptions& options) {
+  if (record.rows.unit() == RowUnit::graph) return store.contents().graphs().count();
+  return options.nodes.value_or(store.manifest().user_nodes());
+}
+
 }  // namespace
 
 std::optional<double> lambda_of_purged(const LiveStore& store, const ModelRecord& record, const PurgeOptions& options) {
   if (lambda_chosen(store, record) != kDefaultLambda) return std::nullopt;
   const NetworkShape shape = shape_of(record.model);
-  const double lambda = default_lambda({record.model.solver, options.nodes.value_or(store.manifest().user_nodes()),
-                                        shape.features, shape.classes, record.options.head});
+  const double lambda = default_lambda({record.model.solver, declared_units(store, record, options), shape.features,
+                                        shape.classes, record.options.head});
   return lambda == record.options.lambda ? std::nullopt : std::optional(lambda);
 }
 

@@ -20,6 +20,9 @@ class NodeUnits final : public RowUnits {
     if (manifest.graphs && manifest.graphs->labels)
       throw DataError(name + ": has labels of whole graphs and none of nodes; give " + option("pool", "mean") +
                       ", which makes rows of graphs");
+    if (!manifest.labels && manifest.pairs)
+      throw DataError(name + ": has no labels; give " + option("pair", "hadamard,by=16") +
+                      ", which makes rows of pairs of nodes");
     if (!manifest.labels)
       throw DataError(name + ": has no labels; run " + operation("import") + " with " + option("labels") +
                       " to build it again");

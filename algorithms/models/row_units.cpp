@@ -21,7 +21,7 @@ std::size_t RowUnits::classes() const {
 void require_rows_of_nodes(const RowProgram& program, const std::string& what) {
   if (program.unit() == RowUnit::node) return;
   throw UsageError(what + " is for models that learn on nodes, and this one learns on " +
-                   std::string(name_of(program.unit())) + "s; leave it out");
+                   std::string(name_of(program.unit())) + "s; name a model of nodes by " + option("name"));
 }
 
 std::unique_ptr<const RowUnits> row_units(const LiveStore& store, const RowProgram& program) {

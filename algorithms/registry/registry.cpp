@@ -157,7 +157,7 @@ void require_read(std::string_view name, const SolverOptions& options, std::span
       throw UsageError(std::string(name) + " has no use for " + option(key) + ", which is for " +
                        (key == "tau" ? solvers_with([](const SolverEntry& other) { return other.tau; })
                                      : solvers_with([](const SolverEntry& other) { return other.alpha; })) +
-                       "; leave it away");
+                       "; leave it out");
   }
 }
 

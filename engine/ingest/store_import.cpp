@@ -140,6 +140,25 @@ void require_types(const ImportOptions& options) {
                          "can be read once; name a file");
 }
 
+/// The number of nodes, as far as options declare it.
+NodeCount count_of(const ImportOptions& options) {
+  if (options.types.empty()) return NodeCount(options.nodes);
+  return {first_id(options.types, options.types.size()), option("type") + ", all types together,"};
+}
+
+/// Nothing, or that edges are read by ids of the store, which may be a slip where there are types.
+std::string remark_on_ids(const ImportOptions& options) {
+  if (options.types.empty()) return {};
+  std::string files = options.edges ? option("edges") : "";
+  for (std::size_t i = 0; i < options.relations.size(); ++i)
+    if (i >= options.relation_ends.size() || !options.relation_ends[i])
+      files += (files.empty() ? "relation " : ", relation ") + options.layers.relations[i];
+  if (files.empty()) return {};
+  return files + ": ids in these edges are those of the store, 0 to " +
+         std::to_string(first_id(options.types, options.types.size()) - 1) + "; " + option("ends") +
+         " says where they count from 0 within a type";
+}
+
 /// Throws UsageError where copies of nodes cannot be made.
 void require_layers(const ImportOptions& options) {
   const std::string directed = option(options.layers.directed ? "directed" : "relation");
@@ -212,7 +231,7 @@ class Import {
         budget_(budget),
         meter_(meter),
         job_(job),
-        nodes_(options.nodes),
+        nodes_(count_of(options)),
         builder_(job.first() ? StoreBuilder(store) : StoreBuilder(store, StoreBuilder::Part())) {
     if (!job_.alone()) require_one_job();
   }
@@ -280,6 +299,7 @@ class Import {
       features = open_rows();
       nodes_.agree(features->rows(), first_file(*options_.features), "rows");
     }
+    if (const std::string remark = remark_on_ids(options_); !remark.empty()) report_.remark(remark);
     const ImportContext context{options_, budget_,  meter_,  job_,
                                 nodes_,   builder_, report_, names_ ? &*names_ : nullptr};
     Manifest& manifest = builder_.manifest();
@@ -487,7 +507,8 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
     throw UsageError("nothing to import: give " + option("edges") + ", " + option("features") + ", " +
                      option("labels") + " or " + option("nodes"));
   if ((options.train || options.valid || options.test) && !options.labels)
-    throw UsageError(option("split") + " needs " + option("labels") + ": a split holds nodes whose class is known");
+    throw UsageError(option("split") + " needs " + option("labels") + ": a split holds nodes whose class is known" +
+                     (options.graph_labels ? "; that of graphs is " + option("graph-split") : ""));
   if (options.replay && !(options.features && options.labels))
     throw UsageError(option("replay") + " needs " + option("features") + " and " + option("labels") +
                      ", to which it adds");

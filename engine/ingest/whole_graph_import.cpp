@@ -53,7 +53,8 @@ void WholeGraphImport::read() {
         throw InputError(display_name(file), "node " + text_of(static_cast<NodeId>(graphs_.size() + i), names_),
                          "graph " + std::to_string(chunk[i]) + ", and there are the graphs 0 to " +
                              std::to_string(*count_.known() - 1),
-                         "correct it, write -1 for none, or declare more graphs by " + option("number-of-graphs"));
+                         "graphs count from 0; correct it, write -1 for none, or declare more of them by " +
+                             option("number-of-graphs"));
       largest = std::max(largest, chunk[i]);
     }
     graphs_.insert(graphs_.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(read));
@@ -65,7 +66,7 @@ void WholeGraphImport::read() {
   nodes_.agree(graphs_.size(), file, "rows");
   if (largest == kNoGraph && !count_.known())
     throw InputError(display_name(file), "whole file", "no node belongs to a graph",
-                     "give the number of a graph a node, from 0, or leave " + option("graphs") + " away");
+                     "give the number of a graph a node, from 0, or leave out " + option("graphs"));
   if (!count_.known()) count_.agree(std::uint64_t{static_cast<std::uint32_t>(largest)} + 1, file, "largest graph + 1");
   builder_.manifest().graphs->count = static_cast<std::uint32_t>(*count_.known());
   report_.graphs = *count_.known();

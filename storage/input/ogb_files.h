@@ -11,7 +11,8 @@
 namespace unweave {
 
 inline constexpr std::string_view kFetchFolderAgain = "fetch the folder again";
-inline constexpr std::string_view kOneGraph = "give a data set of one graph, whose nodes have the labels";
+inline constexpr std::string_view kOneGraph =
+    "give a data set of one graph, whose nodes have the labels; whole graphs are read from other files (guide: classify-graphs)";
 
 [[nodiscard]] std::optional<InputFile> file_if_present(const std::filesystem::path& path);
 /// Throws DataError where there is no such file.

@@ -258,13 +258,25 @@ RequestFault unknown_word(std::string_view word) {
           "a request begins with " + one_of(words) + ", in lower case, with a blank, a tab or a comma behind it"};
 }
 
-RequestFault fault_of(const KindForm& form, std::string what) {
-  return {std::move(what),
-          "write " + std::string(form.form) + ", where " +
-              (names_graph(form.kind)  ? "G is the number of a graph, from 0"
-               : names_edge(form.kind) ? "U and V are whole numbers from 0, or names of nodes in a store of names"
-                                       : "U is a whole number from 0, or the name of a node in a store of names") +
-              "; behind it may stand `id=` and your own name of the request"};
+/// How a request of this kind is written; where edges have relations, R behind the nodes is one.
+std::string form_text(const KindForm& form, bool has_relations) {
+  constexpr std::string_view kEnds = "U V";
+  std::string text(form.form);
+  if (!has_relations || !names_edge(form.kind)) return text;
+  for (std::size_t at = text.find(kEnds); at != std::string::npos; at = text.find(kEnds, at + kEnds.size() + 2))
+    text.insert(at + kEnds.size(), " R");
+  return text;
+}
+
+RequestFault fault_of(const KindForm& form, const std::vector<std::string>& relations, std::string what) {
+  std::string where = names_graph(form.kind) ? "G is the number of a graph, from 0"
+                      : names_edge(form.kind)
+                          ? "U and V are whole numbers from 0, or names of nodes in a store of names"
+                          : "U is a whole number from 0, or the name of a node in a store of names";
+  if (!relations.empty() && names_edge(form.kind))
+    where += ", and R is " + one_of(std::vector<std::string_view>(relations.begin(), relations.end()));
+  return {std::move(what), "write " + form_text(form, !relations.empty()) + ", where " + where +
+                               "; behind it may stand `id=` and your own name of the request"};
 }
 
 }  // namespace
@@ -334,7 +346,7 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
     return id.empty() ? take_rest(fields, request, fault) : read_id_word(id, request, fault);
   };
   if (read_all()) return request;
-  if (told != nullptr) *told = fault_of(*form, std::move(fault));
+  if (told != nullptr) *told = fault_of(*form, meanings.relations, std::move(fault));
   return std::nullopt;
 }
 
@@ -394,6 +406,8 @@ bool RequestReader::next_line(std::string_view& line) {
   }
   if (buffer_.ends_with('\r')) buffer_.pop_back();
   line = buffer_;
+  constexpr std::string_view kMark = "\xef\xbb\xbf";  // a byte order mark, which files may have, too
+  if (number_ == 0 && line.starts_with(kMark)) line.remove_prefix(kMark.size());
   return true;
 }
 

@@ -146,11 +146,19 @@ TuFolder open_tu_folder(const fs::path& prefix) {
   folder.edges = required_part(prefix, "A");
   const InputFile indicator = required_part(prefix, "graph_indicator");
   std::vector<std::int32_t> graphs = graphs_of_nodes(indicator);
+  const std::size_t count = static_cast<std::size_t>(*std::max_element(graphs.begin(), graphs.end())) + 1;
   folder.features.indicator = indicator;
   folder.features.nodes = graphs.size();
   folder.graphs = in_memory(indicator, std::move(graphs));
-  if (const auto labels = part_if_present(prefix, "graph_labels"))
-    folder.graph_labels = in_memory(*labels, classes_in(*labels, folder.classes));
+  if (const auto labels = part_if_present(prefix, "graph_labels")) {
+    std::vector<std::int32_t> classes = classes_in(*labels, folder.classes);
+    if (classes.size() != count)
+      throw InputError(labels->path, "end of the file",
+                       std::to_string(classes.size()) + " lines, and the last graph of " + indicator.path.string() +
+                           " is " + std::to_string(count),
+                       "fetch the files again");
+    folder.graph_labels = in_memory(*labels, std::move(classes));
+  }
   folder.features.labels = part_if_present(prefix, "node_labels");
   if (folder.features.labels) folder.features.values = values_in(*folder.features.labels);
   folder.features.attributes = part_if_present(prefix, "node_attributes");

@@ -47,7 +47,7 @@ Number number_of(const std::string& word, std::string_view text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    refuse("'" + printable(word) + "' has no number that fits");
+    refuse("'" + printable(word) + "' has no number behind =, as valid=.1 and negatives=2 have");
   return number;
 }
 

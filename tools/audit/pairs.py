@@ -10,7 +10,7 @@ Shares nothing with the program: reads the rules of pairs out of manifest.json a
 draws all training pairs again from the edges (storage/FORMAT.md, "Pairs") and forms their rows (algorithms/rows/README.md). Labels
 and training nodes are wanted where rows have blocks of labels. Levels are those of a propagation with rho 1 and at most 24 bits.
 A node counts as live where it has an edge of the graph, or a number of level 0 that is not 0. Prints what differs, a line each, and
-exits 1; 0 where all is equal; 2 where something cannot be read. --training writes into FOLDER, as labels.npy and train.npy, what
+exits 1; 0 where all is equal; 2 where something cannot be read. --training writes into FOLDER, which it makes, as labels.npy and train.npy, what
 verify_certificate.py takes beside rows.npy. The order of the store is that of ids. Python 3.9 and NumPy.
 """
 import argparse
@@ -122,6 +122,7 @@ def main():
         labels = np.load(given.labels) if given.labels else np.full(contents["nodes"], -1)
         train = np.load(given.train) if given.train else np.empty(0, np.int64)
         if given.training:
+            pathlib.Path(given.training).mkdir(parents=True, exist_ok=True)
             np.save(pathlib.Path(given.training) / "labels.npy", 1 - pairs[:, 2])
             np.save(pathlib.Path(given.training) / "train.npy", np.arange(len(pairs)))
         return check(model, contents["pairs"], [np.load(name) for name in given.levels], edges, weights, pairs, rows, labels, train)

@@ -9,8 +9,9 @@
 Shares nothing with the program: reads the program of rows out of models/MODEL.model and follows algorithms/rows/README.md. Levels
 are those of a propagation with rho 1 and at most 24 bits, whose float32 hold the integers of the store exactly; of `open` level 0
 must be there for all neighbours (propagate --rows all). Rows are those of the training nodes, or of --nodes where these were given
-to `export`. Of a model of `train --pool` they are those of the training graphs, and --graphs is what `export --graphs` has written. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be
-read. Python 3.9 and NumPy.
+to `export`. Of a model of `train --pool` they are those of the training graphs, --graphs is what `export --graphs` has written, and
+--labels what `export --graph-labels` has. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal;
+2 where something cannot be read. Python 3.9 and NumPy.
 """
 import argparse
 import math
@@ -227,7 +228,10 @@ def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None
     program = model.get("rows", PLAIN)
     if (program["unit"] == "graph") != (graphs is not None):
         raise ValueError(f"rows are of {program['unit']}s; give --graphs for rows of graphs alone")
-    trains = np.empty(0, np.int64) if graphs is not None else train  # these are graphs
+    if graphs is not None:  # which have labels and splits, where nodes have none
+        labels, trains = np.full(len(graphs), -1), np.empty(0, np.int64)
+    else:
+        trains = train
     data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1))
     if graphs is not None:
         return differences(rows, form_graphs(data, model["weights"], program, graphs, nodes), nodes, "graph")

@@ -16,6 +16,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/metrics_output.h"
 #include "tools/commands/model_choice.h"
+#include "tools/commands/model_notes.h"
 #include "tools/commands/model_output.h"
 #include "unweave/links.h"
 
@@ -174,6 +175,8 @@ void run_evaluate(CommandLine& line) {
   if (line.has("negatives"))
     negatives = read_pairs(store, line.get<std::string>("negatives"),
                            [&](const std::string& remark) { line.note(command_text(remark)); });
+  if (line.has("negatives"))
+    note_remark(line, remark_on_present_edges(store, line.get<std::string>("negatives"), negatives.pairs));
   const EvaluateOptions options = evaluate_options(line, nodes, negatives);
   Evaluator evaluator(store, before ? &*before : nullptr, options);
   Printer printer(line, store, options);

@@ -158,6 +158,7 @@ void check_export_options(const CommandLine& line) {
       throw UsageError("--all and --" + std::string(other) +
                        ": what --all writes holds edges, features and labels; give "
                        "the other option by itself");
+  if (line.has("roles") && !line.has("edges")) throw UsageError("--roles needs --edges");
   if (!line.has("model") && !line.has("rows") && !line.has("embeddings") && !line.has("edges") &&
       !line.has("edge-weights") && !line.has("pairs") && !line.has("labels") && !line.has("graphs") &&
       !line.has("graph-labels") && !line.has("train") && !line.has("names") && !line.has("requests") &&
@@ -173,7 +174,6 @@ void check_export_options(const CommandLine& line) {
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
   if (line.has("relation") && !line.has("edges")) throw UsageError("--relation needs --edges");
   if (line.given("split") && !line.has("pairs")) throw UsageError("--split needs --pairs");
-  if (line.has("roles") && !line.has("edges")) throw UsageError("--roles needs --edges");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
   for (const char* option : {"solver", "name"})
@@ -201,7 +201,7 @@ void write_rows(const CommandLine& line, const Reader& reader, const StoredModel
   const NpyTarget target = npy_target(line, "rows");
   if (unit != RowUnit::node && nodes)
     throw UsageError("--nodes: the rows of the model " + model.name() + " are of " + std::string(name_of(unit)) +
-                     "s; leave it away");
+                     "s; leave it out");
   if (unit != RowUnit::node) return export_training_rows(reader, model, target);
   export_rows(reader, model, nodes ? *nodes : training_ids(reader), target);
 }

@@ -272,6 +272,9 @@ void add_subsets(const CommandLine& line, ImportOptions& options) {
       if (subset.back() == names.size()) throw UsageError("--subset: " + unknown_name("relation", name, names));
       at = comma + 1;
     }
+    if (subset.size() < 2)
+      throw UsageError("--subset " + text +
+                       ": a set is of two relations or more, with commas between them; there are " + one_of(names));
     std::sort(subset.begin(), subset.end());
   }
 }

@@ -151,8 +151,7 @@ std::uint64_t predict_rows(const CommandLine& line, const StoredModel& model, co
 /// Whole graphs of the store, by their numbers: how many.
 std::uint64_t predict_graphs(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   if (line.has("nodes"))
-    throw UsageError("--nodes: the model " + model.name() +
-                     " gives classes to graphs; give --graphs, or leave it away");
+    throw UsageError("--nodes: the model " + model.name() + " gives classes to graphs; give --graphs, or leave it out");
   const std::optional<std::vector<NodeId>> given =
       line.has("graphs") ? std::optional(read_node_ids(named_input(line.get<std::string>("graphs")))) : std::nullopt;
   const std::vector<NodeId> graphs = given ? *given : graphs_with_nodes(reader);
@@ -168,13 +167,14 @@ std::uint64_t predict_graphs(const CommandLine& line, const StoredModel& model, 
 /// Nodes of the store: how many.
 std::uint64_t predict_nodes(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   if (line.has("graphs"))
-    throw UsageError("--graphs: the model " + model.name() + " gives classes to nodes; give --nodes, or leave it away");
+    throw UsageError("--graphs: the model " + model.name() + " gives classes to " +
+                     std::string(name_of(model.facts().rows.unit())) + "s; leave it out");
   NodeList list;
   if (line.has("nodes")) list = listed_nodes(line, reader);
   const std::optional<std::vector<NodeId>> nodes =
       line.has("nodes") ? std::optional(std::move(list.nodes)) : std::nullopt;
   const std::uint64_t rows = nodes ? nodes->size() : embedded_nodes(reader);
-  note_remark(line, remark_on_blank_nodes(reader, nodes));
+  if (model.facts().rows.unit() == RowUnit::node) note_remark(line, remark_on_blank_nodes(reader, nodes));
   std::optional<Predictions> predictions;
   score_nodes(reader, model, nodes, [&](std::span<const std::int64_t> ids, std::span<double> margins) {
     if (!predictions)
@@ -251,6 +251,7 @@ class LinkPredictions {
 std::uint64_t predict_links(const CommandLine& line, const StoredModel& model, const Reader& reader) {
   if (line.has("links")) {
     const NodeList list = listed_nodes(line, reader, "links");
+    note_remark(line, remark_on_blank_nodes(reader, list.nodes));
     LinkPredictions predictions(line, reader.names(), std::nullopt);
     best_links(reader, model, list.nodes, static_cast<std::size_t>(line.get<Count>("top").value),
                [&](std::span<const ScoredLink> links) { predictions.add(links); });
@@ -258,6 +259,7 @@ std::uint64_t predict_links(const CommandLine& line, const StoredModel& model, c
   }
   const PairListing listing = read_pairs(reader, line.get<std::string>("pairs"),
                                          [&](const std::string& remark) { line.note(command_text(remark)); });
+  note_remark(line, remark_on_blank_ends(reader, listing.pairs));
   LinkPredictions predictions(line, reader.names(), listing.pairs.size());
   score_links(reader, model, listing.pairs, [&](std::span<const ScoredLink> links) { predictions.add(links); });
   return predictions.finish();
@@ -277,7 +279,7 @@ void check_options(const CommandLine& line) {
         throw UsageError("--" + std::string(of) + " and --" + other +
                          ": the former is of pairs of nodes; give one of them");
   if (line.has("links") && writes_files(line))
-    throw UsageError("--links prints its pairs, which no array has: leave --scores and --probabilities away");
+    throw UsageError("--links prints its pairs, which no array has: leave out --scores and --probabilities");
   if (line.given("top") && !line.has("links")) throw UsageError("--top needs --links");
   if (line.has("ids") && line.has("embeddings"))
     throw UsageError("--ids: rows of --embeddings are not nodes of the store; predictions come in their order");
@@ -324,7 +326,7 @@ void run_predict(CommandLine& line) {
   const OpenedModel opened = open_with_model(line.positional(0), model_selection(line), resources);
   const StoredModel& model = opened.model;
   const Reader& reader = opened.reader;
-  if (!line.has("embeddings") && !asks_links(line)) require_propagation(reader, model);
+  if (!line.has("embeddings")) require_propagation(reader, model);
   check_node_numbers(line, reader.names(), {"ids"});
   note_state(line, model, reader);
   const bool are_of_graphs = model.facts().rows.unit() == RowUnit::graph;

@@ -36,7 +36,7 @@ void note_changes(const CommandLine& line, const PurgeReport& report) {
   if (line.common().quiet) return;
   for (const NewLambda& one : report.new_lambdas)
     line.error() << "note: the model " << one.name << " was trained anew with lambda " << number_text(one.after)
-                 << ", the default for so many nodes; it had " << number_text(one.before) << '\n';
+                 << ", the default of the purged store; it had " << number_text(one.before) << '\n';
   if (report.times_left > 0)
     line.error()
         << "note: " << report.times_left

@@ -184,6 +184,9 @@ void run_verify(CommandLine& line) {
   const Subject subject = !folder && is_export(what)                          ? Subject::model
                           : !folder && std::filesystem::is_regular_file(what) ? Subject::log
                                                                               : Subject::store;
+  if (std::error_code missing; subject == Subject::store && !std::filesystem::exists(what, missing) && !missing)
+    throw DataError(what.string() + ": no such file or folder; name a store, or a log of certificates in its folder " +
+                    "certificates");
   const VerifyReport report = subject == Subject::model ? verify_weights(line)
                               : subject == Subject::log ? verify_trail(line)
                                                         : verify_all(line);

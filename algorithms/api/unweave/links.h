@@ -26,6 +26,14 @@ struct PairListing {
 [[nodiscard]] PairListing read_pairs(const Reader& reader, const std::string& file,
                                      const std::function<void(const std::string&)>& remark);
 
+/// What remark_on_blank_nodes() says of the ends of these pairs. Throws UsageError for ids outside
+/// the store, and for a pair of a node and itself.
+[[nodiscard]] std::string remark_on_blank_ends(const Reader& reader, const std::vector<Edge>& pairs);
+/// That some of these pairs, which a file gives as pairs of no edge, are edges of the store, in the
+/// graph or held out of it; empty where none is.
+[[nodiscard]] std::string remark_on_present_edges(const Reader& reader, const std::string& file,
+                                                  const std::vector<Edge>& pairs);
+
 /// Hands over what a model says of these pairs. Throws UsageError for ids outside the store and for
 /// a model whose rows are not of pairs, DataError for one of another propagation.
 void score_links(const Reader& reader, const StoredModel& model, const std::vector<Edge>& pairs, const LinkSink& sink);

@@ -42,7 +42,7 @@ class HessianFreeSolver final : public Solver {
       : options_(options), resources_(resources) {
     static_cast<void>(choose_constants({options.head, 1, 1, options.hidden, options.activation}, 1, options));
     if (options.bound == BoundRule::kPaper && !options.hidden.empty())
-      throw UsageError("Theorem 4 has no constants for hidden layers; leave " + option("bound", "paper") + " away");
+      throw UsageError("Theorem 4 has no constants for hidden layers; leave out " + option("bound", "paper"));
     const HessianFreeParameters given = hessian_free_parameters().read(options.parameters);
     if (given.backward.value_or(false) && (!options.hidden.empty() || given.group_rows != 1))
       throw UsageError("statistics are made backward for linear heads and single rows alone");

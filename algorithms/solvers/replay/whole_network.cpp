@@ -52,7 +52,7 @@ constexpr std::array<double, 14> kSeries = [] {
 
 void require_exact_shape(const NetworkShape& shape, std::size_t rows) {
   if (shape.activation != Activation::kRelu)
-    throw UsageError("an exact network is one of relu; leave " + option("activation") + " away");
+    throw UsageError("an exact network is one of relu; leave out " + option("activation"));
   if (shape.blocks > 1) throw UsageError("an exact network learns no filter over the blocks of a row");
   require_at_most_of("features", shape.features, kMostFeatures, "choose fewer");
   for (const std::size_t width : shape.hidden)

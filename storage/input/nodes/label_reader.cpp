@@ -357,6 +357,11 @@ std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> node
 std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const ReadId& read_name,
                                  const MakeRoom& make_room) {
   array.require_integers("node ids");
+  if (const std::vector<std::uint64_t>& shape = array.header().shape; shape.size() == 2 && shape[0] > 1 && shape[1] > 1)
+    throw InputError(array.name(), ".npy header", "shape " + array.header().shape_text() + " is not a list of node ids",
+                     "give an array of shape (N,) or (N, 1); of several masks, saved by masks.astype(bool), name one, "
+                     "as in " +
+                         array.name().string() + "[0]");
   require_column(array, "node ids");
   IdList ids(make_room);
   std::vector<std::int64_t> chunk(kChunk);
@@ -547,8 +552,9 @@ std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint
     NpyReader array(std::move(source), true);
     if (array.header().kind == 'b') return read_mask(std::move(array), num_nodes, make_room);
     if (!array.columns().empty())
-      throw InputError(array.name(), ".npy header", "a column of node ids is asked for",
-                       "only one of several masks, arrays of booleans, is chosen so");
+      throw InputError(
+          array.name(), ".npy header", "a column of node ids is asked for",
+          "only one of several masks is chosen so, and these are booleans: save them by masks.astype(bool)");
     return read_npy_ids(std::move(array), id_limit(num_nodes),
                         ids_are == IdsAre::names && !file.memory ? read_id : ReadId(), make_room);
   }

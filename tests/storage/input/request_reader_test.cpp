@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "storage/io/error.h"
@@ -142,6 +144,37 @@ TEST_SUITE("unit") {
     CHECK_FALSE(parse_request("node", {[](std::string_view) { return NodeWord(); }, nullptr}, &fault).has_value());
     CHECK(fault.what == "the node is missing");
     CHECK(parse_request("edge #3 4 id=a") == parse_request("edge 3 4 id=a"));  // a number as stores of names have it
+  }
+
+  TEST_CASE("where edges have relations, a request of one is shown with its relation") {
+    RequestWords words;
+    words.relations = {"writes", "cites"};
+    for (const auto& [line, form] : std::vector<std::pair<std::string, std::string>>{
+             {"edge 1 2", "write `edge U V R` or `edge U V R expires T`"},
+             {"insert-edge 1 2 wrote", "write `insert-edge U V R`, or `insert-edge U V R weight W`"},
+             {"set-weight 1 2 3", "write `set-weight U V R W`"}}) {
+      RequestFault fault;
+      CHECK_FALSE(parse_request(line, words, &fault));
+      CAPTURE(fault.remedy);
+      CHECK(fault.remedy.starts_with(form));
+      CHECK(fault.remedy.find("R is writes or cites") != std::string::npos);
+    }
+    RequestFault fault;
+    CHECK_FALSE(parse_request("node x", words, &fault));
+    CHECK(fault.remedy.find(" R") == std::string::npos);
+  }
+
+  TEST_CASE("standard input may begin with a byte order mark, as files may") {
+    std::istringstream input("\xef\xbb\xbfnode 7\r\nnode 8\n");
+    std::streambuf* const own = std::cin.rdbuf(input.rdbuf());
+    RequestReader reader("-");
+    Request request{};
+    CHECK(reader.next(request));
+    CHECK(request.u == 7);
+    CHECK(reader.next(request));
+    CHECK(request.u == 8);
+    CHECK_FALSE(reader.next(request));
+    std::cin.rdbuf(own);
   }
 
   TEST_CASE("a class is asked for by its name, and by its number where that can be no name") {

@@ -133,6 +133,8 @@ TEST_SUITE("unit") {
     CHECK(says(refusal({{"graph_indicator", "1\nx\n"}}), "line 2: no number of a graph"));
     CHECK(says(refusal({{"graph_indicator", ""}}), "no line"));
     CHECK(says(refusal({{"graph_labels", "1.5\n"}}), "line 1: no line of one whole number"));
+    CHECK(says(refusal({{"graph_labels", "7\n-1\n2\n"}}), "3 lines, and the last graph of"));
+    CHECK(says(refusal({{"graph_labels", "7\n"}}), "1 lines, and the last graph of"));
     CHECK(says(refusal({{"node_labels", "1\n2\n"}}), "2 lines, and there are 5 nodes"));
     CHECK(says(refusal({{"node_labels", "1\n2\n1\n1\n1\n1\n"}}), "line 6: a line for more than 5 nodes"));
     CHECK(says(refusal({{"node_labels", "1, 2\n2\n1\n1\n1\n"}}), "line 2: 1 numbers, where line 1 has 2"));

@@ -179,6 +179,25 @@ TEST_SUITE("tools/commands/import") {
     CHECK(digest_of(dir / "typed") == digest_of(dir / "joint"));
   }
 
+  TEST_CASE("types: edges that are read by ids of the store are told, since that may be a slip") {
+    const TempDir dir;
+    const TypedFiles files(dir.path());
+    const auto notes_of = [&](const std::string& store, const Words& words) {
+      Words all{"import", (dir / store).string(), "--type", "paper=5", "--type", "author=4"};
+      all.insert(all.end(), words.begin(), words.end());
+      const Result result = run(all);
+      CHECK(result.code == 0);
+      return result.error;
+    };
+    const Words cites{"--relation", "cites=" + files.at("cites.txt")};
+    CHECK(notes_of("a", cites).find("relation cites: ids in these edges are those of the store, 0 to 8; --ends") !=
+          std::string::npos);
+    CHECK(notes_of("b", {"--edges", files.at("cites.txt")}).find("--edges: ids in these edges") != std::string::npos);
+    Words with_ends = cites;
+    with_ends.insert(with_ends.end(), {"--ends", "cites=paper,paper"});
+    CHECK(notes_of("c", with_ends).empty());
+  }
+
   TEST_CASE("types: what cannot be meant is one error, and nothing is left behind") {
     const TempDir dir;
     const TypedFiles files(dir.path());
@@ -209,6 +228,10 @@ TEST_SUITE("tools/commands/import") {
     refuses(plus(files.typed(), {"--nodes", "13"}), {"--nodes", "12"});
     refuses(plus(files.typed(), {"--ids", files.at("train.txt")}), {"--ids", "--type"});
     refuses(plus(files.typed(), {"--features", files.at("all.npy")}), {"--features-of", "--features"});
+    refuses(plus(files.typed(), {"--subset", "cites"}), {"--subset cites", "two relations or more", "writes"});
+    const Words two_types{"--type", "paper=5", "--type", "author=4", "--relation", "writes=" + files.at("writes.txt")};
+    refuses(plus(two_types, {"--features", files.at("papers.npy")}),
+            {"papers.npy", "--type, all types together, says 9"});
     refuses({"--nodes", "3", "--labels-of", "paper"}, {"--labels-of", "--type"});
     refuses({"--type", "paper=3", "--ends", "a=paper,paper"}, {"--ends", "--relation"});
   }

@@ -149,15 +149,38 @@ TEST_SUITE("unit") {
           Npy<std::int64_t>(world.dir / "train.npy").values.size() / 3);
   }
 
+  TEST_CASE("nodes without data, and pairs of no edge that are edges, are told") {
+    const LinkWorld world;
+    write_file(world.dir / "r", "node 3\n");
+    LinkWorld::must({"stream", world.store, "--requests", world.path("r"), "--solver", "exact"});
+    write_file(world.dir / "ids", "# nodes\n7\n3\n");
+    write_file(world.dir / "pairs", "7 3\n3 9\n");
+    const std::string note = "note: node 3 has no edges, features and label";
+    CHECK(LinkWorld::must({"predict", world.store, "--links", world.path("ids"), "--top", "2"}).error.find(note) !=
+          std::string::npos);
+    CHECK(LinkWorld::must({"predict", world.store, "--pairs", world.path("pairs")}).error.find(note) !=
+          std::string::npos);
+    const auto edge = std::find_if(world.edges.begin(), world.edges.end(),
+                                   [](const auto& ends) { return ends.first != 3 && ends.second != 3; });
+    write_file(world.dir / "negatives",
+               "7 3\n" + std::to_string(edge->first) + " " + std::to_string(edge->second) + "\n");
+    CHECK(LinkWorld::must({"evaluate", world.store, "--negatives", world.path("negatives")})
+              .error.find("1 of 2 pairs are edges of the store") != std::string::npos);
+  }
+
   TEST_CASE("what links are not for is refused in one line with a remedy") {
     const LinkWorld world;
     write_file(world.dir / "ids", "# nodes\n7\n");
     write_file(world.dir / "loop", "7 7\n");
     write_file(world.dir / "far", "7 80\n");
     const auto refusal = [](const std::vector<std::string>& words) { return LinkWorld::refusal(words); };
-    CHECK(refusal({"predict", world.store}).find("pairs") != std::string::npos);
+    CHECK(refusal({"predict", world.store}).find("--pairs F` or `unweave predict") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--graphs", world.path("ids")}).find("classes to pairs") !=
+          std::string::npos);
     CHECK(refusal({"predict", world.store, "--nodes", world.path("ids")}).find("pairs") != std::string::npos);
-    CHECK(refusal({"predict", world.store, "--pairs", world.path("loop")}).find("itself") != std::string::npos);
+    CHECK(refusal({"predict", world.store, "--pairs", world.path("loop")})
+              .find(world.path("loop") + ": pair 1: node 7 and itself") != std::string::npos);
+    CHECK(refusal({"evaluate", world.store, "--negatives", world.path("loop")}).find("itself") != std::string::npos);
     CHECK(refusal({"predict", world.store, "--pairs", world.path("far")}).find("80") != std::string::npos);
     CHECK(refusal({"predict", world.store, "--links", world.path("ids"), "--top", "0"}).find("--top") !=
           std::string::npos);
@@ -167,12 +190,20 @@ TEST_SUITE("unit") {
     CHECK(refusal({"evaluate", world.store, "--nodes", world.path("ids")}).find("--nodes") != std::string::npos);
     CHECK(refusal({"export", world.store, "--rows", world.path("q.npy"), "--nodes", world.path("ids")}).find("pair") !=
           std::string::npos);
-    CHECK(refusal({"audit", world.store}).find("pairs") != std::string::npos);
+    CHECK(refusal({"audit", world.store}).find("pairs; name a model of nodes by --name") != std::string::npos);
+    CHECK(refusal({"export", world.store, "--roles", world.path("q.npy")}).find("--edges") != std::string::npos);
+    CHECK(refusal({"export", world.store, "--requests", world.path("q"), "--draw", "node", "--count", "3"})
+              .find("--nodes") != std::string::npos);
+    CHECK(refusal({"train", world.store, "--pair", "hadamard", "--rows-of", "auto"}).find("--pair") !=
+          std::string::npos);
     CHECK(refusal({"evaluate", world.store, "--before", world.store}).find("--before") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "product"}).find("hadamard") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") !=
           std::string::npos);
-    CHECK(refusal({"train", world.store, "--name", "other"}).find("labels") != std::string::npos);
+    CHECK(refusal({"train", world.store, "--name", "other"}).find("--pair hadamard,by=16") != std::string::npos);
+    CHECK(refusal({"plan", world.store, "--solver", "exact"}).find("--pair hadamard,by=16") != std::string::npos);
+    CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=10%"})
+              .find("number behind =") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=2"}).find("valid=2") !=
           std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=.1", "--directed"})

@@ -58,6 +58,10 @@ TEST_SUITE("unit") {
     write_file(receipts, "no receipt\n");
     CHECK(run({"verify", log, "--receipts", receipts}).code == 2);
     CHECK(run({"verify", log, "--receipts", (dir / "missing").string()}).code == 1);
+    const testing::Result nowhere = run({"verify", (dir / "missing").string()});
+    CHECK(nowhere.code == 2);
+    CHECK(nowhere.out.empty());
+    CHECK(nowhere.error.find("missing: no such file or folder") != std::string::npos);
     write_file(log, "no certificate\n");
     CHECK(run({"verify", log}).code == 2);
   }

@@ -246,7 +246,7 @@ py::object model_rows(Machine& machine, const py::object& progress, const Path& 
     are_of_nodes = unit == RowUnit::node;
     if (nodes && !are_of_nodes)
       throw UsageError(option("nodes") + ": the rows of this model are of " + std::string(name_of(unit)) +
-                       "s; leave it away");
+                       "s; leave it out");
     if (are_of_nodes) wanted = nodes ? *node_ids(nodes, opened->reader.nodes()) : training_ids(opened->reader);
     count = are_of_nodes ? wanted.size() : count_training_rows(opened->reader, opened->model);
     remark = remark_on_state(opened->model, opened->reader);
@@ -461,7 +461,7 @@ py::dict predict_links(Machine& machine, const py::object& progress, const Path&
   std::optional<OpenedModel> opened;
   std::vector<Edge> wanted;
   std::optional<std::vector<NodeId>> of;
-  std::string remark;
+  std::string remark, blank;
   const std::span<const std::int64_t> given =
       pairs ? std::span<const std::int64_t>(pairs->data(), static_cast<std::size_t>(pairs->size()))
             : std::span<const std::int64_t>();
@@ -476,6 +476,7 @@ py::dict predict_links(Machine& machine, const py::object& progress, const Path&
                            ", and the store has the nodes 0 to " + std::to_string(reader.nodes() - 1));
       wanted.push_back({static_cast<NodeId>(given[i]), static_cast<NodeId>(given[i + 1])});
     }
+    blank = of ? remark_on_blank_nodes(reader, of) : remark_on_blank_ends(reader, wanted);
   });
   std::vector<ScoredLink> found;
   run(machine, progress, [&] {
@@ -499,7 +500,7 @@ py::dict predict_links(Machine& machine, const py::object& progress, const Path&
   out["pairs"] = ends;
   out["scores"] = scores;
   out["probabilities"] = probabilities;
-  warn_of({remark});
+  warn_of({remark, blank});
   return out;
 }
 

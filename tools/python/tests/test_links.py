@@ -52,3 +52,17 @@ def test_what_makes_no_sense_names_its_argument(tmp_path):
         store.predict_pairs([(4, 4)])
     with pytest.raises(unweave.UsageError, match="top"):
         store.predict_links([1], top=0)
+    with pytest.raises(unweave.UsageError, match=r"`store.predict_pairs\(\)` or `store.predict_links\(\)`"):
+        store.predict()
+
+
+def test_links_of_a_removed_node_are_told(tmp_path):
+    store = unweave.import_store(tmp_path / "s", EDGES, X, nodes=NODES, pairs="valid=.2,test=.2")
+    store.propagate(rho=1.0)
+    store.train(pair="hadamard,by=16", scale_rows="unit")
+    with store.stream(solver="exact") as stream:
+        stream.remove_nodes([5])
+    with pytest.warns(unweave.RemarkWarning, match="^node 5 has no edges, features and label"):
+        store.predict_links([1, 5], top=2)
+    with pytest.warns(unweave.RemarkWarning, match="^node 5 has no edges, features and label"):
+        store.predict_pairs([(5, 1), (2, 5), (1, 5)])

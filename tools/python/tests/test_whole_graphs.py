@@ -71,12 +71,15 @@ def test_what_makes_no_sense_is_refused(tmp_path, changed, match):
     assert not (tmp_path / "s" / "manifest.json").exists()
 
 
+def data_of_each():
+    return [SimpleNamespace(edge_index=EDGES[:, GRAPHS[EDGES[0]] == g] - FIRST[g], x=X[GRAPHS == g], y=LABELS[g:g + 1], num_nodes=n)
+            for g, n in enumerate(SIZES)]
+
+
 def test_graphs_of_pyg(tmp_path):
     want = store_in(tmp_path / "want").info(digest=True).digest
-    data = [SimpleNamespace(edge_index=EDGES[:, GRAPHS[EDGES[0]] == g] - FIRST[g], x=X[GRAPHS == g], y=LABELS[g:g + 1], num_nodes=n)
-            for g, n in enumerate(SIZES)]
     batch = SimpleNamespace(edge_index=EDGES, x=X, y=LABELS, batch=GRAPHS, num_nodes=len(GRAPHS), num_graphs=6)
-    for name, graph in (("list", data), ("batch", batch)):
+    for name, graph in (("list", data_of_each()), ("batch", batch)):
         splits = {"graph_train": [0, 1, 2, 3], "graph_test": [4, 5]}
         store = unweave.import_store(tmp_path / name, graph, **splits)
         store.propagate(1, rho=1.0)
@@ -93,3 +96,27 @@ def test_a_data_set_of_tudataset(tmp_path):
     assert store.info(digest=True).digest == want.info(digest=True).digest
     with pytest.raises(unweave.UsageError, match="attribute_bound"):
         unweave.import_store(tmp_path / "c", tu=tmp_path / "D")
+
+
+@pytest.mark.parametrize("changed, match", [({"y": np.array([1, 0])}, "y of graph 2 has 2 values"), ({"y": None}, "graph 2 of the list has no y"),
+                                            ({"x": None}, "graph 2 of the list has no x"), ({"x": X[:4, :2]}, "x of graph 2 has the shape"),
+                                            ({"edge_index": np.array([[0, 4], [1, 5]])}, "edge_index of graph 2 names node 5"),
+                                            ({"edge_index": np.array([[0], [-1]])}, "names node -1"),
+                                            ({"edge_index": np.array([[0, 1, 2]])}, "edge_index of graph 2 has the shape")])
+def test_graphs_of_pyg_that_do_not_fit_together_are_named(tmp_path, changed, match):
+    several = data_of_each()
+    for name, value in changed.items():
+        setattr(several[2], name, value)
+    with pytest.raises(unweave.UsageError, match=match):
+        unweave.import_store(tmp_path / "s", several, graph_train=[0, 1])
+    assert not (tmp_path / "s").exists()
+
+
+def test_splits_and_numbers_of_graphs_are_not_those_of_nodes(tmp_path):
+    with pytest.raises(unweave.UsageError, match="graph_train"):
+        unweave.import_store(tmp_path / "s", data_of_each(), train=[0, 1])
+    store = store_in(tmp_path / "t")
+    store.train(pool="mean")
+    for wrong in ([6], [-1]):
+        with pytest.raises(unweave.UsageError, match="there is no graph .*the store has the graphs 0 to 5"):
+            store.predict(graphs=wrong)

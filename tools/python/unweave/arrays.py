@@ -539,6 +539,17 @@ def labels_of(labels: Any, classes: Any = None, table: NameTable | None = None) 
     return {"labels": input_of("labels", codes), "classes": len(names), "class_names": names}
 
 
+def graph_numbers(graphs: Any, count: Callable[[], int]) -> np.ndarray | None:
+    """Numbers of graphs of a store, from numbers or a mask; None for None. ``count``: says how many graphs there are."""
+    numbers = node_ids(graphs, "graphs", count=count)
+    if numbers is None or not len(numbers):
+        return numbers
+    if (wrong := numbers[(numbers < 0) | (numbers >= count())]).size:
+        there = f"has the graphs 0 to {count() - 1}" if count() else "has no whole graphs"
+        raise UsageError(f"graphs: there is no graph {wrong[0]}; the store {there}", ["graphs"])
+    return numbers
+
+
 def graphs_of(graphs: Any, name: str) -> Any:
     """An input for whole numbers, one a node or one each of some graphs: a path, or an array; for splits also booleans, one a graph."""
     files = columns_of(graphs)

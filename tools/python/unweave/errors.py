@@ -62,6 +62,7 @@ _ARGUMENTS = {"lambda": "lambda_", "set": "parameters", "no-intercept": "interce
 _LISTS = ("weights", "hidden")  # of numbers
 _TEXTS = ("name", "solver", "key", "receipts", "changes")  # also where they look like numbers
 _METHODS = ("grow", "propagate", "purge", "repair", "stream", "train", "verify")
+_PREDICTIONS = {"pairs": "predict_pairs", "links": "predict_links"}
 _EXPORTS = {"embeddings": "embeddings", "edges": "edges", "labels": "labels", "model": "export_model"}
 
 
@@ -109,6 +110,8 @@ def _operation(match: re.Match[str]) -> str:
         return "`unweave.import_store()`"
     if verb == "export" and options and options[0][1] in _EXPORTS:
         return f"`store.{_EXPORTS[options[0][1]]}()`"
+    if verb == "predict" and options and options[0][1] in _PREDICTIONS:
+        return f"`store.{_PREDICTIONS[options[0][1]]}()`"
     if verb == "stream" and [one[1] for one in options] == ["expired"]:
         return "`stream.remove_expired()`"
     if verb not in _METHODS:  # the command line alone does it

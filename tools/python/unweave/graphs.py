@@ -547,18 +547,46 @@ def remarks_on_graph(graph: Any) -> list[str]:
     return [f"graph: its edge_attr has {shape[1]} values an edge, features of edges, which no store has; they are left out"]
 
 
+def _of_each(several: Sequence[Any], attribute: str, name: str) -> list[np.ndarray]:
+    """This attribute of all graphs; none where no graph has it."""
+    found = [getattr(one, attribute, None) for one in several]
+    lacking = [place for place, one in enumerate(found) if one is None]
+    if 0 < len(lacking) < len(found):
+        raise UsageError(f"graph: graph {lacking[0]} of the list has no {attribute}, and others have one", ["graph"])
+    return [] if lacking else [array_of(one, name) for one in found]
+
+
+def _require_own_nodes(edges: Sequence[np.ndarray], nodes: Sequence[int]) -> None:
+    """A UsageError for an edge of one graph that names a node which another one would have."""
+    for place, (ends, count) in enumerate(zip(edges, nodes)):
+        if ends.ndim != 2 or len(ends) != 2 or (ends.size and ends.dtype.kind not in "iu"):
+            raise UsageError(f"graph: edge_index of graph {place} has the shape {ends.shape} and the type {ends.dtype}, where integers "
+                             "of shape (2, m) are wanted", ["graph"])
+        if ends.size and (ends.min() < 0 or ends.max() >= count):
+            wrong = ends.min() if ends.min() < 0 else ends.max()
+            raise UsageError(f"graph: edge_index of graph {place} names node {wrong}, and the graph has the nodes 0 to {count - 1}", ["graph"])
+
+
 class _Batch:
     """Graphs of PyG beside each other, as its ``Batch`` has them: nodes of one after those of another, ``batch`` the graph of each."""
 
     def __init__(self, several: Sequence[Any]) -> None:
         nodes = [int(one.num_nodes) for one in several]
         first = np.concatenate([[0], np.cumsum(nodes)])
-        edges = [array_of(one.edge_index, "graph") + start for one, start in zip(several, first)]
-        self.edge_index = np.concatenate(edges, axis=1) if edges else np.empty((2, 0), np.int64)
-        rows = [getattr(one, "x", None) for one in several]
-        self.x = None if any(row is None for row in rows) else np.concatenate([array_of(row, "features") for row in rows])
-        labels = [getattr(one, "y", None) for one in several]
-        self.y = None if any(label is None for label in labels) else np.concatenate([np.atleast_1d(array_of(label, "graph_labels")) for label in labels])
+        edges = [array_of(one.edge_index, "graph") for one in several]
+        _require_own_nodes(edges, nodes)
+        self.edge_index = np.concatenate([of_one + start for of_one, start in zip(edges, first)], axis=1)
+        rows = _of_each(several, "x", "features")
+        for place, row in enumerate(rows):
+            if row.shape[1:] != rows[0].shape[1:]:
+                raise UsageError(f"graph: x of graph {place} has the shape {row.shape}, and that of graph 0 {rows[0].shape}; "
+                                 "all need the same columns", ["graph"])
+        self.x = np.concatenate(rows) if rows else None
+        labels = [np.atleast_1d(label) for label in _of_each(several, "y", "graph_labels")]
+        for place, label in enumerate(labels):
+            if label.size != 1:
+                raise UsageError(f"graph: y of graph {place} has {label.size} values; a graph has one class, or -1 for none", ["graph"])
+        self.y = np.concatenate([label.reshape(1) for label in labels]) if labels else None
         self.batch = np.repeat(np.arange(len(several)), nodes)
         self.num_nodes, self.num_graphs = int(first[-1]), len(several)
 

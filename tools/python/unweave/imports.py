@@ -165,6 +165,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     else:
         of_graphs = arrays.labels_of(parts["graph_labels"], classes)
         options.update({"graph_labels" if name == "labels" else name: value for name, value in of_graphs.items()})
+    if parts["graph_labels"] is not None and any(parts[split] is not None for split in ("train", "valid", "test")):
+        raise UsageError("train, valid and test: splits of nodes, and graphs have the classes; give graph_train, graph_valid and graph_test",
+                         ["train", "valid", "test", "graph_train", "graph_valid", "graph_test"])
     if parts["graphs"] is not None:
         options["graphs"] = arrays.graphs_of(parts["graphs"], "graphs")
     if number_of_graphs is not None:

@@ -386,7 +386,7 @@ class Store:
             raise UsageError(f"nodes: {nodes!r} is one text; solver= or name= chooses a model, and a list of names or numbers chooses nodes",
                              ["nodes"])
         selection = {"solver": solver, "name": name}
-        numbers = None if graphs is None else arrays.node_ids(graphs, "graphs", count=lambda: int(self.info().graphs or 0))
+        numbers = None if graphs is None else arrays.graph_numbers(graphs, lambda: int(self.info().graphs or 0))
         found = _native.predict(self._machine, self._watcher(), self.path, selection, self._nodes(nodes), numbers, what)
         if found["missing"]:
             self._warn_of_missing(found["missing"], "nodes=embedded() means the same", stacklevel=4)

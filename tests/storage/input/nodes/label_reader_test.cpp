@@ -193,6 +193,7 @@ TEST_SUITE("unit") {
     wrong(npy<std::int64_t>("<i8", "(2,)", {1, -1}), {"element [1]", "-1", "negative"});
     wrong(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask of 2 nodes", "there are 10", "flatnonzero"});
     wrong(npy<std::uint8_t>("|b1", "(2, 10)", std::vector<std::uint8_t>(20)), {"(2, 10)"});
+    wrong(npy<std::uint8_t>("|u1", "(2, 10)", std::vector<std::uint8_t>(20)), {"(2, 10)", "astype(bool)", "[0]"});
     wrong(npy<float>("<f4", "(2,)", {1, 0}), {"integers"});
     wrong(npy<std::uint8_t>("|u1", "(10,)", std::vector<std::uint8_t>(10, 1)), {"10 node ids", "mask.astype(bool)"});
     wrong(npy<std::int64_t>("<i8", "(3,)", {0, 1, 0}), {"3 node ids that are all 0 or 1", "mask"});
