@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # tests/bench/row_programs.py - what rows of several programs reach, on several splits.
 #
-#   UNWEAVE_DATA=FOLDER python3 tests/bench/row_programs.py --unweave build/release/unweave [--only NAME ...] [--splits 10] [--programs NAME ...]
+#   UNWEAVE_DATA=FOLDER python3 tests/bench/row_programs.py --unweave build/release/unweave [--only NAME ...] [--splits 10] [--first 0] [--programs NAME ...]
 #       [--networks NAME ...] [--without-network]
 #
 # Prints each split's figures on the standard error as it ends, and then a table: mean and standard deviation of the test accuracy (tolokers: area under the curve) over the splits, and the seconds of
@@ -96,6 +96,7 @@ def main():
     parser.add_argument("--unweave", default="unweave")
     parser.add_argument("--only", nargs="*", default=list(DATA))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first of them")
     parser.add_argument("--programs", nargs="*", default=[program for program, _ in PROGRAMS])
     parser.add_argument("--networks", nargs="*", default=[])
     parser.add_argument("--without-network", action="store_true")
@@ -105,7 +106,7 @@ def main():
     print("| data | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 1))
     for name in given.only:
         folder, reached, seconds = data / name, {}, {}
-        for seed in range(given.splits):
+        for seed in range(given.first, given.first + given.splits):
             with tempfile.TemporaryDirectory() as work:
                 work = pathlib.Path(work)
                 labels, words_of_import = read(folder, work)
