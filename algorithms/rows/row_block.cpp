@@ -10,11 +10,11 @@
 namespace unweave {
 namespace {
 
-const std::array<RowBlockEntry, 3> kBlocks{{
+const auto kBlocks = std::to_array<RowBlockEntry>({
     {"open", make_open_block, [](std::size_t columns, std::size_t) { return columns; }},
     {"labels", make_label_block, [](std::size_t, std::size_t classes) { return classes; }},
     {"degree", make_degree_block, [](std::size_t, std::size_t) { return kDegreeWidth; }},
-}};
+});
 
 }  // namespace
 

@@ -100,6 +100,8 @@ struct GraphWorld {
 /// Graphs whose nodes lie anywhere among all; some nodes belong to none.
 inline GraphWorld graph_world(NodeId nodes, std::uint32_t graphs, std::uint64_t seed) {
   GraphWorld world{changed_world(nodes, 4, seed, false), {}, {}, {}};
+  world.base.labels.assign(nodes, -1);
+  world.base.splits.assign(nodes, "none");
   std::mt19937_64 random(seed + 1);
   for (NodeId node = 0; node < nodes; ++node)
     world.graph_of.push_back(node % 13 == 5 ? -1 : static_cast<std::int32_t>(random() % graphs));
