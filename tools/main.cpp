@@ -9,12 +9,14 @@
 #include <iostream>
 #include <memory>
 #include <ostream>
+#include <streambuf>
 #include <string>
 #include <vector>
 
 #include "engine/ranks/join.h"
 #include "storage/io/error.h"
 #include "tools/cli/command.h"
+#include "tools/cli/descriptor_output.h"
 #include "tools/commands/commands.h"
 
 namespace {
@@ -30,6 +32,19 @@ void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) != stream) std::_Exit(3);
 }
+
+/// A stream writes to other bytes while one lives.
+class Redirected {
+ public:
+  Redirected(std::ostream& stream, std::streambuf& bytes) : stream_(stream), before_(stream.rdbuf(&bytes)) {}
+  ~Redirected() { stream_.rdbuf(before_); }
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
+
+ private:
+  std::ostream& stream_;
+  std::streambuf* before_;
+};
 
 }  // namespace
 
@@ -50,6 +65,9 @@ int main(int argc, char** argv) {
   }
   unweave::Ranks::set_world(job.get());
   std::ostream silence(nullptr);
+  unweave::DescriptorOutput out(STDOUT_FILENO), error(STDERR_FILENO);
+  const Redirected out_now(std::cout, out), error_now(std::cerr, error);
+  if (isatty(STDOUT_FILENO) != 0) std::cout << std::unitbuf;  // somebody watches
   const bool speaks = job == nullptr || job->first();
   const int code = unweave::run_program(
       unweave::all_commands(), words,

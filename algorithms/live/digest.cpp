@@ -3,18 +3,21 @@
 //
 // A node hashes one flat buffer of 32-bit little-endian words, in which every variable part follows
 // its length:
-//   neighbours, their ids, increasing; where a store has layers, copies are nodes and numbers ids
+//   neighbours with larger ids, increasing: every edge once; where a store has layers, copies are
+//   nodes and numbers ids
 //   where links are predicted: likewise those of edges that are held out of the graph
-//   non-zeros k; if 2 k < columns: k column ids, k values; else one value a column (-0 is 0)
+//   non-zeros k, bits of a value: 16 if all are binary16, else 32; if 2 k < columns: k column ids,
+//   k values; else one value a column (-0 is 0)
 //   label (-1: none); 1 if in train + 2 if in valid + 4 if in test
 //   for each level 1..L      0: no row; 1: sums of 32 bits; 2: sums of 64 bits, when one needs them
 //   for each level 0..L-1    0: not stale; 1: differences of present and published normalised sums
 //   where rows are kept in place of sums, instead of these two: for each level that keeps some, 0:
-//   no row; 1: bits of its
-//     values
+//   no row; 1: bits of its values
 //   of a store with whole graphs: the number of its own (-1: none)
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled
 //   with zeros
+// Values of 16 bits stand two in a word, the last one perhaps beside zeros: BLAKE2b is what takes
+// most of the time, so that half the bytes take half of it.
 // A leaf hashes "LEAF", first node, nodes and their hashes. One of whole graphs hashes "GRPH",
 // first graph, graphs, and of each its label and its split as above. The root hashes "ROOT", a
 // version, the constants, the leaves of nodes and those of graphs.
@@ -34,6 +37,7 @@
 #include "algorithms/live/live_store.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
+#include "storage/codec/half.h"
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 
@@ -44,8 +48,8 @@ static_assert(std::endian::native == std::endian::little, "words are hashed as t
 
 constexpr std::uint32_t kLeafTag = 0x4641454C;  // "LEAF"
 constexpr std::uint32_t kRootTag = 0x544F4F52;  // "ROOT"
-constexpr std::uint32_t kVersion = 2;
-constexpr std::uint32_t kDigestOfNames = 3;       // where nodes have names
+constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kDigestOfNames = 5;       // where nodes have names
 constexpr std::uint32_t kDigestOfLayers = 16;     // is added where nodes are copies
 constexpr std::uint32_t kDigestOfPairs = 32;      // is added where links are predicted
 constexpr std::uint32_t kDigestOfGraphs = 64;     // is added where nodes belong to whole graphs
@@ -79,6 +83,11 @@ class Words {
   std::uint32_t* extend(std::size_t count) {
     words_.resize(words_.size() + count);
     return words_.data() + words_.size() - count;
+  }
+  /// Numbers of 16 bits, two in a word.
+  void add_halves(std::span<const Half> halves) {
+    std::uint32_t* const words = extend((halves.size() + 1) / 2);  // what was added is zeros
+    std::memcpy(words, halves.data(), halves.size_bytes());
   }
   /// How many bytes it has, and these, the last word filled with zeros.
   void add_text(std::string_view text) {
@@ -125,8 +134,8 @@ class NodeHasher {
       held_targets += held_list.size();
       if (!users.contains(ids[i])) continue;
       words_.clear();
-      add_neighbours(list);
-      if (contents_.held() != nullptr) add_neighbours(held_list);
+      add_neighbours(first + i, list);
+      if (contents_.held() != nullptr) add_neighbours(first + i, held_list);
       add_features({values_.data() + std::size_t{i} * columns, columns});
       words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
       words_.add(splits[i]);
@@ -145,8 +154,8 @@ class NodeHasher {
   /// The hash of a node that has nothing but a name, perhaps, as an exact propagation leaves it.
   Digest blank(std::string_view name = {}) {
     words_.clear();
-    add_neighbours({});
-    if (contents_.held() != nullptr) add_neighbours({});
+    words_.add(0);  // neighbours
+    if (contents_.held() != nullptr) words_.add(0);
     values_.assign(contents_.features().columns(), 0);
     add_features(values_);
     words_.add(static_cast<std::uint32_t>(kNoLabel));
@@ -156,13 +165,13 @@ class NodeHasher {
       const std::size_t width = embedding_->row_width(kept_weights());
       for (std::uint32_t level = embedding_->kept().first_level(); level <= embedding_->levels(); ++level) {
         words_.add(has_rows ? 1 : 0);
-        if (has_rows) std::fill_n(words_.extend(width), width, 0U);
+        if (has_rows) static_cast<void>(words_.extend(kept_words(width)));  // zeros
       }
     } else if (embedding_ != nullptr) {
       const bool has_rows = embedding_->spec().all_rows;
       for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) {
         words_.add(has_rows ? 1 : 0);
-        if (has_rows) std::fill_n(words_.extend(embedding_->columns()), embedding_->columns(), 0U);
+        if (has_rows) static_cast<void>(words_.extend(embedding_->columns()));
       }
       for (std::uint32_t level = 0; level < embedding_->levels(); ++level) words_.add(0);
     }
@@ -172,30 +181,59 @@ class NodeHasher {
   }
 
  private:
-  void add_neighbours(std::span<const NodeId> positions) {
-    words_.add(static_cast<std::uint32_t>(positions.size()));
-    std::uint32_t* ids = words_.extend(positions.size());
-    std::transform(positions.begin(), positions.end(), ids,
-                   [&](NodeId node) { return contents_.order().number(node); });
-    if (!contents_.order().is_identity()) std::sort(ids, ids + positions.size());
-  }
-
-  void add_features(std::span<const float> x) {
-    const auto columns = static_cast<std::uint32_t>(x.size());
-    const std::uint32_t nonzeros = columns - static_cast<std::uint32_t>(std::count(x.begin(), x.end(), 0.0F));
-    words_.add(nonzeros);
-    if (2 * std::uint64_t{nonzeros} >= columns) {
-      std::uint32_t* out = words_.extend(columns);
-      for (const float value : x) *out++ = std::bit_cast<std::uint32_t>(value + 0.0F);
+  /// Those with larger ids: an edge belongs to its smaller end.
+  void add_neighbours(NodeId node, std::span<const NodeId> positions) {
+    if (contents_.order().is_identity()) {
+      const auto larger = positions.subspan(
+          static_cast<std::size_t>(std::upper_bound(positions.begin(), positions.end(), node) - positions.begin()));
+      words_.add(static_cast<std::uint32_t>(larger.size()));
+      words_.add_all(larger);
       return;
     }
-    std::uint32_t* out = words_.extend(2 * std::size_t{nonzeros});
-    for (std::uint32_t c = 0; c < columns; ++c) {
-      if (x[c] == 0.0F) continue;
-      out[0] = c;
-      out[nonzeros] = std::bit_cast<std::uint32_t>(x[c]);
-      ++out;
+    larger_.clear();
+    const NodeId own = contents_.order().number(node);
+    for (const NodeId position : positions)
+      if (const NodeId id = contents_.order().number(position); id > own) larger_.push_back(id);
+    std::sort(larger_.begin(), larger_.end());
+    words_.add(static_cast<std::uint32_t>(larger_.size()));
+    words_.add_all(std::span<const NodeId>(larger_));
+  }
+
+  void add_features(std::span<float> x) {
+    std::uint32_t nonzeros = 0;
+    for (float& value : x) {
+      value += 0.0F;  // no zero has a sign
+      nonzeros += value != 0.0F ? 1U : 0U;
     }
+    words_.add(nonzeros);
+    std::span<const float> values = x;
+    columns_.clear();
+    if (2 * std::uint64_t{nonzeros} < x.size()) {
+      nonzeros_.clear();
+      for (std::size_t c = 0; c < x.size(); ++c) {
+        if (x[c] == 0.0F) continue;
+        columns_.push_back(static_cast<std::uint32_t>(c));
+        nonzeros_.push_back(x[c]);
+      }
+      values = nonzeros_;
+    }
+    const bool are_halves = take_halves(values);
+    words_.add(are_halves ? 16 : 32);
+    words_.add_all(std::span<const std::uint32_t>(columns_));
+    if (are_halves)
+      words_.add_halves(halves_);
+    else
+      words_.add_all(values);
+  }
+
+  /// Whether all values are numbers of binary16, which then are in halves_.
+  bool take_halves(std::span<const float> values) {
+    halves_.resize(values.size());
+    widened_.resize(values.size());
+    truncate_to_halves(values, halves_.data());
+    widen_halves(halves_, widened_.data());
+    // The bits of numbers that are not zero, or of a zero without a sign, are equal where the numbers are.
+    return values.empty() || std::memcmp(values.data(), widened_.data(), values.size_bytes()) == 0;
   }
 
   /// 1 for nodes of train, 2 of valid, 4 of test.
@@ -217,14 +255,27 @@ class NodeHasher {
     return spec.kept.keep == Keep::embedding ? spec.weights : std::vector<double>(spec.levels + std::size_t{1});
   }
 
-  /// The bits of kept rows, one value a word.
+  /// Words of so many values of a kept row.
+  [[nodiscard]] std::size_t kept_words(std::size_t values) const {
+    return embedding_->spec().kept.type == FeatureType::f16 ? (values + 1) / 2 : values;
+  }
+
+  /// The bits of kept rows.
   void add_kept(NodeId node) {
     const KeptRows& kept = embedding_->kept();
     for (std::uint32_t level = kept.first_level(); level <= embedding_->levels(); ++level) {
       const RowsLevel& rows = kept.level(level);
       const bool exists = rows.contains(node);
       words_.add(exists ? 1 : 0);
-      if (exists) rows.read_bits(node, words_.extend(rows.columns()));
+      if (!exists) continue;
+      if (embedding_->spec().kept.type != FeatureType::f16) {
+        rows.read_bits(node, words_.extend(rows.columns()));
+        continue;
+      }
+      bits_.resize(rows.columns());
+      rows.read_bits(node, bits_.data());
+      halves_.assign(bits_.begin(), bits_.end());
+      words_.add_halves(halves_);
     }
   }
 
@@ -268,7 +319,10 @@ class NodeHasher {
   const Embedding* embedding_;
   Graph::BlockBuffer buffer_, held_buffer_;
   Words words_;
-  std::vector<float> values_;
+  std::vector<float> values_, nonzeros_, widened_;
+  std::vector<std::uint32_t> columns_, bits_;
+  std::vector<NodeId> larger_;
+  std::vector<Half> halves_;
   std::vector<std::int32_t> delta_;
 };
 

@@ -11,7 +11,6 @@
 #include "algorithms/live/model_text.h"
 #include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
-#include "algorithms/updates/repair.h"
 #include "engine/generations/store_purge.h"
 #include "engine/generations/store_watch.h"
 #include "engine/resources/clock.h"
@@ -243,11 +242,6 @@ void LiveStore::replay_batch(std::span<const Request> requests, const StreamMode
     changes = resolve_after(requests, AcknowledgedAfter{sequence_, time});
     charge_changes(changes);
     require_work_beside(changes);
-    if (pushes_alone() && mode.r_max == 0) {
-      const std::uint64_t captured = Repair(changes, embedding_->levels()).capture_bytes(embedding_->columns());
-      changed_rows_.make_room(*embedding_, 2 * captured);
-      static_cast<void>(budget_.reserve(captured, "rows that change"));
-    }
     note_statuses(changes.statuses);
     fits = true;
   } catch (const ResourceError&) {

@@ -15,6 +15,7 @@
 #include "algorithms/live/joined_level.h"
 #include "algorithms/live/rank_orders.h"
 #include "algorithms/live/tile_jobs.h"
+#include "algorithms/propagation/recompute.h"
 #include "algorithms/updates/repair.h"
 #include "engine/generations/store_purge.h"
 #include "engine/generations/store_watch.h"
@@ -182,6 +183,16 @@ void StoreWriter::dismiss_ranks() {
   if (leads()) tell({RankOrder::Step::end});
 }
 
+/// Whoever asks for levels anew is refused while that does no harm.
+void StoreWriter::require_recomputation() {
+  if (plan_ != Plan::recompute || !embedding_ || embedding_->levels() == 0) return;
+  changed_rows_.make_room(*embedding_, memory_shares::kRecomputeRoom.of(budget_));
+  const RecomputePlan plan = plan_recompute(*contents_, *embedding_, budget_, 1, embedding_->levels());
+  if (!plan.fits())
+    throw ResourceError(path_.string() + ": " + plan.lack + ", or have changes pushed (" + option("plan", "push") +
+                        ")");
+}
+
 /// Before anything is acknowledged, or applied that was. Shards are written anew, as a purge does,
 /// before their changes fill the memory.
 void StoreWriter::prepare(const BatchChanges& changes) {
@@ -201,6 +212,7 @@ void StoreWriter::prepare(const BatchChanges& changes) {
     charge_changes(changes);
   }
   require_work_beside(changes);
+  require_recomputation();
 }
 
 void StoreWriter::carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report) {

@@ -107,6 +107,7 @@ class StoreWriter final : public LiveStore {
  private:
   /// What a batch needs before it is acknowledged, or taken from those that wait.
   void prepare(const BatchChanges& changes);
+  void require_recomputation();
   /// What follows when a batch is acknowledged: the store and its sums.
   void carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report);
   void open_journal();

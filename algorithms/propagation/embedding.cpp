@@ -46,7 +46,10 @@ Embedding::Embedding(const std::filesystem::path& store, const Manifest& manifes
       indexes_(store, manifest),
       deferred_{ReceivedRows(manifest.nodes, part.count), false} {
   if (!spec_.kept.has_sums()) kept_.emplace(store, manifest, contents);
-  for (std::uint32_t l = 1; !kept_ && l <= spec_.levels; ++l) sums_.emplace_back(store, manifest, l, runs[l], part);
+  for (std::uint32_t l = 1; !kept_ && l <= spec_.levels; ++l) {
+    sums_.emplace_back(store, manifest, l, runs[l], part);
+    cone_.know_rows(l, sums_.back().num_rows());
+  }
   for (std::uint32_t l = 0; l < spec_.levels; ++l) {
     stale_.emplace_back(manifest.nodes, part.count);
     if (const auto& entry = manifest.levels[l].stale)

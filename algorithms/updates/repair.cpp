@@ -2,6 +2,7 @@
 // sums.
 #include "algorithms/updates/repair.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -22,36 +23,49 @@ Repair::Repair(const BatchChanges& changes, std::uint32_t levels) : changes_(&ch
   cone.entered.resize(levels + std::size_t{1});
 }
 
-std::uint64_t Repair::capture_bytes(std::uint32_t columns) const noexcept {
-  const std::uint64_t row_bytes = columns * sizeof(std::int32_t) + sizeof(std::uint64_t);
-  return (levels_ + std::uint64_t{1}) * nodes_.size() * row_bytes;
+void Repair::put(std::uint32_t level, std::size_t index, std::span<const std::int32_t> row) {
+  const std::size_t at = (level * nodes_.size() + index) * columns_;
+  if (in_file_)
+    in_file_->write(at * sizeof(std::int32_t), std::as_bytes(row));
+  else
+    std::copy(row.begin(), row.end(), in_memory_.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-void Repair::capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget) {
+void Repair::capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget,
+                     const std::filesystem::path& folder) {
   columns_ = embedding.columns();
-  memory_ = budget.reserve(capture_bytes(columns_), "rows that change (a smaller " + option("batch") + " has fewer)");
-  for (std::uint32_t level = 0; level < levels_; ++level) {
-    auto& rows = captured_.emplace_back(nodes_.size() * columns_);
-    auto& fingerprints = fingerprints_.emplace_back(nodes_.size());
+  const std::uint64_t fingerprints = (levels_ + std::uint64_t{1}) * nodes_.size() * sizeof(std::uint64_t);
+  // The batch is acknowledged by now, so that its sums must follow. A file costs less than to write
+  // levels anew, for room or for their own sake.
+  const bool has_room = budget.available() / 2 >= row_bytes() + fingerprints;
+  memory_ = budget.reserve(fingerprints + (has_room ? row_bytes() : 0),
+                           "rows that change (a smaller " + option("batch") + " has fewer)");
+  if (has_room)
+    in_memory_.resize(row_bytes() / sizeof(std::int32_t));
+  else if (row_bytes() > 0)
+    in_file_.emplace(folder, row_bytes());
+  rows_ = has_room ? in_memory_.data() : in_file_ ? in_file_->as<std::int32_t>() : nullptr;
+  fingerprints_.assign(levels_ + std::size_t{1}, std::vector<std::uint64_t>(nodes_.size()));
+  // Level L has received what level L-1 has published, but for what was deferred.
+  for (std::uint32_t level = 0; levels_ > 0 && level <= levels_; ++level) {
+    const std::uint32_t below = std::min(level, levels_ - 1);
     parallel_ranges(0, nodes_.size(), kRowGrain, [&](std::size_t first, std::size_t last) {
+      std::vector<std::int32_t> row(columns_);
       LookAhead ahead(first, last, [&](std::size_t i) {
-        if (embedding.cone().contains(level, nodes_[i])) embedding.read_ahead(level, {nodes_[i], nodes_[i] + 1});
+        if (embedding.cone().contains(below, nodes_[i])) embedding.read_ahead(below, {nodes_[i], nodes_[i] + 1});
       });
       for (std::size_t i = first; i < last; ++i) {
         ahead.at(i);
-        if (!embedding.cone().contains(level, nodes_[i])) continue;
-        embedding.published(level, nodes_[i], &rows[i * columns_]);
-        fingerprints[i] = fingerprint_of(std::span<const std::int32_t>(&rows[i * columns_], columns_), factors);
+        const bool is_there = embedding.cone().contains(below, nodes_[i]);
+        std::fill(row.begin(), row.end(), 0);
+        if (is_there) embedding.published(below, nodes_[i], row.data());
+        const bool has_deferred = level == levels_ && embedding.received(nodes_[i], row.data());
+        if (is_there || has_deferred)
+          fingerprints_[level][i] = fingerprint_of(std::span<const std::int32_t>(row), factors);
+        put(level, i, row);
       }
     });
   }
-  if (levels_ == 0) return;
-  received_ = captured_.back();
-  std::vector<std::uint64_t> fingerprints = fingerprints_.back();
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    if (embedding.received(nodes_[i], &received_[i * columns_]))
-      fingerprints[i] = fingerprint_of(std::span<const std::int32_t>(&received_[i * columns_], columns_), factors);
-  fingerprints_.push_back(std::move(fingerprints));
 }
 
 std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std::size_t changed,
@@ -66,9 +80,9 @@ std::uint64_t Repair::mend(std::uint32_t level, const Embedding& embedding, std:
       embedding.published(level - 1, neighbour, one.data());  // what is new has deferred nothing
       fingerprint = fingerprint_of(std::span<const std::int32_t>(one), factors);
     } else {
-      const bool last = level == levels_;
-      std::copy_n(last ? &received_[at * columns_] : captured(level - 1, at), columns_, one.data());
-      fingerprint = fingerprints_[last ? level : level - 1][at];
+      const std::uint32_t told = level == levels_ ? level : level - 1;
+      std::copy_n(captured(told, at), columns_, one.data());
+      fingerprint = fingerprints_[told][at];
     }
     const std::uint64_t moved = factors.modulus.multiply(static_cast<std::int32_t>(std::abs(weight)), fingerprint);
     added = weight < 0 ? factors.modulus.subtract(added, moved) : factors.modulus.add(added, moved);

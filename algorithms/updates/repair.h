@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "algorithms/propagation/embedding.h"
@@ -12,6 +15,7 @@
 #include "algorithms/updates/requests.h"
 #include "engine/resources/memory.h"
 #include "engine/sweep/fingerprint.h"
+#include "storage/io/spool_file.h"
 
 namespace unweave {
 
@@ -21,11 +25,11 @@ class Repair {
 
   /// `changes` must outlive this object.
   explicit Repair(const BatchChanges& changes, std::uint32_t levels);
-  /// What capture() charges for rows of so many columns.
-  [[nodiscard]] std::uint64_t capture_bytes(std::uint32_t columns) const noexcept;
   /// Keeps what the changed nodes have published at levels 0 .. L-1, and its fingerprints for one
-  /// factor a column. Before the changes are applied. Throws ResourceError.
-  void capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget);
+  /// factor a column: in memory where that leaves as much again, else in a file without a name in
+  /// `folder`. Before the changes are applied. Throws ResourceError, DataError.
+  void capture(const Embedding& embedding, const ColumnFactors& factors, MemoryBudget& budget,
+               const std::filesystem::path& folder);
   /// Takes from the sums of the changed node at `changed` what former neighbours had told it, adds
   /// what new ones had told theirs. `sums` are those of `level` (1 .. L), one a column. Returns the
   /// fingerprint of what it adds.
@@ -41,7 +45,7 @@ class Repair {
   }
   /// What the changed node at `index` had published: one value a column.
   [[nodiscard]] const std::int32_t* captured(std::uint32_t level, std::size_t index) const {
-    return &captured_[level][index * columns_];
+    return &rows_[(level * nodes_.size() + index) * columns_];
   }
   [[nodiscard]] std::uint64_t captured_fingerprint(std::uint32_t level, std::size_t index) const {
     return fingerprints_[level][index];
@@ -54,10 +58,16 @@ class Repair {
   std::uint32_t levels_;
   std::uint32_t columns_ = 0;
   std::vector<NodeId> nodes_;
-  std::vector<std::vector<std::int32_t>> captured_;       ///< [level 0..L-1], nodes x columns
-  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< those of captured_, and last those of received_
-  Reservation memory_;                                    ///< charged for captured_ and received_
-  std::vector<std::int32_t> received_;                    ///< what level L had received of level L-1
+  [[nodiscard]] std::uint64_t row_bytes() const noexcept {
+    return (levels_ + std::uint64_t{1}) * nodes_.size() * columns_ * sizeof(std::int32_t);
+  }
+  void put(std::uint32_t level, std::size_t index, std::span<const std::int32_t> row);
+  /// [level 0..L], nodes x columns: level L is what it had received of level L-1.
+  const std::int32_t* rows_ = nullptr;
+  std::vector<std::int32_t> in_memory_;
+  std::optional<MappedSpool> in_file_;                    ///< or there
+  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< of these rows
+  Reservation memory_;                                    ///< charged for them
 };
 
 }  // namespace unweave

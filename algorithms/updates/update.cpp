@@ -48,21 +48,9 @@ UpdateReport Update::apply(const BatchChanges& changes, const Threshold& thresho
   Repair repair(changes, levels);
   const Limits limits(threshold);
   // Nothing needs to be captured when everything is computed anew.
-  bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
-              recompute_pays(options_.plan, 1, repair.nodes(), repair.nodes().size(), report);
-  if (!anew) {
-    const std::uint64_t captured = repair.capture_bytes(embedding_.columns());
-    memory_.make_room(embedding_, 2 * captured);
-    // The batch is acknowledged by now: what it captures may lack the room, but the sums must
-    // follow.
-    anew = limits.exact && levels > 0 && !options_.store.empty() && budget_.available() < captured;
-    if (anew) {
-      report = {};
-      static_cast<void>(recompute_pays(Plan::recompute, 1, repair.nodes(), repair.nodes().size(), report));
-    } else {
-      repair.capture(embedding_, key_.columns(0), budget_);
-    }
-  }
+  const bool anew = limits.exact && levels > (options_.defer ? 1 : 0) &&
+                    recompute_pays(options_.plan, 1, repair.nodes(), repair.nodes().size(), report);
+  if (!anew) repair.capture(embedding_, key_.columns(0), budget_, memory_.spools());
 
   MovedTargets targets = moved_targets(contents_, changes);
   if (!embedding_.cone().all_rows()) embedding_.add_targets(targets.gained);

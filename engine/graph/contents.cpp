@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/graph/node_set.h"
+#include "engine/resources/parallel.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
@@ -86,15 +87,13 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
       valid_(split_of(store, manifest.valid, manifest.nodes)),
       test_(split_of(store, manifest.test, manifest.nodes)) {
   if (manifest.labels) {
-    std::vector<std::string> names;
-    labels_ = read_labels(store, *manifest.labels, manifest.nodes, manifest.classes, &names);
+    labels_.emplace(store, *manifest.labels, manifest.nodes, manifest.classes);
+    const std::vector<std::string>& names = labels_->class_names();
     rules_.numbers_name_classes = std::any_of(names.begin(), names.end(), is_number_name);
   }
   if (manifest.graphs)
     rules_.numbers_name_classes |=
         std::any_of(graphs_.class_names().begin(), graphs_.class_names().end(), is_number_name);
-  labelled_ = static_cast<std::uint64_t>(
-      std::count_if(labels_.begin(), labels_.end(), [](std::int32_t label) { return label != kNoLabel; }));
   clear(changes.cleared);
   for (const auto& [item, time, id] : expiries_.sorted()) {
     if ((is_node_item(item) || is_feature_item(item)) && item.v >= order_.users())
@@ -129,7 +128,6 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   if (manifest.names) bytes += manifest.nodes / 8;  // lost names
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
     bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size()) * (manifest.pairs ? 2 : 1);
-  if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
   bytes += WholeGraphs::bytes(manifest);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += std::min<std::uint64_t>((*split)->bytes, std::uint64_t{manifest.nodes} * sizeof(NodeId));
@@ -145,6 +143,22 @@ std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const M
   return bytes + Graph::change_bytes(counts.edges, manifest.nodes) +
          Features::set_bytes(counts.rows, counts.row_bytes) +
          value_bytes(counts.labels + counts.splits + counts.graphs);
+}
+
+std::uint64_t Contents::num_labelled() const {
+  if (!labels_) return 0;
+  std::int64_t in_file = labelled_in_file_.load(std::memory_order_relaxed);
+  if (in_file < 0) {
+    constexpr std::size_t kTask = std::size_t{1} << 16;
+    std::atomic<std::int64_t> labelled = 0;
+    parallel_ranges(0, num_nodes(), kTask, [&](std::size_t first, std::size_t last) {
+      const auto labels = labels_->values({static_cast<NodeId>(first), static_cast<NodeId>(last)});
+      labelled += static_cast<std::int64_t>(labels.size()) - std::count(labels.begin(), labels.end(), kNoLabel);
+    });
+    in_file = labelled;
+    labelled_in_file_.store(in_file, std::memory_order_relaxed);
+  }
+  return static_cast<std::uint64_t>(in_file + more_labelled_);
 }
 
 const std::vector<NodeId>& Contents::members(SplitName split) const noexcept {
@@ -170,13 +184,11 @@ bool Contents::is_blank(NodeId node) const {
 void Contents::clear(const std::vector<NodeId>& nodes) {
   if (nodes.empty()) return;
   for (const NodeId node : nodes) {
+    more_labelled_ -= label(node) != kNoLabel ? 1 : 0;
     cleared_.insert(node);
     features_.unset(node);
     set_labels_.erase(node);
     set_splits_.erase(node);
-    if (label(node) == kNoLabel) continue;
-    labels_[node] = kNoLabel;
-    --labelled_;
   }
   for (auto* split : {&train_, &valid_, &test_})
     std::erase_if(*split, [&](NodeId node) {
@@ -186,10 +198,9 @@ void Contents::clear(const std::vector<NodeId>& nodes) {
 
 void Contents::set(const std::vector<SetLabel>& labels, const std::vector<SetSplit>& splits, std::vector<SetRow> rows) {
   for (const SetLabel& one : labels) {
+    more_labelled_ += one.label != kNoLabel ? 1 : 0;
+    more_labelled_ -= label(one.node) != kNoLabel ? 1 : 0;
     set_labels_[one.node] = one.label;
-    labelled_ += one.label != kNoLabel ? 1 : 0;
-    labelled_ -= labels_[one.node] != kNoLabel ? 1 : 0;
-    labels_[one.node] = one.label;
   }
   set_splits(splits);
   for (SetRow& row : rows) features_.set(std::move(row));

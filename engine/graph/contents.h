@@ -2,6 +2,7 @@
 // after all requests so far.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -79,18 +80,26 @@ class Contents {
   /// The graph that has an edge of these nodes, or would have it.
   [[nodiscard]] const Graph& graph_of(NodeId u, NodeId v) const { return holds(u, v) ? *held_ : graph_; }
   /// Edges of a node in both graphs.
-  [[nodiscard]] std::uint64_t edges_of(NodeId node) const noexcept {
+  [[nodiscard]] std::uint64_t edges_of(NodeId node) const {
     return graph_.degree(node) - 1 + (held_ ? held_->degree(node) - 1 : 0);  // without the self loop
   }
   [[nodiscard]] const Features& features() const noexcept { return features_; }
   [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }
-  [[nodiscard]] bool has_labels() const noexcept { return !labels_.empty(); }
-  /// The class of a node, or kNoLabel.
-  [[nodiscard]] std::int32_t label(NodeId node) const noexcept { return labels_.empty() ? kNoLabel : labels_[node]; }
+  [[nodiscard]] bool has_labels() const noexcept { return labels_.has_value(); }
+  /// The class of a node, or kNoLabel. Throws FormatError where the file of labels is damaged there.
+  [[nodiscard]] std::int32_t label(NodeId node) const {
+    if (!labels_) return kNoLabel;
+    if (!set_labels_.empty())
+      if (const auto set = set_labels_.find(node); set != set_labels_.end()) return set->second;
+    return cleared_.contains(node) ? kNoLabel : (*labels_)[node];
+  }
   [[nodiscard]] const std::vector<NodeId>& train() const noexcept { return train_; }  ///< sorted, as the next two
   [[nodiscard]] const std::vector<NodeId>& valid() const noexcept { return valid_; }
   [[nodiscard]] const std::vector<NodeId>& test() const noexcept { return test_; }
-  [[nodiscard]] std::uint64_t num_labelled() const noexcept { return labelled_; }
+  /// Nodes that have a label. The first call reads all labels; how many more there are than in the
+  /// file is known without. Throws FormatError.
+  [[nodiscard]] std::uint64_t num_labelled() const;
+  [[nodiscard]] std::int64_t more_labelled() const noexcept { return more_labelled_; }
   /// The nodes of a split, sorted; of none, none.
   [[nodiscard]] const std::vector<NodeId>& members(SplitName split) const noexcept;
   /// The split that a node is in.
@@ -139,8 +148,9 @@ class Contents {
   Features features_;
   Expiries expiries_;
   WholeGraphs graphs_;
-  std::vector<std::int32_t> labels_;
-  std::uint64_t labelled_ = 0;
+  std::optional<LabelFile> labels_;
+  std::int64_t more_labelled_ = 0;
+  mutable std::atomic<std::int64_t> labelled_in_file_ = -1;  ///< -1: not counted yet
   std::vector<NodeId> train_, valid_, test_;
   std::unordered_map<NodeId, std::int32_t> set_labels_;
   std::unordered_map<NodeId, SplitName> set_splits_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/graph/open_files.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/store_layout.h"
@@ -13,8 +14,9 @@ namespace unweave {
 
 Features::Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared)
     : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared), set_(manifest.nodes) {
-  for (std::size_t i = 0; i < manifest.feature_files.size(); ++i)
-    files_.emplace_back(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
+  files_ = open_files<FeatureFile>(manifest.feature_files.size(), [&](std::size_t i) {
+    return FeatureFile(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
+  });
 }
 
 void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,

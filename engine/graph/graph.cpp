@@ -7,6 +7,8 @@
 #include <iterator>
 
 #include "engine/graph/local_lists.h"
+#include "engine/graph/open_files.h"
+#include "engine/resources/parallel.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
@@ -18,15 +20,13 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
       max_weight_(manifest.max_weight),
       edges_(manifest.edges),
       span_log2_(static_cast<unsigned>(std::countr_zero(span_nodes(manifest.nodes)))),
-      span_mask_(span_nodes(manifest.nodes) - 1) {
-  for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
-    shards_.emplace_back(LocalLists::folder_of(store, manifest.shards[i]), manifest.shards[i], span_range(nodes_, i),
-                         nodes_, max_weight_);
-    counts_.push_back(shards_.back().counts().data());
-    arcs_ += shards_.back().arcs();
-    for (std::size_t block = 0; block < shards_.back().num_blocks(); ++block)
-      max_block_arcs_ = std::max(max_block_arcs_, shards_.back().block_arcs(block));
-  }
+      span_mask_(span_nodes(manifest.nodes) - 1),
+      counts_(manifest.shards.size()) {
+  shards_ = open_files<Shard>(manifest.shards.size(), [&](std::size_t i) {
+    return Shard(LocalLists::folder_of(store, manifest.shards[i]), manifest.shards[i], span_range(nodes_, i), nodes_,
+                 max_weight_);
+  });
+  for (const Shard& shard : shards_) arcs_ += shard.arcs();
   for_runs(changes.removed, [&](const Edge& edge, std::uint32_t units) {
     if (weight(edge.u, edge.v) < units)
       throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
@@ -41,8 +41,14 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
 
+const std::uint32_t* Graph::read_counts(std::size_t span) const {
+  const std::uint32_t* const counts = shards_[span].counts().data();
+  counts_[span].store(counts, std::memory_order_release);
+  return counts;
+}
+
 void Graph::base_neighbours(NodeId node, std::vector<NodeId>& out) const {
-  const std::uint32_t count = counts_[node >> span_log2_][node & span_mask_];
+  const std::uint32_t count = counts_of(node >> span_log2_)[node & span_mask_];
   out.resize(std::size_t{count} + kDecodeSlack);
   if (count > 0) shards_[node >> span_log2_].decode_node(node, out.data());
   out.resize(count);
@@ -132,7 +138,7 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
     shard.decode(local, buffer.targets.data());
   else
     shard.decode(local, encoded, buffer.targets.data());
-  out = {first, nodes, counts_[first >> span_log2_] + (first & span_mask_), buffer.targets.data()};
+  out = {first, nodes, counts_of(first >> span_log2_) + (first & span_mask_), buffer.targets.data()};
   constexpr NodeId kPage = NodeMap<Delta>::kPageNodes;
   static_assert(kPage % kBlockNodes == 0);
   if (!deltas_) return;
@@ -171,9 +177,13 @@ bool Graph::has_changes(NodeRange span) const noexcept {
   return false;
 }
 
-std::uint64_t Graph::max_decoded_bytes() const noexcept {
-  return (max_block_arcs_ + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
-         sizeof(NodeId);
+std::uint64_t Graph::max_decoded_bytes() const {
+  parallel_ranges(0, shards_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t span = first; span < last; ++span) static_cast<void>(counts_of(span));
+  });
+  std::uint64_t most = 0;
+  for (const Shard& shard : shards_) most = std::max(most, shard.most_block_arcs());
+  return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
 }
 
 void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -50,9 +51,9 @@ class Graph {
   [[nodiscard]] bool has_changes(NodeRange span) const noexcept;
 
   /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and
-  /// itself.
-  [[nodiscard]] std::uint32_t degree(NodeId node) const noexcept {
-    const std::uint32_t base = counts_[node >> span_log2_][node & span_mask_] + 1;
+  /// itself. Throws FormatError.
+  [[nodiscard]] std::uint32_t degree(NodeId node) const {
+    const std::uint32_t base = counts_of(node >> span_log2_)[node & span_mask_] + 1;
     const Delta* const delta = delta_of(node);
     if (delta == nullptr) return base;
     return base + static_cast<std::uint32_t>(delta->inserted.size()) -
@@ -90,8 +91,9 @@ class Graph {
     read_ahead(nodes.first / kBlockNodes, (std::size_t{nodes.last} + kBlockNodes - 1) / kBlockNodes);
   }
   static constexpr std::uint64_t kNearNodes = 256;  ///< whose lists lie within some 16 KiB
-  /// The most memory that one BlockBuffer comes to hold.
-  [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept;
+  /// The most memory that one BlockBuffer comes to hold. Reads the counts of all nodes. Throws
+  /// FormatError.
+  [[nodiscard]] std::uint64_t max_decoded_bytes() const;
 
   /// Takes weight from an edge, which must have it; without weights, the edge. u != v.
   void remove_edge(NodeId u, NodeId v, std::uint32_t weight = 1);
@@ -119,6 +121,12 @@ class Graph {
   };
   /// What differs from the shard's list; null: nothing.
   [[nodiscard]] const Delta* delta_of(NodeId node) const noexcept { return deltas_ ? deltas_->find(node) : nullptr; }
+  /// Counts of a shard, which are read at the first call.
+  [[nodiscard]] const std::uint32_t* counts_of(std::size_t span) const {
+    const std::uint32_t* const counts = counts_[span].load(std::memory_order_acquire);
+    return counts != nullptr ? counts : read_counts(span);
+  }
+  const std::uint32_t* read_counts(std::size_t span) const;
   /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from
   /// its own first one.
   template <class Use>
@@ -132,13 +140,12 @@ class Graph {
   std::uint64_t edges_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;
-  std::uint64_t max_block_arcs_ = 0;  ///< arcs of the shards' largest block
-  std::uint64_t most_inserted_ = 0;   ///< arcs of one node that its shard lacks, ever
+  std::uint64_t most_inserted_ = 0;  ///< arcs of one node that its shard lacks, ever
   unsigned span_log2_;
   NodeId span_mask_;
   std::vector<Shard> shards_;
-  std::vector<const std::uint32_t*> counts_;
-  std::unique_ptr<NodeMap<Delta>> deltas_;  ///< null until the first change
+  mutable std::vector<std::atomic<const std::uint32_t*>> counts_;  ///< null before the first use
+  std::unique_ptr<NodeMap<Delta>> deltas_;                         ///< null until the first change
 };
 
 }  // namespace unweave

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "storage/io/types.h"
 
@@ -22,7 +24,14 @@ class NodeMap {
  public:
   static constexpr NodeId kPageNodes = 64;
 
-  explicit NodeMap(NodeId nodes) : pages_(std::size_t{nodes} / kPageNodes + 1) {}
+  explicit NodeMap(NodeId nodes)
+      : num_pages_(std::size_t{nodes} / kPageNodes + 1),
+        pages_(static_cast<Page*>(std::calloc(num_pages_, sizeof(Page)))) {
+    if (!pages_) throw std::bad_alloc();
+  }
+  ~NodeMap() { clear(); }
+  NodeMap(const NodeMap&) = delete;
+  NodeMap& operator=(const NodeMap&) = delete;
 
   /// The value of a node, or null.
   [[nodiscard]] const T* find(NodeId node) const noexcept {
@@ -37,10 +46,10 @@ class NodeMap {
     const auto count = static_cast<std::size_t>(std::popcount(page.members));
     if (count == 0 || std::has_single_bit(count)) {  // room for bit_ceil(count) values there always is
       auto larger = std::make_unique<T[]>(std::max<std::size_t>(1, 2 * count));
-      std::move(page.values.get(), page.values.get() + count, larger.get());
-      page.values = std::move(larger);
+      std::move(page.values, page.values + count, larger.get());
+      delete[] std::exchange(page.values, larger.release());
     }
-    std::move_backward(page.values.get() + rank, page.values.get() + count, page.values.get() + count + 1);
+    std::move_backward(page.values + rank, page.values + count, page.values + count + 1);
     page.values[rank] = T();
     page.members |= bit(node);
     size_.fetch_add(1, std::memory_order_relaxed);
@@ -51,14 +60,18 @@ class NodeMap {
     if (!page.holds(node)) return;
     const auto count = static_cast<std::size_t>(std::popcount(page.members));
     const std::size_t rank = page.rank(node);
-    std::move(page.values.get() + rank + 1, page.values.get() + count, page.values.get() + rank);
+    std::move(page.values + rank + 1, page.values + count, page.values + rank);
     page.values[count - 1] = T();
     page.members &= ~bit(node);
-    if (page.members == 0) page.values.reset();
+    if (page.members == 0) delete[] std::exchange(page.values, nullptr);
     size_.fetch_sub(1, std::memory_order_relaxed);
   }
-  void clear() {
-    for (Page& page : pages_) page = Page();
+  void clear() noexcept {
+    if (size() == 0) return;
+    for (Page& page : pages()) {
+      delete[] page.values;
+      page = {};
+    }
     size_ = 0;
   }
   /// Which nodes of the page that `node` is in have a value: bit i stands for the i-th node of the
@@ -76,7 +89,8 @@ class NodeMap {
   /// Calls use(value) for every value, which it may change.
   template <class Use>
   void change_each(const Use& use) {
-    for (Page& page : pages_)
+    if (size() == 0) return;
+    for (Page& page : pages())
       for (std::size_t rank = 0, count = static_cast<std::size_t>(std::popcount(page.members)); rank < count; ++rank)
         use(page.values[rank]);
   }
@@ -97,14 +111,21 @@ class NodeMap {
  private:
   static std::uint64_t bit(NodeId node) noexcept { return std::uint64_t{1} << (node % kPageNodes); }
   struct Page {
-    std::uint64_t members = 0;
-    std::unique_ptr<T[]> values;
+    std::uint64_t members;
+    T* values;  ///< an array, null where there are no members
     [[nodiscard]] bool holds(NodeId node) const noexcept { return (members & bit(node)) != 0; }
     [[nodiscard]] std::size_t rank(NodeId node) const noexcept {
       return static_cast<std::size_t>(std::popcount(members & (bit(node) - 1)));
     }
   };
-  std::vector<Page> pages_;
+  struct Free {
+    void operator()(Page* pages) const noexcept { std::free(pages); }
+  };
+  [[nodiscard]] std::span<Page> pages() noexcept { return {pages_.get(), num_pages_}; }
+  std::size_t num_pages_;
+  /// Zeros of the system, which takes no memory for pages that nobody has used: a map of many nodes
+  /// is made in no time.
+  std::unique_ptr<Page[], Free> pages_;
   std::atomic<std::size_t> size_ = 0;
 };
 

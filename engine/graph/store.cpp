@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <exception>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -107,6 +109,41 @@ bool is_current(int lock, const std::filesystem::path& path) {
   return named && named->is_same_file(status_of_open(lock, path));
 }
 
+/// The locks that this process has taken, by their descriptors: whoever asks for one again is not
+/// told to wait for another process.
+class OwnLocks {
+ public:
+  void add(int descriptor, const std::filesystem::path& path) {
+    const EntryStatus file = status_of_open(descriptor, path);
+    const std::scoped_lock lock(mutex_);
+    files_.insert_or_assign(descriptor, Held{file, ::getpid()});
+  }
+  void remove(int descriptor) {
+    const std::scoped_lock lock(mutex_);
+    files_.erase(descriptor);
+  }
+  [[nodiscard]] bool have(int descriptor, const std::filesystem::path& path) {
+    const EntryStatus file = status_of_open(descriptor, path);
+    const std::scoped_lock lock(mutex_);
+    return std::any_of(files_.begin(), files_.end(), [&](const auto& one) {
+      return one.second.process == ::getpid() && one.second.file.is_same_file(file);
+    });
+  }
+
+ private:
+  struct Held {
+    EntryStatus file;
+    pid_t process;  ///< that took it: a fork has a copy of this object
+  };
+  std::mutex mutex_;
+  std::map<int, Held> files_;
+};
+
+OwnLocks& own_locks() {
+  static OwnLocks locks;
+  return locks;
+}
+
 }  // namespace
 
 WriterLock::WriterLock(const std::filesystem::path& store)
@@ -119,13 +156,20 @@ WriterLock::WriterLock(const std::filesystem::path& store)
     // name outside stays as it is there.
     if (has_other_names(descriptor_)) {
       replace_lock();
+      own_locks().add(descriptor_, path_);
       return;
     }
-    if (status_of_open(descriptor_, path_).bytes == 0 || ::ftruncate(descriptor_, 0) == 0) return;
+    if (status_of_open(descriptor_, path_).bytes == 0 || ::ftruncate(descriptor_, 0) == 0) {
+      own_locks().add(descriptor_, path_);
+      return;
+    }
     error = errno;
   }
+  const bool is_own = own_locks().have(descriptor_, path_);
   ::close(descriptor_);
   if (error != 0 && error != EWOULDBLOCK) throw_system_error("lock", store / kLockName, error);
+  if (is_own)
+    throw ResourceError(store.string() + ": this process is writing this store already; close what has opened it");
   throw ResourceError(store.string() + ": another process is writing this store; wait until it ends");
 }
 
@@ -151,6 +195,7 @@ WriterLock::WriterLock(WriterLock&& other) noexcept
 WriterLock WriterLock::share() const {
   const int descriptor = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (descriptor < 0) throw_system_error("lock", path_, errno);
+  own_locks().add(descriptor, path_);
   return {path_, descriptor, process_};
 }
 
@@ -167,7 +212,9 @@ void WriterLock::require_held() const {
 }
 
 WriterLock::~WriterLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ < 0) return;
+  own_locks().remove(descriptor_);
+  ::close(descriptor_);
 }
 
 void create_store_folder(const std::filesystem::path& store) {

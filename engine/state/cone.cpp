@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
 
 #include "engine/graph/contents.h"
 #include "engine/resources/look_ahead.h"
@@ -20,18 +21,13 @@ Cone::Cone(const std::filesystem::path& store, const Manifest& manifest, const C
   if (all_rows_ || !counted_) return;
   for (std::uint32_t level = 1; level < top_; ++level) {
     Level& one = levels_.emplace_back(nodes_);
-    one.file = std::make_unique<SealedFile>(store, manifest.levels[level].counts.value(), "counts");
-    if (one.file->size() != std::uint64_t{nodes_} * 4 || one.file->parameters()[0] != level)
-      one.file->fail(0, "not one count a node of this level");
-    one.base = one.file->values<std::uint32_t>(0, nodes_);
-    for (const std::uint32_t count : one.base) one.rows += count > 0 ? 1 : 0;
+    one.base =
+        std::make_unique<ValueFile<std::uint32_t>>(store, manifest.levels[level].counts.value(), "counts", nodes_);
+    const SealedFile& file = one.base->file();
+    if (file.size() != std::uint64_t{nodes_} * 4 || file.parameters()[0] != level)
+      file.fail(0, "not one count a node of this level");
     const StoredRun& run = runs[level];
-    for (std::size_t i = 0; i < run.count_nodes.size(); ++i) {
-      const NodeId node = run.count_nodes[i];
-      one.changed.at(node) = run.count_values[i];
-      one.rows -= one.base[node] > 0 ? 1 : 0;
-      one.rows += run.count_values[i] > 0 ? 1 : 0;
-    }
+    for (std::size_t i = 0; i < run.count_nodes.size(); ++i) one.changed.at(run.count_nodes[i]) = run.count_values[i];
   }
 }
 
@@ -44,7 +40,7 @@ bool Cone::contains(std::uint32_t level, NodeId node) const {
 std::uint32_t Cone::count(std::uint32_t level, NodeId node) const {
   const Level& one = levels_[level - 1];
   const std::uint32_t* const changed = one.changed.find(node);
-  return changed != nullptr ? *changed : one.base[node];
+  return changed != nullptr ? *changed : (*one.base)[node];
 }
 
 void Cone::add(std::uint32_t level, NodeId node, std::int64_t step) {
@@ -58,7 +54,17 @@ void Cone::add(std::uint32_t level, NodeId node, std::int64_t step) {
 
 std::uint64_t Cone::rows(std::uint32_t level) const {
   if (all_rows_ || level == 0) return nodes_;
-  return level == top_ || !counted_ ? contents_.num_labelled() : levels_[level - 1].rows;
+  if (level < top_ && counted_) return levels_[level - 1].rows;
+  if (!targets_in_file_) return contents_.num_labelled();
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(*targets_in_file_) + contents_.more_labelled());
+}
+
+void Cone::know_rows(std::uint32_t level, std::uint64_t rows) {
+  if (all_rows_ || !counted_) return;
+  if (level < top_)
+    levels_[level - 1].rows = rows;
+  else
+    targets_in_file_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(rows) - contents_.more_labelled());
 }
 
 std::uint64_t Cone::bytes() const noexcept {
@@ -73,13 +79,14 @@ void Cone::checkpoint(const std::filesystem::path& store, bool fold, std::vector
   for (std::uint32_t level = 1; level < top_; ++level) {
     const Level& one = levels_[level - 1];
     if (one.changed.size() * 16 > nodes_ || (fold && one.changed.size() > 0)) {
-      std::vector<std::uint32_t> counts(one.base.begin(), one.base.end());
+      const std::span<const std::uint32_t> base = one.base->values({0, nodes_});
+      std::vector<std::uint32_t> counts(base.begin(), base.end());
       one.changed.for_each({0, nodes_}, [&](NodeId node, std::uint32_t count) { counts[node] = count; });
       files[level].counts = write_counts(store, level, counts);
       continue;
     }
     one.changed.for_each({0, nodes_}, [&](NodeId node, std::uint32_t count) {
-      if (count == one.base[node]) return;
+      if (count == (*one.base)[node]) return;
       runs[level].count_nodes.push_back(node);
       runs[level].count_values.push_back(count);
     });

@@ -12,13 +12,14 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "engine/graph/node_map.h"
 #include "engine/state/target_graph.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/run_file.h"
+#include "storage/formats/value_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -38,8 +39,10 @@ class Cone {
   [[nodiscard]] std::uint32_t count(std::uint32_t level, NodeId node) const;
   /// Changes a count by `step`; the level is 1 .. L - 1.
   void add(std::uint32_t level, NodeId node, std::int64_t step);
-  /// Rows kept at a level.
+  /// Rows kept at a level; known from the start where know_rows() has said so.
   [[nodiscard]] std::uint64_t rows(std::uint32_t level) const;
+  /// A level has so many rows at this moment: nobody needs to count them.
+  void know_rows(std::uint32_t level, std::uint64_t rows);
   /// Memory of a level without changed counts, of so many of them, and of those that there are.
   [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept {
     return NodeMap<std::uint32_t>::empty_bytes(nodes);
@@ -56,17 +59,17 @@ class Cone {
  private:
   struct Level {
     explicit Level(NodeId nodes) : changed(nodes) {}
-    std::unique_ptr<SealedFile> file;
-    std::span<const std::uint32_t> base;
+    std::unique_ptr<ValueFile<std::uint32_t>> base;
     NodeMap<std::uint32_t> changed;
-    std::uint64_t rows = 0;
+    std::uint64_t rows = 0;  ///< once it is known
   };
   bool all_rows_;
   std::uint32_t top_;
   NodeId nodes_;
   bool counted_;  ///< there are sums, and counts of their readers
   const Contents& contents_;
-  std::deque<Level> levels_;  ///< 1 .. L - 1
+  std::deque<Level> levels_;                      ///< 1 .. L - 1
+  std::optional<std::uint64_t> targets_in_file_;  ///< of the last level, before labels were set
 };
 
 /// Counts of one level from the rows of the level above: for `propagate`, in one pass over the

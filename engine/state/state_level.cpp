@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/graph/open_files.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
@@ -53,6 +54,20 @@ bool StateLevel::contains(NodeId node) const noexcept {
   const DirtyRow* dirty = dirty_.find(node);
   return dirty == nullptr ? partitions_[node / span_]->contains(node)
                           : dirty->narrow != nullptr || dirty->wide != nullptr;
+}
+
+std::uint64_t StateLevel::num_rows() const {
+  std::uint64_t rows = 0;
+  if (resident_) {
+    for (NodeId node = 0; node < nodes_; ++node) rows += resident_->contains(node) ? 1 : 0;
+    return rows;
+  }
+  for (const auto& partition : partitions_) rows += partition->rows();
+  dirty_.for_each({0, nodes_}, [&](NodeId node, const DirtyRow& row) {
+    rows += row.narrow != nullptr || row.wide != nullptr ? 1 : 0;
+    rows -= is_in_partition(node) ? 1 : 0;
+  });
+  return rows;
 }
 
 StateRow StateLevel::row(NodeId node) const {
@@ -213,12 +228,12 @@ void StateLevel::replace(const std::filesystem::path& folder, const std::vector<
 void StateLevel::open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions,
                       std::uint32_t columns, ColumnRange part) {
   const auto is_kept = [&](std::size_t i) { return i < entries_.size() && partitions[i] == entries_[i]; };
-  std::vector<std::shared_ptr<const StatePartition>> all;
-  all.reserve(partitions.size());
-  for (std::size_t i = 0; i < partitions.size(); ++i)  // others stay open, with what is known of their pages
-    all.push_back(is_kept(i) ? partitions_[i]
-                             : std::make_shared<const StatePartition>(folder, partitions[i], level_,
-                                                                      span_range(nodes_, i), columns, part));
+  // Others stay open, with what is known of their pages.
+  auto all = open_files<std::shared_ptr<const StatePartition>>(partitions.size(), [&](std::size_t i) {
+    return is_kept(i) ? partitions_[i]
+                      : std::make_shared<const StatePartition>(folder, partitions[i], level_, span_range(nodes_, i),
+                                                               columns, part);
+  });
   std::swap(partitions_, all);
   entries_ = partitions;
   resident_.reset();

@@ -38,6 +38,8 @@ class StateLevel {
 
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   [[nodiscard]] bool contains(NodeId node) const noexcept;
+  /// How many nodes have a row.
+  [[nodiscard]] std::uint64_t num_rows() const;
   /// The row of a node as 64-bit sums into out[columns]; returns false when it has none.
   bool load(NodeId node, std::int64_t* out) const;
   /// The row in the form it is kept in; empty when it has none.

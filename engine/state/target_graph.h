@@ -29,7 +29,7 @@ class TargetGraph {
   [[nodiscard]] std::size_t num_blocks() const noexcept { return graph_->num_blocks(); }
   /// What a buffer comes to hold beside that of a graph's block.
   [[nodiscard]] std::uint64_t more_buffer_bytes() const noexcept { return lists_->max_cursor_bytes(); }
-  [[nodiscard]] std::uint64_t max_decoded_bytes() const noexcept { return graph_->max_decoded_bytes(); }
+  [[nodiscard]] std::uint64_t max_decoded_bytes() const { return graph_->max_decoded_bytes(); }
   /// The lists of the targets among nodes [32 block, 32 block + 32). Throws FormatError.
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
   /// Calls use(node, neighbours) for every target, in ascending order. Throws FormatError.

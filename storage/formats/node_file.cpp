@@ -13,15 +13,22 @@ FileEntry write_labels(const std::filesystem::path& store, std::span<const std::
   return writer.finish({labels.size()});
 }
 
+LabelFile::LabelFile(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes, std::uint32_t classes)
+    : ValueFile(store, entry, "labels", nodes),
+      classes_(classes),
+      names_(class_names_in(file(), nodes, classes)) {}  // checks the size of the file
+
+void LabelFile::require(NodeId first, std::span<const std::int32_t> labels) const {
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (labels[i] < kNoLabel || (labels[i] >= 0 && static_cast<std::uint32_t>(labels[i]) >= classes_))
+      file().fail(4 * (first + i), "the label at position " + std::to_string(first + i) + " is out of range");
+}
+
 std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes,
                                       std::uint32_t classes, std::vector<std::string>* names) {
-  const SealedFile file(store, entry, "labels");
-  std::vector<std::string> found = class_names_in(file, nodes, classes);  // with the size of the file
-  if (names != nullptr) *names = std::move(found);
-  const auto labels = file.values<std::int32_t>(0, nodes);
-  for (std::size_t node = 0; node < labels.size(); ++node)
-    if (labels[node] < kNoLabel || (labels[node] >= 0 && static_cast<std::uint32_t>(labels[node]) >= classes))
-      file.fail(4 * node, "the label at position " + std::to_string(node) + " is out of range");
+  const LabelFile file(store, entry, nodes, classes);
+  if (names != nullptr) *names = file.class_names();
+  const auto labels = file.values({0, nodes});
   return {labels.begin(), labels.end()};
 }
 

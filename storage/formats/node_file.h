@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/formats/sealed_file.h"
+#include "storage/formats/value_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -26,6 +27,22 @@ FileEntry write_labels(const std::filesystem::path& store, std::span<const std::
 [[nodiscard]] std::vector<std::int32_t> read_labels(const std::filesystem::path& store, const FileEntry& entry,
                                                     NodeId nodes, std::uint32_t classes,
                                                     std::vector<std::string>* names = nullptr);
+
+/// The labels of nodes where they lie. Opening it reads the names of classes alone.
+class LabelFile final : public ValueFile<std::int32_t> {
+ public:
+  /// Throws DataError, FormatError.
+  LabelFile(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes, std::uint32_t classes);
+  /// None where they have numbers alone.
+  [[nodiscard]] const std::vector<std::string>& class_names() const noexcept { return names_; }
+
+ protected:
+  void require(NodeId first, std::span<const std::int32_t> labels) const override;
+
+ private:
+  std::uint32_t classes_;
+  std::vector<std::string> names_;
+};
 
 /// `name` is train, valid or test, or of other sorted ids, which belong to another folder.
 FileEntry write_ids(const std::filesystem::path& store, std::string_view name, std::span<const NodeId> ids,

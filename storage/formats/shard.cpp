@@ -150,7 +150,8 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
       of_(of),
       range_(range),
       graph_nodes_(graph_nodes),
-      max_weight_(max_weight) {
+      max_weight_(max_weight),
+      arcs_(file_.parameters()[2]) {
   const SealedParameters& p = file_.parameters();
   if (p[0] != range.first || p[1] != range.size() || p[3] != graph_nodes)
     file_.fail(0, "the shard belongs to another range of nodes or another graph");
@@ -166,35 +167,54 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
   if (offsets_.front() != 0 || blocks_at_ + offsets_.back() != file_.size() ||
       !std::is_sorted(offsets_.begin(), offsets_.end()))
     file_.fail(0, "block offsets are not increasing or do not fill the file");
-  read_counts(counts_at, p[4]);
-  for (const std::uint32_t count : counts_) {
-    if (count >= std::uint64_t{graph_nodes} * max_weight)
-      file_.fail(counts_at, "a node has more neighbours than the graph has nodes");
-    arcs_ += count;
-  }
-  if (arcs_ != p[2]) file_.fail(counts_at, "counts do not add up to the number of arcs");
-  // So that room for the lists of a block is never asked for in vain.
-  for (std::size_t block = 0; block < num_blocks(); ++block)
-    if (block_arcs(block) > most_block_arcs(offsets_[block + 1] - offsets_[block]))
-      file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
 }
 
-void Shard::read_counts(std::uint64_t at, std::uint64_t size) {
+/// They lie between the offsets and the blocks.
+std::vector<std::uint32_t> Shard::unpack_counts() const {
+  const std::uint64_t at = sizeof(std::uint32_t) * offsets_.size(), size = blocks_at_ - at;
   const std::span<const std::byte> packed = file_.bytes(at, size);
-  counts_.resize(range_.size());
+  std::vector<std::uint32_t> counts(range_.size());
   std::size_t read = 0;
-  for (std::size_t first = 0; first < counts_.size(); first += kPackGroup)
-    if (!unpack_group(packed, read, std::min(kPackGroup, counts_.size() - first), &counts_[first]))
+  for (std::size_t first = 0; first < counts.size(); first += kPackGroup)
+    if (!unpack_group(packed, read, std::min(kPackGroup, counts.size() - first), &counts[first]))
       file_.fail(at + read, "the counts from node " + std::to_string(range_.first + first) + " on are damaged");
   if (read != size) file_.fail(at + read, "bytes follow the last count");
+  std::uint64_t arcs = 0;
+  for (const std::uint32_t count : counts) {
+    if (count >= std::uint64_t{graph_nodes_} * max_weight_)
+      file_.fail(at, "a node has more neighbours than the graph has nodes");
+    arcs += count;
+  }
+  if (arcs != arcs_) file_.fail(at, "counts do not add up to the number of arcs");
+  return counts;
 }
 
-std::span<const std::uint32_t> Shard::block_counts(std::size_t block) const noexcept {
+const std::uint32_t* Shard::read_counts() const {
+  const std::scoped_lock lock(counts_->mutex);
+  if (const std::uint32_t* const values = counts_->values.load(std::memory_order_relaxed)) return values;
+  std::vector<std::uint32_t> counts = unpack_counts();
+  std::uint64_t most = 0;
+  for (std::size_t block = 0; block < num_blocks(); ++block) {
+    const auto first = counts.begin() + static_cast<std::ptrdiff_t>(block * kBlockNodes);
+    const std::size_t nodes = std::min(kBlockNodes, counts.size() - block * kBlockNodes);
+    const auto arcs = std::accumulate(first, first + static_cast<std::ptrdiff_t>(nodes), std::uint64_t{0});
+    // So that room for the lists of a block is never asked for in vain.
+    if (arcs > unweave::most_block_arcs(offsets_[block + 1] - offsets_[block]))
+      file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
+    most = std::max(most, arcs);
+  }
+  counts_->memory = std::move(counts);
+  counts_->most_block_arcs = most;
+  counts_->values.store(counts_->memory.data(), std::memory_order_release);
+  return counts_->memory.data();
+}
+
+std::span<const std::uint32_t> Shard::block_counts(std::size_t block) const {
   const std::size_t first = block * kBlockNodes;
-  return std::span(counts_).subspan(first, std::min<std::size_t>(kBlockNodes, counts_.size() - first));
+  return counts().subspan(first, std::min<std::size_t>(kBlockNodes, range_.size() - first));
 }
 
-std::uint64_t Shard::block_arcs(std::size_t block) const noexcept {
+std::uint64_t Shard::block_arcs(std::size_t block) const {
   std::uint64_t arcs = 0;
   for (const std::uint32_t count : block_counts(block)) arcs += count;
   return arcs;

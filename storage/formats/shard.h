@@ -11,7 +11,10 @@
 // repeats.h.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -77,9 +80,10 @@ class ShardWriter {
 FileEntry copy_shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId from,
                      NodeId to, ShardOf of = ShardOf::nodes);
 
-/// Read-only view of a shard, and its counts and offsets in memory: whoever asks the disk for
-/// blocks must not wait for the pages that say where they lie. Const members may run on any number
-/// of threads at once.
+/// Read-only view of a shard. Offsets lie in memory: whoever asks the disk for blocks must not wait
+/// for the pages that say where they lie. Counts do from the first call that needs one of them, so
+/// that a store is opened without a pass over its nodes. Const members may run on any number of
+/// threads at once.
 class Shard {
  public:
   /// Bytes of that memory for so many nodes, to be charged by who opens their shard.
@@ -93,13 +97,22 @@ class Shard {
 
   [[nodiscard]] NodeRange range() const noexcept { return range_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
-  /// Neighbours of each node of the range, without the self loop.
-  [[nodiscard]] std::span<const std::uint32_t> counts() const noexcept { return counts_; }
+  /// Neighbours of each node of the range, without the self loop. Throws FormatError, as all do
+  /// that need them.
+  [[nodiscard]] std::span<const std::uint32_t> counts() const {
+    const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
+    return {values != nullptr ? values : read_counts(), range_.size()};
+  }
+  /// Arcs of the largest block.
+  [[nodiscard]] std::uint64_t most_block_arcs() const {
+    static_cast<void>(counts());
+    return counts_->most_block_arcs;
+  }
   /// Bytes of the counts in the file.
   [[nodiscard]] std::uint64_t packed_count_bytes() const noexcept { return file_.parameters()[4]; }
   [[nodiscard]] std::size_t num_blocks() const noexcept { return offsets_.size() - 1; }
   /// Arcs of one block: the space that decode() needs besides kDecodeSlack.
-  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const noexcept;
+  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const;
   /// A block as it is encoded. Throws FormatError.
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
   /// Blocks [first, last) will be decoded soon.
@@ -126,11 +139,18 @@ class Shard {
   void verify() const;
 
  private:
-  void read_counts(std::uint64_t at, std::uint64_t size);
+  struct Counts {
+    std::mutex mutex;
+    std::vector<std::uint32_t> memory;
+    std::uint64_t most_block_arcs = 0;
+    std::atomic<const std::uint32_t*> values = nullptr;  ///< null until they are read
+  };
+  [[nodiscard]] const std::uint32_t* read_counts() const;
+  [[nodiscard]] std::vector<std::uint32_t> unpack_counts() const;
   template <class Decode>
   void decode_checked(std::size_t block, std::span<const std::byte> bytes, std::span<const std::uint32_t> counts,
                       NodeId* targets, const Decode& decode) const;
-  [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const noexcept;
+  [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;
   ShardOf of_;
@@ -139,7 +159,7 @@ class Shard {
   std::uint32_t max_weight_;
   std::uint64_t arcs_ = 0;
   std::uint64_t blocks_at_ = 0;
-  std::vector<std::uint32_t> counts_;
+  std::unique_ptr<Counts> counts_ = std::make_unique<Counts>();
   std::vector<std::uint32_t> offsets_;
 };
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
@@ -71,16 +73,23 @@ void install() {
   ::sigaction(SIGBUS, &ours, &before);
 }
 
-Slot& free_slot() {
+/// Where maps are and where there is room, so that thousands of them are not looked through for each;
+/// the handler has the slots alone.
+std::unordered_map<std::uintptr_t, Slot*> used_slots;
+std::vector<Slot*> free_slots;
+
+void need_free_slot() {
+  if (!free_slots.empty()) return;
   std::atomic<Block*>* link = &first;
+  std::size_t slots = Block::kSlots;
   for (Block* block = link->load(); block != nullptr; block = link->load()) {
-    for (Slot& slot : block->slots)
-      if (slot.begin.load() == 0) return slot;
+    slots += Block::kSlots;
     link = &block->next;
   }
+  free_slots.reserve(slots);      // so that none is ever given back in vain
   auto* const fresh = new Block;  // NOLINT(cppcoreguidelines-owning-memory): lives as long as the process
   link->store(fresh, std::memory_order_release);
-  return fresh->slots[0];
+  for (Slot& slot : fresh->slots) free_slots.push_back(&slot);
 }
 
 std::filesystem::path lost;  // the last map that was cut and is gone
@@ -130,24 +139,30 @@ void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem:
   std::call_once(installed, install);
   const std::optional<EntryStatus> status = try_status_of(path);
   const std::scoped_lock lock(mutex);
-  Slot& slot = free_slot();
+  need_free_slot();
+  const auto begin = reinterpret_cast<std::uintptr_t>(map);
+  Slot& slot = *free_slots.back();
   slot.path = path;
+  used_slots.insert_or_assign(begin, &slot);
+  free_slots.pop_back();
   slot.status = status;
   slot.cut.store(false);
-  const auto begin = reinterpret_cast<std::uintptr_t>(map);
   slot.end.store(begin + bytes, std::memory_order_relaxed);
   slot.begin.store(begin, std::memory_order_release);
 }
 
 void forget_map(const std::byte* map) noexcept {
   const std::scoped_lock lock(mutex);
-  Slot* const slot = find(reinterpret_cast<std::uintptr_t>(map));
-  if (slot == nullptr) return;
+  const auto used = used_slots.find(reinterpret_cast<std::uintptr_t>(map));
+  if (used == used_slots.end()) return;
+  Slot* const slot = used->second;
+  used_slots.erase(used);
   if (slot->cut.load() || is_shortened(*slot)) {
     lost.swap(slot->path);
     detail::a_map_was_cut.store(true);
   }
   slot->begin.store(0, std::memory_order_release);
+  free_slots.push_back(slot);
 }
 
 void require_whole_files() {

@@ -20,6 +20,7 @@
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
 #include "storage/formats/statistics_file.h"
+#include "storage/formats/tile_file.h"
 #include "storage/formats/whole_graph_file.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
@@ -90,15 +91,15 @@ void sealed(std::string_view bytes) {
 void payload(std::string_view bytes) {
   constexpr NodeId kMostNodes = 200;
   Taker taker(bytes);
-  const auto which = taker.take<std::uint8_t>() % 18;
+  const auto which = taker.take<std::uint8_t>() % 19;
   const NodeId nodes = 1 + taker.take<std::uint8_t>() % kMostNodes;
   const std::uint32_t columns = 1 + taker.take<std::uint8_t>() % 40;
   SealedParameters p{};
   for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
   const NodeRange range{0, nodes};
-  static constexpr const char* kKinds[] = {"shard",  "lists", "dense",   "sparse", "dense16", "sparse16",
-                                           "labels", "ids",   "changes", "run",    "stale",   "order",
-                                           "state",  "names", "nameidx", "rows",   "rows16",  "graphs"};
+  static constexpr const char* kKinds[] = {"shard",   "lists",   "dense",  "sparse", "dense16", "sparse16", "labels",
+                                           "ids",     "changes", "run",    "stale",  "order",   "state",    "names",
+                                           "nameidx", "rows",    "rows16", "graphs", "tile"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
@@ -112,6 +113,8 @@ void payload(std::string_view bytes) {
   if (which == 15 || which == 16)
     p[0] = 1, p[1] = 0, p[2] = nodes, p[4] = columns, p[5] = static_cast<std::uint64_t>(std::int64_t{kept.exponent});
   if (which == 14) p[1] = std::min<std::uint64_t>(p[1], nodes);
+  if (which == 18)  // level and version, first column and columns; others as they come, within bounds
+    p[0] = 1 | std::uint64_t{1} << 32, p[1] = std::uint64_t{columns} << 32, p[2] %= nodes + 1;
   fs::remove_all(scratch() / "payload");
   SealedWriter writer({scratch(), "payload", "file", kind, kind});
   writer.append(raw(taker.rest()));
@@ -159,6 +162,14 @@ void payload(std::string_view bytes) {
     index.verify();
   } else if (which == 17) {
     static_cast<void>(read_graphs_of_nodes(scratch(), entry, nodes, 6));
+  } else if (which == 18) {
+    const TileFile tile(scratch() / entry.path, nodes);
+    for (std::uint32_t block = 0; block < tile.shape().blocks; ++block)
+      static_cast<void>(tile.rows(block, 0, tile.shape().rows));
+    for (std::size_t i = 0; i < tile.wide_nodes().size(); ++i) static_cast<void>(tile.wide_row(i));
+    static_cast<void>(tile.norms());
+    static_cast<void>(tile.proof());
+    tile.verify();
   } else if (which >= 15) {
     const RowsFile rows(scratch(), entry, 1, range, columns, kept);
     std::vector<float> row(columns);

@@ -3,11 +3,17 @@
 #include "algorithms/live/digest.h"
 
 #include <doctest/doctest.h>
+#include <sodium.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "algorithms/live/store_reader.h"
 #include "algorithms/live/store_writer.h"
@@ -90,7 +96,124 @@ Removal some_removals() {
   return removal;
 }
 
+/// Words as FORMAT.md lists them, with the slow ways of one who has read that page alone.
+class SlowDigest {
+ public:
+  static std::string of(const TinyStore& store) {
+    std::string root, leaf, hashes;
+    for (NodeId node = 0; node < store.nodes; ++node) {
+      hashes += hash(node_words(store, node));
+      if (node % 64 != 63 && node + 1 < store.nodes) continue;
+      const NodeId first = node / 64 * 64;
+      leaf = "LEAF" + word(first) + word(node + 1 - first) + hashes;
+      root += hash(leaf);
+      hashes.clear();
+    }
+    const std::string all =
+        hash("ROOT" + word(4) + word(store.nodes) + word(store.columns) + word(store.classes) + word(0) + root);
+    std::string text;
+    for (const char byte : all) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      text += kDigits[static_cast<unsigned char>(byte) / 16];
+      text += kDigits[static_cast<unsigned char>(byte) % 16];
+    }
+    return text;
+  }
+
+ private:
+  static std::string hash(const std::string& bytes) {
+    std::string digest(32, 0);
+    crypto_generichash(reinterpret_cast<unsigned char*>(digest.data()), digest.size(),
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
+    return digest;
+  }
+  static std::string number(std::uint32_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 255U);
+    return text;
+  }
+  static std::string word(std::uint32_t value) { return number(value, 4); }
+
+  static std::string node_words(const TinyStore& store, NodeId node) {
+    std::set<NodeId> larger;
+    for (const Edge& edge : store.edges)
+      if (std::min(edge.u, edge.v) == node && edge.u != edge.v) larger.insert(std::max(edge.u, edge.v));
+    std::string words = word(static_cast<std::uint32_t>(larger.size()));
+    for (const NodeId one : larger) words += word(one);
+    words += features({store.features.data() + std::size_t{node} * store.columns, store.columns});
+    words += word(store.labels.empty() ? ~0U : static_cast<std::uint32_t>(store.labels[node]));
+    std::uint32_t splits = 0;
+    for (const NodeId one : store.train) splits |= one == node ? 1U : 0U;
+    for (const NodeId one : store.valid) splits |= one == node ? 2U : 0U;
+    for (const NodeId one : store.test) splits |= one == node ? 4U : 0U;
+    return words + word(splits);
+  }
+  static std::string features(std::span<const float> row) {
+    std::vector<std::pair<std::uint32_t, float>> listed;
+    for (std::uint32_t c = 0; c < row.size(); ++c)
+      if (row[c] != 0) listed.emplace_back(c, row[c]);
+    const auto nonzeros = static_cast<std::uint32_t>(listed.size());
+    const bool has_columns = 2 * nonzeros < row.size();
+    if (!has_columns) {
+      listed.clear();
+      for (std::uint32_t c = 0; c < row.size(); ++c) listed.emplace_back(c, row[c]);
+    }
+    const bool has_halves =
+        std::all_of(listed.begin(), listed.end(), [](const auto& one) { return is_half(one.second); });
+    std::string words = word(nonzeros) + word(has_halves ? 16 : 32);
+    if (has_columns)
+      for (const auto& one : listed) words += word(one.first);
+    for (const auto& one : listed)
+      words += has_halves ? number(half(one.second), 2) : word(std::bit_cast<std::uint32_t>(one.second + 0.0F));
+    words.resize((words.size() + 3) / 4 * 4);
+    return words;
+  }
+  /// A multiple of the least half, with 11 bits at most.
+  static bool is_half(float value) {
+    if (value == 0) return true;
+    int exponent = 0;
+    const float fraction = std::frexp(value, &exponent);
+    const float unit = std::ldexp(value, 24);
+    return std::ldexp(fraction, 11) == std::floor(std::ldexp(fraction, 11)) && unit == std::floor(unit);
+  }
+  static std::uint32_t half(float value) {
+    const std::uint32_t sign = value < 0 ? 0x8000U : 0U;
+    const float unit = std::ldexp(std::abs(value), 24);
+    if (unit < 1024) return sign + static_cast<std::uint32_t>(unit);
+    int exponent = 0;
+    const float fraction = std::frexp(std::abs(value), &exponent);
+    return sign + (static_cast<std::uint32_t>(exponent + 14) << 10U) +
+           (static_cast<std::uint32_t>(std::ldexp(fraction, 11)) & 1023U);
+  }
+};
+
 TEST_SUITE("unit") {
+  TEST_CASE("the digest is the one that the page of formats tells") {
+    for (const std::uint32_t columns : {0U, 1U, 5U, 8U}) {
+      CAPTURE(columns);
+      TinyStore store = random_store(150, 400, columns, 11);
+      CHECK(digest_of(store) == SlowDigest::of(store));
+      for (std::size_t i = 0; i < store.features.size(); ++i) {
+        float& value = store.features[i];
+        if (i / std::max(1U, columns) % 3 != 0)
+          value = std::ldexp(std::trunc(std::ldexp(value, 9)), i % 7 == 0 ? -24 : -9);
+        if (i % 4 != 0 && i / std::max(1U, columns) % 2 == 0) value = 0;
+      }
+      CHECK(digest_of(store) == SlowDigest::of(store));
+      store.sparse = columns > 0;
+      CHECK(digest_of(store) == SlowDigest::of(store));
+    }
+  }
+
+  TEST_CASE("features of 16 bits and the same features of 32 bits have one digest") {
+    TinyStore store = random_store(100, 200, 6, 12);
+    for (float& value : store.features) value = std::ldexp(std::trunc(std::ldexp(value, 10)), -10);
+    const std::string digest = digest_of(store);
+    store.type = FeatureType::f16;
+    CHECK(digest_of(store) == digest);
+    CHECK(SlowDigest::of(store) == digest);
+  }
+
   TEST_CASE("every kind of content changes the digest") {
     const TinyStore base = random_store(130, 300, 3, 1);
     std::set<std::string> seen{digest_of(base)};

@@ -36,7 +36,9 @@
 #include "storage/formats/run_file.h"
 #include "storage/formats/shard.h"
 #include "storage/formats/state_file.h"
+#include "storage/formats/tile_file.h"
 #include "storage/formats/whole_graph_file.h"
+#include "storage/io/write_behind.h"
 #include "support/feature_files.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
@@ -181,6 +183,29 @@ FileEntry write_example_rows(const fs::path& store) {
   return image.publish();
 }
 
+constexpr const char* kExampleTile =
+    "tiles/0123456789abcdef-fedcba9876543210/level-0001-columns-0000000002-0000000003.tile";
+constexpr std::string_view kExampleText = "contents 0123456789abcdef\nhops 2\n";
+
+/// Columns 2 and 3 of level 1, of the rows of nodes 1, 4 and 9; that of 4 is wide.
+void write_example_tile(const fs::path& store) {
+  const fs::path folder = (store / kExampleTile).parent_path();
+  fs::create_directories(folder);
+  constexpr std::size_t kSegments = 4;
+  alignas(WriteBehind::kAlignment) static std::array<std::byte, kSegments * WriteBehind::kAlignment> memory;
+  WriteBehind queue(memory, WriteBehind::kAlignment);
+  TileImage tile(folder, {1, 2, 2, 3}, kExampleText, queue);
+  constexpr std::array<std::int32_t, 6> kRows{1, -1, 0, 0, 2, 3};
+  constexpr std::array<std::int64_t, 2> kWideSums{kWide, 5};
+  tile.put(0, 0, std::as_bytes(std::span(kRows)));
+  tile.put_wide(4, kWideSums.data());
+  constexpr std::array<std::uint64_t, 8> kNorms{1, 0, 2, 0, 3, 0, 4, 0};
+  constexpr std::array<std::byte, 3> kProof{std::byte{7}, std::byte{8}, std::byte{9}};
+  tile.finish(std::as_bytes(std::span(kNorms)), kProof);
+  queue.drain();
+  tile.publish();
+}
+
 TEST_SUITE("golden") {
   TEST_CASE("a propagated store") {
     const TempDir folder;
@@ -198,7 +223,7 @@ TEST_SUITE("golden") {
     compare_with_golden(folder / "kept", "kept");
     CHECK(verify_store(kGolden / "kept", {std::nullopt, true}, testing::ample_budget()).ok());
     const StoreReader store(kGolden / "kept", testing::ample_budget());
-    CHECK(digest_text(content_digest(store)) == "3971673733e291637523f2c40b730906fe4660fdd2ca0491338d4cd31526d199");
+    CHECK(digest_text(content_digest(store)) == "973bdbfdbbf0d06d9d3496d75d9037dc02ed59b51e106376a897aa94f3f45145");
   }
 
   TEST_CASE("stores whose edges have directions, or are of several kinds") {
@@ -245,7 +270,7 @@ TEST_SUITE("golden") {
         CHECK(sum == sums[level - 1][node]);
       }
     }
-    CHECK(digest_text(content_digest(store)) == "9c40cfab28e0b7f8419255d66513cdeca748f09efce5fd2a5838ef1fda441e71");
+    CHECK(digest_text(content_digest(store)) == "606d5da51fb508194624b123be8ad4f9a7cd95954070732ba791bd71de5d9c46");
   }
 
   TEST_CASE("files that only larger or streamed stores have, written and read") {
@@ -294,6 +319,7 @@ TEST_SUITE("golden") {
       Journal journal = Journal::create(store, "after-00000000000000000000-0123456789abcdef.log", 0);
       for (const JournalBatch& batch : example_batches()) journal.append(batch);
     }
+    write_example_tile(store);
     compare_with_golden(store, "formats");
 
     const fs::path golden = kGolden / "formats";
@@ -344,6 +370,13 @@ TEST_SUITE("golden") {
     SealedFile(golden, counts, "counts").check_all();
     std::vector<SealedFile> holder;
     CHECK(read_stale(golden, stale, 0, 2, 3, holder).size() == 2);
+    const TileFile tile(golden / kExampleTile, 10);
+    tile.verify();
+    CHECK(tile.text() == kExampleText);
+    CHECK(tile.shape() == TileShape{1, 2, 2, 3});
+    CHECK(std::ranges::equal(tile.wide_nodes(), std::vector<NodeId>{4}));
+    CHECK(tile.wide_row(0)[0] == kWide);
+    CHECK(tile.proof().size() == 3);
     std::vector<JournalBatch> batches;
     const std::string journal = "journal/after-00000000000000000000-0123456789abcdef.log";
     read_journal(golden, record_file(golden, journal, journal_bytes(0, 0)), 0,
@@ -394,7 +427,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 26);
+    CHECK(dumps == 27);
   }
 }
 
