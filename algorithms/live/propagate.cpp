@@ -52,7 +52,7 @@ class LastLists {
             MemoryBudget& budget) {
     if (!files.targets) return;
     memory_ = budget.reserve(TargetLists::bytes(contents.num_labelled()), "lists of the targets");
-    lists_.emplace(store, files, contents.num_nodes(), contents.graph().max_weight());
+    lists_.emplace(store, files, contents.num_nodes(), contents.graph().list_form());
     graph_.emplace(contents.graph(), *lists_);
     source_ = block_source(*graph_);
     buffers_ = budget.reserve(2 * active_threads() * graph_->more_buffer_bytes(), "lists of the targets");

@@ -20,6 +20,8 @@ struct DecodedBlock {
   std::uint32_t nodes = 0;
   const std::uint32_t* counts = nullptr;  ///< neighbours of each node
   const NodeId* targets = nullptr;        ///< sum of counts ids
+  /// Null, or what the edge of each target weighs: then each neighbour stands there once.
+  const std::uint32_t* weights = nullptr;
 };
 
 /// Calls use(value, count) for each value of a sorted range, which stands there so often.
@@ -48,7 +50,8 @@ void for_edges(const DecodedBlock& block, const Use& use) {
 /// reuses. decode() may run on several threads at once with different buffers; `out` stays valid
 /// until the buffer is used again. A graph may also have max_decoded_bytes(), the most a buffer
 /// comes to hold, which is then charged to the memory budget, and read_ahead(first, last), which is
-/// told of blocks that will be decoded soon.
+/// told of blocks that will be decoded soon. One whose edges have real weights has decode_terms(),
+/// max_term_bytes() and self_weight() too, as Graph has them.
 template <class G>
 concept BlockGraph = requires(const G& graph, std::size_t block, typename G::BlockBuffer& buffer, DecodedBlock& out) {
   requires std::default_initializable<typename G::BlockBuffer>;

@@ -37,7 +37,8 @@ DataRules rules_of(const Manifest& manifest) {
           manifest.test.has_value(),
           manifest.max_weight,
           false,
-          manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt};
+          manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt,
+          manifest.weight_unit};
 }
 
 /// Throws FormatError for labels or splits of a store that has none.

@@ -18,7 +18,7 @@ namespace unweave {
   const auto first = static_cast<NodeId>(block * kBlockNodes);
   const NodeId last = first + std::min<NodeId>(kBlockNodes, graph.num_nodes() - first);
   std::uint64_t arcs = 0;
-  for (NodeId node = first; node < last; ++node) arcs += graph.degree(node) - 1;  // the self loop is in no list
+  for (NodeId node = first; node < last; ++node) arcs += graph.list_length(node);
   return arcs;
 }
 

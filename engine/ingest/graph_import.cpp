@@ -344,7 +344,8 @@ void GraphImport::reorder(const Graph& graph, const Graph* held) {
 
 EdgeOptions GraphImport::edge_options() const {
   return {nodes_.known(),      builder_.path(),       options_.two_row_edges, options_.ignore_weights,
-          options_.max_weight, options_.edge_weights, options_.ids_are,       options_.ids_from_one};
+          options_.max_weight, options_.edge_weights, options_.ids_are,       options_.ids_from_one,
+          options_.weight_unit};
 }
 
 OpenedEdges GraphImport::opened_edges(const InputFile& file) const {

@@ -21,12 +21,12 @@ struct BuiltShards {
 };
 
 /// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`,
-/// with the `max_weight` for which they were sorted. Reading, sorting and encoding run on all
+/// with the largest weight for which they were sorted. Reading, sorting and encoding run on all
 /// threads, only shards are put together in order; the bytes do not depend on the number of
 /// threads. Charges what it holds besides `arcs` to the budget. `part`: writes the shards of these
 /// spans alone, for which `arcs` has all arcs. `of`: which graph of the store it is. Throws
 /// DataError, ResourceError.
-[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight,
+[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const ListForm& form,
                                        SortedArcs& arcs, MemoryBudget& budget, WorkMeter& meter,
                                        std::optional<RankShare> part = std::nullopt, ShardOf of = ShardOf::nodes);
 

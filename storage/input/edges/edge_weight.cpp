@@ -45,7 +45,7 @@ bool WeightRule::is_strength(double value) noexcept {
   return std::isfinite(value) && value > 0;
 }
 
-void WeightRule::refuse(const std::filesystem::path& file, const std::string& place, double value) const {
+void WeightRule::refuse_no_strength(const std::filesystem::path& file, const std::string& place, double value) const {
   const std::string text = "weight " + shortest_text(value);
   if (std::isnan(value) || std::isinf(value))
     throw InputError(file, place, text + " is not finite",
@@ -59,12 +59,30 @@ void WeightRule::refuse(const std::filesystem::path& file, const std::string& pl
                       : ", or, if this is no weight, the column: name the two others behind the file, as in " +
                             file.string() + ends_));
   }
+}
+
+void WeightRule::refuse_real(const std::filesystem::path& file, const std::string& place, double value) const {
+  if (!is_strength(value)) refuse_no_strength(file, place, value);
+  const bool vanishes = value < 1;
+  throw InputError(file, place,
+                   "weight " + shortest_text(value) + " is " +
+                       (vanishes ? "less than half of the unit " : "more than " + std::to_string(kMostWeight) +
+                                                                       " times the unit ") +
+                       unit_text(unit_->exponent) + (vanishes ? ", and would vanish" : ""),
+                   "take " + std::string(vanishes ? "a smaller" : "a larger") + " unit by " +
+                       option("weights", "unit=U") + ", or leave the edge out");
+}
+
+void WeightRule::refuse(const std::filesystem::path& file, const std::string& place, double value) const {
+  const std::string text = "weight " + shortest_text(value);
+  if (!is_strength(value)) refuse_no_strength(file, place, value);
   const bool is_whole = value >= 1 && value <= kMostWeight && value == std::floor(value);
   if (most_ == 1)
     throw InputError(file, place, "a value other than 1, as of a weight, " + shortest_text(value),
                      std::string(is_whole ? "" : "multiply and round the weights to whole numbers, and ") +
                          "declare the largest weight by " + option("max-weight", "W") +
-                         ", or take the edges without them by " + option("ignore-weights"));
+                         ", or take the edges without them by " + option("ignore-weights") +
+                         (is_whole ? "" : ", or as real weights by " + option("weights", "unit=U")));
   const bool too_large = is_whole && value > most_;
   throw InputError(file, place, text + " is not a whole number from 1 to " + std::to_string(most_),
                    too_large ? "declare a larger " + option("max-weight")

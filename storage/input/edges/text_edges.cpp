@@ -54,7 +54,7 @@ class TextEdges final : public EdgeReader {
   TextEdges(ByteSource source, const EdgeOptions& options, const std::string& columns)
       : lines_(std::move(source)),
         limit_(id_limit(options.num_nodes)),
-        rule_(options.ignore_weights, options.max_weight),
+        rule_(options.ignore_weights, options.max_weight, options.weight_unit),
         chosen_(columns) {
     rule_.set_ends(columns_of_ends({}, chosen_, lines_));
     if (TwoKinds::named_by(columns)) kinds_.emplace(columns);
