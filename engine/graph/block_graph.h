@@ -34,16 +34,29 @@ void for_runs(const Values& values, const Use& use) {
   }
 }
 
+/// Calls use(u, v, weight) for the arcs of a block's nodes u, each neighbour once, in order.
+template <class Use>
+void for_arcs(const DecodedBlock& block, const Use& use) {
+  const NodeId* target = block.targets;
+  const std::uint32_t* weight = block.weights;
+  for (std::uint32_t i = 0; i < block.nodes; ++i) {
+    const std::span<const NodeId> list(target, block.counts[i]);
+    const NodeId u = block.first + i;
+    if (weight == nullptr) {
+      for_runs(list, [&](NodeId v, std::uint32_t times) { use(u, v, times); });
+    } else {
+      for (const NodeId v : list) use(u, v, *weight++);
+    }
+    target += list.size();
+  }
+}
+
 /// Calls use(u, v, weight) for the edges of a block's nodes u with v > u, in order.
 template <class Use>
 void for_edges(const DecodedBlock& block, const Use& use) {
-  const NodeId* target = block.targets;
-  for (std::uint32_t i = 0; i < block.nodes; ++i) {
-    for_runs(std::span(target, block.counts[i]), [&](NodeId v, std::uint32_t weight) {
-      if (v > block.first + i) use(block.first + i, v, weight);
-    });
-    target += block.counts[i];
-  }
+  for_arcs(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
+    if (v > u) use(u, v, weight);
+  });
 }
 
 /// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and

@@ -38,7 +38,8 @@ DataRules rules_of(const Manifest& manifest) {
           manifest.max_weight,
           false,
           manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt,
-          manifest.weight_unit};
+          manifest.weight_unit,
+          most_degree(manifest.propagation ? manifest.propagation->scale_bits : kDefaultScaleBits)};
 }
 
 /// Throws FormatError for labels or splits of a store that has none.

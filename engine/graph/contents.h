@@ -35,9 +35,12 @@ struct DataRules {
   FeatureType type = FeatureType::f32;
   bool has_train = false, has_valid = false, has_test = false;
   std::uint32_t max_weight = 1;
-  bool numbers_name_classes = false;  ///< a class has a number as its name
-  std::optional<PairRules> pairs{};   ///< where links are predicted
+  bool numbers_name_classes = false;        ///< a class has a number as its name
+  std::optional<PairRules> pairs{};         ///< where links are predicted
   std::optional<WeightUnit> weight_unit{};  ///< where weights are real: what `max_weight` counts
+  /// Units that a node's edges and its self loop weigh at most there, so that float64 holds the sums
+  /// of the present scale.
+  std::uint64_t most_degree = 0;
 
   /// Whether there is such a split; there is always none.
   [[nodiscard]] bool has(SplitName split) const noexcept {

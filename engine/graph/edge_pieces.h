@@ -52,7 +52,7 @@ void for_edge_pieces(const Graph& graph, const Work& work, const Use& use) {
         piece.weights.clear();
         DecodedBlock block;
         for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
-          graph.decode(b, piece.buffer, block);
+          graph.decode_terms(b, {}, piece.buffer, block);
           for_edges(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
             piece.edges.push_back({u, v});
             if (graph.max_weight() > 1) piece.weights.push_back(weight);

@@ -38,8 +38,8 @@ class Graph {
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
-  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }          ///< 2 x weight, without self loops
-  [[nodiscard]] std::uint64_t num_edges() const noexcept { return edges_; }        ///< whatever they weigh
+  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }    ///< 2 x weight, without self loops
+  [[nodiscard]] std::uint64_t num_edges() const noexcept { return edges_; }  ///< whatever they weigh
   [[nodiscard]] std::uint32_t max_weight() const noexcept { return form_.max_weight; }  ///< 1 where edges have none
   [[nodiscard]] const ListForm& list_form() const noexcept { return form_; }
   /// What the self loop of a node weighs.
@@ -156,7 +156,7 @@ class Graph {
   std::uint64_t changed_arcs_ = 0;
   std::uint64_t max_block_arcs_ = 0;   ///< arcs of the shards' largest block
   std::uint64_t max_block_terms_ = 0;  ///< likewise as sweeps read it
-  std::uint64_t most_inserted_ = 0;   ///< arcs of one node that its shard lacks, ever
+  std::uint64_t most_inserted_ = 0;    ///< arcs of one node that its shard lacks, ever
   unsigned span_log2_;
   NodeId span_mask_;
   std::vector<Shard> shards_;

@@ -76,7 +76,8 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 }  // namespace
 
 BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const ListForm& form, SortedArcs& arcs,
-                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part, ShardOf of) {
+                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part, ShardOf of,
+                         const CheckLength& check) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::optional<ShardWriter> writer;
@@ -98,6 +99,8 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const
                       [&](const Piece& piece) {
                         const NodeRange range = piece.lists.nodes;
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
+                        for (NodeId node = range.first; check && node < range.last; ++node)
+                          check(node, piece.lists.counts[node - range.first]);
                         if (!writer) writer.emplace(store, shard, nodes, form, encoded.bytes(), of);
                         writer->append(piece.encoded);
                         built.arcs += piece.lists.targets.size();

@@ -212,8 +212,8 @@ HWY_INLINE void multiply_columns(const TileOf<T>& tile, std::size_t column, std:
 
 /// The sums of one node's list, and their divisor.
 template <class T>
-std::uint32_t multiply_list(const TileOf<T>& tile, const T* own, std::uint32_t own_weight,
-                            const WeightedStream& stream, std::size_t begin, std::size_t end, std::int64_t* sums) {
+std::uint32_t multiply_list(const TileOf<T>& tile, const T* own, std::uint32_t own_weight, const WeightedStream& stream,
+                            std::size_t begin, std::size_t end, std::int64_t* sums) {
   for (std::size_t column = 0; column < tile.width; column += kMultipliedPanel)
     multiply_columns(tile, column, std::min(kMultipliedPanel, tile.width - column), own + column, own_weight, stream,
                      begin, end, sums + column);

@@ -254,7 +254,8 @@ class LevelSweep {
         to = input_rows_ == nullptr ? std::copy(list, end, to)
                                     : std::transform(list, end, to, [this](NodeId target) { return row_of(target); });
         if (decoded.weights != nullptr)
-          weights.insert(weights.end(), decoded.weights + (list - decoded.targets), decoded.weights + (end - decoded.targets));
+          weights.insert(weights.end(), decoded.weights + (list - decoded.targets),
+                         decoded.weights + (end - decoded.targets));
       }
       list = end;
     }

@@ -103,8 +103,8 @@ void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId>
   }
 }
 
-ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes,
-                         const ListForm& form, std::uint64_t memory_limit, ShardOf of)
+ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, const ListForm& form,
+                         std::uint64_t memory_limit, ShardOf of)
     : name_(name_of(store, range.first, of)),
       range_(range),
       graph_nodes_(graph_nodes),
@@ -155,8 +155,7 @@ FileEntry ShardWriter::finish() {
   writer.append_values(std::span<const std::uint32_t>(offsets_));
   writer.append(packed_counts);
   blocks_.copy_to(writer, 0, blocks_.size());
-  return writer.finish(
-      {range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size(), stored_weight(form_)});
+  return writer.finish({range_.first, range_.size(), arcs_, graph_nodes_, packed_counts.size(), stored_weight(form_)});
 }
 
 Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
@@ -314,7 +313,8 @@ void Shard::expand_list(std::size_t block, std::size_t index, NodeId* targets) c
     const std::span<const std::byte> bytes = block_bytes(block);
     const std::size_t read = decode_weights(bytes, form_.max_weight, weights);
     decode_list(bytes.subspan(read), counts, index, graph_nodes_, ids.data());
-    const std::size_t before = std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(index), std::size_t{0});
+    const std::size_t before =
+        std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(index), std::size_t{0});
     const auto own = std::span(weights).subspan(before, counts[index]);
     check_weights(block, index, own);
     for (std::size_t i = 0; i < own.size(); ++i) targets = std::fill_n(targets, own[i], ids[i]);

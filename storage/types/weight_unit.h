@@ -43,6 +43,13 @@ inline constexpr std::uint32_t kMostSelfWeight = std::uint32_t{1} << 30;
 /// A positive finite number that a text says; none where it says no such number.
 [[nodiscard]] std::optional<double> weight_of_text(std::string_view text) noexcept;
 
+/// Units that a node's edges and its self loop weigh at most in sums of so many scale bits: what 53
+/// bits hold of their products with numbers of +-2^scale_bits, and below 2^29.
+[[nodiscard]] constexpr std::uint64_t most_degree(std::uint32_t scale_bits) noexcept {
+  return scale_bits <= 24 ? (std::uint64_t{1} << 29) - 1 : std::uint64_t{1} << (53 - scale_bits);
+}
+inline constexpr std::uint32_t kDefaultScaleBits = 24;  ///< before there are sums
+
 /// How lists of neighbours hold what edges weigh: an id stands there as often as its edge weighs,
 /// or once, and the weights lie beside the ids.
 struct ListForm {
