@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "storage/io/error.h"
+#include "storage/io/message.h"
 #include "storage/io/number_text.h"
 #include "storage/io/types.h"
 
@@ -50,6 +52,14 @@ std::optional<int> unit_exponent(std::string_view text) {
   unit = std::frexp(*number, &exponent);  // 0.5 where it is a power of two
   if (unit != 0.5 || exponent - 1 < WeightUnit::kLeastExponent) return std::nullopt;
   return exponent - 1;
+}
+
+WeightUnit weight_unit_named(std::string_view text) {
+  constexpr std::string_view kUnit = "unit=";
+  const std::optional<int> exponent = text.starts_with(kUnit) ? unit_exponent(text.substr(kUnit.size())) : std::nullopt;
+  if (exponent) return unit_of_exponent(*exponent);
+  throw UsageError(option("weights", std::string(text)) +
+                   ": write unit=U, where U is a power of two from 2^-30 to 1, as in unit=2^-10 or unit=0.125");
 }
 
 std::string unit_text(int exponent) {

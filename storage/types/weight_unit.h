@@ -34,6 +34,9 @@ inline constexpr std::uint32_t kMostSelfWeight = std::uint32_t{1} << 30;
 /// The exponent that a text names, "2^-10" or a decimal that is a power of two, as "0.25"; none
 /// where it names no power of two from 2^-30 to 1.
 [[nodiscard]] std::optional<int> unit_exponent(std::string_view text);
+/// The unit that "unit=U" names, with the self loop that stands for a weight of 1. Throws
+/// UsageError for any other text.
+[[nodiscard]] WeightUnit weight_unit_named(std::string_view text);
 /// "2^-10", "1".
 [[nodiscard]] std::string unit_text(int exponent);
 /// The unit with the self loop that stands for a weight of 1.

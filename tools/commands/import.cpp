@@ -365,23 +365,16 @@ void add_tu_folder(const CommandLine& line, ImportOptions& options) {
 
 /// Real weights: the unit, and what a self loop weighs.
 void add_weight_unit(const CommandLine& line, ImportOptions& options) {
-  constexpr std::string_view kUnit = "unit=";
   if (!line.has("weights")) {
     if (line.has("self-weight")) throw UsageError("--self-weight counts units; it needs --weights unit=U");
     return;
   }
-  const auto text = line.get<std::string>("weights");
-  const std::optional<int> exponent =
-      text.starts_with(kUnit) ? unit_exponent(std::string_view(text).substr(kUnit.size())) : std::nullopt;
-  if (!exponent)
-    throw UsageError("--weights '" + text + "': write unit=U, where U is a power of two from 2^-30 to 1, as in " +
-                     "--weights unit=2^-10 or --weights unit=0.125");
   if (line.has("max-weight"))
     throw UsageError(
         "--weights and --max-weight exclude each other: the first one is for real weights, the other one for whole "
         "numbers; give one of them");
   options.max_weight = kMostWeight;
-  options.weight_unit = unit_of_exponent(*exponent);
+  options.weight_unit = weight_unit_named(line.get<std::string>("weights"));
   if (const auto self = count_option(line, "self-weight"))
     options.weight_unit->self =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(*self, std::numeric_limits<std::uint32_t>::max()));
