@@ -69,7 +69,9 @@ class LastLists {
   LastLists(const std::filesystem::path& store, const Contents& contents, const LevelFiles& files,
             MemoryBudget& budget) {
     if (!files.targets) return;
-    memory_ = budget.reserve(TargetLists::bytes(contents.num_labelled()), "lists of the targets");
+    const std::uint64_t targets = contents.num_labelled();
+    const std::uint64_t weights = contents.graph().list_form().multiplied ? targets * sizeof(std::uint32_t) : 0;
+    memory_ = budget.reserve(TargetLists::bytes(targets) + weights, "lists of the targets");
     lists_.emplace(store, files, contents.num_nodes(), contents.graph().list_form());
     graph_.emplace(contents.graph(), *lists_);
     source_ = block_source(*graph_);

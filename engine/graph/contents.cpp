@@ -130,7 +130,8 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   std::uint64_t bytes = manifest.nodes / 4;         // two bits
   if (manifest.names) bytes += manifest.nodes / 8;  // lost names
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
-    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size()) * (manifest.pairs ? 2 : 1);
+    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size(), manifest.weight_unit.has_value()) *
+             (manifest.pairs ? 2 : 1);
   if (manifest.labels) bytes += std::uint64_t{manifest.nodes} * sizeof(std::int32_t);
   bytes += WholeGraphs::bytes(manifest);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
