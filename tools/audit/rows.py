@@ -13,6 +13,7 @@ to `export`. Of a model of `train --pool` they are those of the training graphs,
 read. Python 3.9 and NumPy.
 """
 import argparse
+import json
 import math
 import pathlib
 import sys
