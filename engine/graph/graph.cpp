@@ -209,7 +209,7 @@ void Graph::decode_terms(std::size_t block, std::span<const std::byte> encoded, 
   const std::size_t local = (first & span_mask_) / kBlockNodes;
   const std::size_t arcs = shard.block_neighbours(local);
   if (buffer.targets.size() < arcs + kDecodeSlack) buffer.targets.resize((arcs + kDecodeSlack) * 5 / 4);
-  if (buffer.weights.size() < arcs) buffer.weights.resize((arcs + kDecodeSlack) * 5 / 4);
+  if (buffer.weights.size() < arcs + kDecodeSlack) buffer.weights.resize((arcs + kDecodeSlack) * 5 / 4);
   shard.decode_weighted(local, encoded.empty() ? shard.block_bytes(local) : encoded, buffer.targets.data(),
                         buffer.weights.data());
   const std::uint32_t* counts = shard.neighbour_counts().data() + (first & span_mask_);

@@ -28,6 +28,7 @@ void TargetGraph::decode_terms(std::size_t block, std::span<const std::byte> /*e
   if (!graph_->list_form().multiplied) return;
   // In place: a list that names each neighbour once is no longer than it was.
   buffer.weights.clear();
+  buffer.weights.reserve(1);  // which says that there are weights
   NodeId* to = buffer.targets.data();
   const NodeId* list = to;
   for (std::uint32_t& count : buffer.counts) {

@@ -403,7 +403,7 @@ std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const 
     const T* const own = tile.rows + lists.nodes[i] * width;
     std::int32_t* const sums = out.sums + i * width;
     const std::int64_t* wide_sums = nullptr;
-    if (lists.weights != nullptr) {
+    if (lists.weights != nullptr || lists.own_weight != 1) {  // lists without targets may have no weights
       std::int64_t* const wide = out.wide_sums + wide_rows * width;
       degree = multiply_list(tile, own, lists.own_weight, {stream, lists.weights}, begin, end, wide);
       if (!narrow(wide, width, sums)) {

@@ -243,6 +243,7 @@ class LevelSweep {
     NodeId* to = worker.targets[side].make_room(lists.num_targets);
     std::vector<std::uint32_t>& weights = worker.target_weights[side];
     weights.clear();
+    weights.reserve(1);
     lists.counts = worker.counts[side].data();
     lists.targets = to;
     std::size_t kept = 0;

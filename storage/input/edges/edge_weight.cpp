@@ -26,7 +26,7 @@ std::optional<double> attribute_weight(std::string_view attributes) noexcept {
 }
 
 void throw_no_weight(const std::filesystem::path& file, const std::string& place, const std::string& remedy) {
-  throw InputError(file, place, "no weight, which " + option("max-weight") + " asks for", remedy);
+  throw InputError(file, place, "no weight, which " + option("max-weight") + " or " + option("weights") + " asks for", remedy);
 }
 
 void WeightRule::set_column(std::string name) {
