@@ -26,7 +26,8 @@ std::optional<double> attribute_weight(std::string_view attributes) noexcept {
 }
 
 void throw_no_weight(const std::filesystem::path& file, const std::string& place, const std::string& remedy) {
-  throw InputError(file, place, "no weight, which " + option("max-weight") + " or " + option("weights") + " asks for", remedy);
+  throw InputError(file, place, "no weight, which " + option("max-weight") + " or " + option("weights") + " asks for",
+                   remedy);
 }
 
 void WeightRule::set_column(std::string name) {
@@ -50,15 +51,13 @@ void WeightRule::refuse_no_strength(const std::filesystem::path& file, const std
   if (std::isnan(value) || std::isinf(value))
     throw InputError(file, place, text + " is not finite",
                      "write the number that is meant, or 0 where there is no edge");
-  if (value < 0) {
-    const bool is_array = file.string().ends_with(']') || file.extension() == ".npz" || file.extension() == ".npy";
-    throw InputError(
-        file, place, text + " is negative, and weights are not",
-        "leave out edges that are not meant to count" +
-            (is_array ? std::string()
-                      : ", or, if this is no weight, the column: name the two others behind the file, as in " +
-                            file.string() + ends_));
-  }
+  const bool is_array = file.string().ends_with(']') || file.extension() == ".npz" || file.extension() == ".npy";
+  throw InputError(
+      file, place, text + " is negative, and weights are not",
+      "leave out edges that are not meant to count" +
+          (is_array ? std::string()
+                    : ", or, if this is no weight, the column: name the two others behind the file, as in " +
+                          file.string() + ends_));
 }
 
 void WeightRule::refuse_real(const std::filesystem::path& file, const std::string& place, double value) const {
