@@ -62,11 +62,11 @@ void WeightRule::refuse_no_strength(const std::filesystem::path& file, const std
 
 void WeightRule::refuse_real(const std::filesystem::path& file, const std::string& place, double value) const {
   if (!is_strength(value)) refuse_no_strength(file, place, value);
-  const bool vanishes = value < 1;
+  const bool vanishes = value < unit_->weight(1);
   throw InputError(
       file, place,
       "weight " + shortest_text(value) + " is " +
-          (vanishes ? "less than half of the unit " : "more than " + std::to_string(kMostWeight) + " times the unit ") +
+          (vanishes ? "at most half of the unit " : "more than " + std::to_string(kMostWeight) + " times the unit ") +
           unit_text(unit_->exponent) + (vanishes ? ", and would vanish" : ""),
       "take " + std::string(vanishes ? "a smaller" : "a larger") + " unit by " + option("weights", "unit=U") +
           ", or leave the edge out");

@@ -220,9 +220,11 @@ TEST_SUITE("unit") {
     CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n1 2 1e-4\n", {-10, 1024})),
                          doctest::Contains("line 2"), InputError);
     CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n1 2 1e-4\n", {-10, 1024})),
-                         doctest::Contains("less than half of the unit 2^-10"), InputError);
+                         doctest::Contains("at most half of the unit 2^-10"), InputError);
     CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 64\n", {-10, 1024})),
                          doctest::Contains("more than 65535 times the unit"), InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n", {-30, 1})),
+                         doctest::Contains("more than 65535 times the unit 2^-30"), InputError);
     CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 -2\n", {-10, 1024})), doctest::Contains("negative"),
                          InputError);
     CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 nan\n", {-10, 1024})), doctest::Contains("line 1"),
