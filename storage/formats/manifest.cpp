@@ -522,7 +522,7 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
   static const std::set<std::string> known{"names",  "ids-are", "expiries", "weights", "rows",
-                                           "layers", "types",   "pairs",    "graphs"};
+                                           "layers", "types",   "pairs",    "graphs",  "real-weights"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");

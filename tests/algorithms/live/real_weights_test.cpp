@@ -90,6 +90,7 @@ ImportReport import_edges(const TempDir& dir, const std::string& edges, const We
   options.edges = InputFile{testing::write_file(dir / "edges.txt", edges), {}};
   options.max_weight = kMostWeight;
   options.weight_unit = unit;
+  options.nodes = 3;
   WorkMeter nobody;
   return import_store(dir / "s", options, ample_budget(), nobody);
 }
