@@ -143,7 +143,8 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   const Manifest& manifest = store.manifest();
   const Contents& contents = store.contents();
   // Entries of lists: an arc of a directed graph stands in two of them, too.
-  const std::uint64_t arcs = contents.graph().num_arcs() / (manifest.layers.directed ? 2 : 1);
+  const std::uint64_t arcs = manifest.weight_unit ? 2 * contents.graph().num_edges()
+                                                  : contents.graph().num_arcs() / (manifest.layers.directed ? 2 : 1);
   StoreInfo info;
   info.nodes = manifest.user_nodes();
   info.directed = manifest.layers.directed;
@@ -161,6 +162,7 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
   }
   info.max_weight = info.relations.empty() ? manifest.max_weight : 1;
   info.weight_sum = contents.graph().num_arcs() / 2;
+  info.weight_unit = manifest.weight_unit;
   info.arcs = arcs;
   info.features = manifest.features;
   info.classes = manifest.classes;
@@ -380,7 +382,8 @@ ReadId id_reader(const Reader& reader) {
 }
 
 RequestWords words_of(const LiveStore& store, ReadId node) {
-  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)), store.manifest().layers.relations};
+  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)), store.manifest().layers.relations,
+          store.manifest().weight_unit.has_value()};
 }
 
 }  // namespace

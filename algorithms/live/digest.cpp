@@ -32,6 +32,7 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/live/live_store.h"
@@ -53,6 +54,7 @@ constexpr std::uint32_t kDigestOfNames = 5;       // where nodes have names
 constexpr std::uint32_t kDigestOfLayers = 16;     // is added where nodes are copies
 constexpr std::uint32_t kDigestOfPairs = 32;      // is added where links are predicted
 constexpr std::uint32_t kDigestOfGraphs = 64;     // is added where nodes belong to whole graphs
+constexpr std::uint32_t kDigestOfUnits = 128;     // is added where weights are real
 constexpr std::uint32_t kGraphsTag = 0x48505247;  // "GRPH"
 constexpr std::uint32_t kLeafGraphs = 1024;
 constexpr std::size_t kBlocksATask = 32;
@@ -119,7 +121,7 @@ class NodeHasher {
     }
     if (!any) return;
     DecodedBlock block;
-    contents_.graph().decode(index, buffer_, block);
+    contents_.graph().decode_terms(index, {}, buffer_, block);
     DecodedBlock held;
     if (contents_.held() != nullptr) contents_.held()->decode(index, held_buffer_, held);
     const std::uint32_t columns = contents_.features().columns();
@@ -130,11 +132,15 @@ class NodeHasher {
     for (std::uint32_t i = 0; i < nodes; ++i) {
       const std::span<const NodeId> list(targets, block.counts[i]);
       const std::span<const NodeId> held_list(held_targets, held.counts != nullptr ? held.counts[i] : 0);
+      const std::span<const std::uint32_t> weights(
+          block.weights == nullptr ? nullptr : block.weights + (targets - block.targets),
+          block.weights == nullptr ? 0 : list.size());
       targets += list.size();
       held_targets += held_list.size();
       if (!users.contains(ids[i])) continue;
       words_.clear();
       add_neighbours(first + i, list);
+      if (block.weights != nullptr) add_weights(first + i, list, weights);
       if (contents_.held() != nullptr) add_neighbours(first + i, held_list);
       add_features({values_.data() + std::size_t{i} * columns, columns});
       words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
@@ -181,6 +187,16 @@ class NodeHasher {
   }
 
  private:
+  /// What the edges to those with larger ids weigh, in the order of these.
+  void add_weights(NodeId node, std::span<const NodeId> positions, std::span<const std::uint32_t> weights) {
+    std::vector<std::pair<NodeId, std::uint32_t>> arcs;
+    const NodeId own = contents_.order().number(node);
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      if (const NodeId id = contents_.order().number(positions[i]); id > own) arcs.emplace_back(id, weights[i]);
+    std::sort(arcs.begin(), arcs.end());
+    for (const auto& [number, weight] : arcs) words_.add(weight);
+  }
+
   /// Those with larger ids: an edge belongs to its smaller end.
   void add_neighbours(NodeId node, std::span<const NodeId> positions) {
     if (contents_.order().is_identity()) {
@@ -367,9 +383,13 @@ void add_constants(const Manifest& manifest, const Embedding* embedding, Words& 
   words.add(kRootTag);
   const std::uint32_t version = manifest.names ? kDigestOfNames : kVersion;
   words.add(version + (manifest.layers.any() ? kDigestOfLayers : 0) + (manifest.pairs ? kDigestOfPairs : 0) +
-            (manifest.graphs ? kDigestOfGraphs : 0));
+            (manifest.graphs ? kDigestOfGraphs : 0) + (manifest.weight_unit ? kDigestOfUnits : 0));
   if (manifest.layers.any()) add_layers(manifest.layers, words);
   if (manifest.pairs) add_pairs(manifest.pairs->rules, words);
+  if (manifest.weight_unit) {
+    words.add(static_cast<std::uint32_t>(-manifest.weight_unit->exponent));
+    words.add(manifest.weight_unit->self);
+  }
   words.add(manifest.nodes);
   words.add(manifest.features);
   words.add(manifest.classes);

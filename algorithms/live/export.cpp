@@ -214,7 +214,9 @@ class EdgeSink {
       text_writer_.emplace(*pairs);
     else if (pairs)
       pair_writer_.emplace(*pairs, "<i8", sizeof(std::int64_t), shape);
-    if (weights) weight_writer_.emplace(*weights, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
+    const bool is_real = store.contents().rules().weight_unit.has_value();
+    if (weights)
+      weight_writer_.emplace(*weights, is_real ? "<f8" : "<i8", sizeof(std::int64_t), std::span(shape).first(1));
     if (roles) role_writer_.emplace(*roles, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
   /// Edges in their order; no weights where each weighs 1.
@@ -240,6 +242,13 @@ class EdgeSink {
         role_writer_->append(std::span<const std::int64_t>(roles_));
       }
       if (!weight_writer_) continue;
+      if (const auto& unit = store_.contents().rules().weight_unit) {
+        real_weights_.clear();
+        for (const std::uint32_t units : weights.subspan(first, some.size()))
+          real_weights_.push_back(unit->weight(units));
+        weight_writer_->append(std::span<const double>(real_weights_));
+        continue;
+      }
       weights_.assign(some.size(), 1);
       if (!weights.empty())
         std::copy_n(weights.begin() + static_cast<std::ptrdiff_t>(first), some.size(), weights_.begin());
@@ -269,7 +278,10 @@ class EdgeSink {
     const bool weighted = contents.rules().max_weight > 1 && contents.order().layers().relations.empty();
     for (std::size_t i = 0; i < edges.size(); ++i) {
       line_ = names.text(edges[i].u) + '\t' + names.text(edges[i].v);
-      if (weighted) line_ += '\t' + std::to_string(weights.empty() ? 1 : weights[i]);
+      if (const auto& unit = contents.rules().weight_unit)
+        line_ += '\t' + unit->text(weights[i]);
+      else if (weighted)
+        line_ += '\t' + std::to_string(weights.empty() ? 1 : weights[i]);
       text_writer_->add(line_);
     }
   }
@@ -280,6 +292,7 @@ class EdgeSink {
   std::optional<NpyWriter> pair_writer_, weight_writer_, role_writer_;
   std::string line_;
   std::vector<std::int64_t> pairs_, weights_, roles_;
+  std::vector<double> real_weights_;
 };
 
 /// Edges by the user's ids come in no useful order, nor do those that are held beside the graph.

@@ -243,6 +243,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.edges = contents.graph().num_edges() + (contents.held() != nullptr ? contents.held()->num_edges() : 0);
   exported.pairs = rules.pairs;
   exported.max_weight = contents.order().layers().relations.empty() ? rules.max_weight : 1;
+  exported.weight_unit = rules.weight_unit;
   exported.columns = contents.features().columns();
   exported.sparse = store.manifest().feature_layout.sparse;
   exported.type = rules.type;

@@ -23,12 +23,30 @@
 #include "storage/io/error.h"
 
 namespace unweave {
+namespace {
+
+/// Throws where the real weights of some node are more than sums of so many bits hold.
+void require_weights_in_scale(const LiveStore& store, std::uint32_t scale_bits) {
+  if (!store.contents().rules().weight_unit) return;
+  const Graph& graph = store.contents().graph();
+  const std::uint64_t most = most_degree(scale_bits);
+  for (NodeId node = 0; node < graph.num_nodes(); ++node)
+    if (graph.degree(node) > most)
+      throw UsageError(option("scale-bits", std::to_string(scale_bits)) + ": " + store.contents().order().text(node) +
+                       ": its weights and its self loop add up to " + std::to_string(graph.degree(node)) +
+                       " units, the limit at " + std::to_string(scale_bits) + " bits is " + std::to_string(most) +
+                       "; take fewer bits, or import the graph with a larger unit");
+}
+
+}  // namespace
+
 void check_propagation_spec(const LiveStore& store, const PropagationSpec& spec) {
   if (store.manifest().features == 0)
     throw DataError(store.path().string() + ": has no features to propagate; import it with " + option("features"));
   if (!(spec.rho >= 0 && spec.rho <= 1)) throw UsageError(option("rho") + " must lie between 0 and 1");
   if (spec.scale_bits < 8 || spec.scale_bits > 29)
     throw UsageError(option("scale-bits") + " must lie between 8 and 29");
+  require_weights_in_scale(store, spec.scale_bits);
   if (!spec.all_rows && !store.contents().has_labels())
     throw UsageError(option("rows", "labelled") + ": this store has no labels; use " + option("rows", "all"));
   const KeptForm& kept = spec.kept;
@@ -51,8 +69,10 @@ class LastLists {
   LastLists(const std::filesystem::path& store, const Contents& contents, const LevelFiles& files,
             MemoryBudget& budget) {
     if (!files.targets) return;
-    memory_ = budget.reserve(TargetLists::bytes(contents.num_labelled()), "lists of the targets");
-    lists_.emplace(store, files, contents.num_nodes(), contents.graph().max_weight());
+    const std::uint64_t targets = contents.num_labelled();
+    const std::uint64_t weights = contents.graph().list_form().multiplied ? targets * sizeof(std::uint32_t) : 0;
+    memory_ = budget.reserve(TargetLists::bytes(targets) + weights, "lists of the targets");
+    lists_.emplace(store, files, contents.num_nodes(), contents.graph().list_form());
     graph_.emplace(contents.graph(), *lists_);
     source_ = block_source(*graph_);
     buffers_ = budget.reserve(2 * active_threads() * graph_->more_buffer_bytes(), "lists of the targets");
@@ -154,8 +174,8 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   for (std::size_t i = 0; i < levels.size(); ++i) files[levels[i]].*form.member() = std::move(result.files[i]);
   add_result(result, report);
   if (result.seconds > 0 && !goes_on)
-    report.arc_features_per_second = static_cast<double>(contents.graph().num_terms()) * contents.features().columns() *
-                                     spec.levels / result.seconds;
+    report.arc_features_per_second = static_cast<double>(contents.graph().num_swept_terms()) *
+                                     contents.features().columns() * spec.levels / result.seconds;
   return files;
 }
 

@@ -18,6 +18,7 @@
 #include "storage/types/layers.h"
 #include "storage/types/node_types.h"
 #include "storage/types/pair_rules.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -101,6 +102,7 @@ struct ExportedStore {
   Layers layers;            ///< directed: edges are arcs, from the first node to the second
   std::vector<std::string> relation_files{};  ///< edges of each of the relations, in the place of edges.npy
   std::uint32_t max_weight = 1;               ///< above 1: weights.npy, int64 [edges]
+  std::optional<WeightUnit> weight_unit{};    ///< weights.npy is float64 [edges], of multiples of the unit
   /// Numbers are names in this store, and mean names in the files, too: edges.txt, with weights as
   /// a third column, and splits as .txt stand in the place of these arrays.
   bool by_name = false;

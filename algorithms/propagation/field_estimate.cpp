@@ -107,7 +107,7 @@ class FieldTest {
   double chance(NodeId node, std::size_t depth, std::uint64_t& lists) const {
     if (contents_.label(node) != kNoLabel) return 1;
     const Graph& graph = contents_.graph();
-    if (depth == 0 || graph.degree(node) == 1) return 0;
+    if (depth == 0 || graph.list_length(node) == 0) return 0;
     if (lists == 0 && depth <= shares_.size()) return shares_[depth - 1][class_of(graph.degree(node))];
     lists -= std::min<std::uint64_t>(lists, 1);
     std::vector<NodeId> list;

@@ -241,7 +241,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
   PropagationWork work;
   work.decode_seconds = cost::kDecodedArc;
   work.nodes = graph.num_nodes();
-  work.terms = static_cast<double>(graph.num_terms());
+  work.terms = static_cast<double>(graph.num_swept_terms());
   work.columns = contents.features().columns();
   work.value_bytes = static_cast<double>(value_bytes(spec.scale_bits));
   work.graph_bytes = static_cast<double>(bytes_of(manifest.shards));
@@ -278,12 +278,12 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
     for (const double rows : held) recent.emplace_back(static_cast<std::uint64_t>(rows));
     graph.read_ahead(first, last);
     for (std::size_t block = first; block < last; ++block)
-      graph.decode(block, buffer, decoded);  // read and checked now
+      graph.decode_terms(block, {}, buffer, decoded);  // read and checked now
     const Clock::time_point start = Clock::now();
-    for (std::size_t block = first; block < last; ++block) graph.decode(block, buffer, decoded);
+    for (std::size_t block = first; block < last; ++block) graph.decode_terms(block, {}, buffer, decoded);
     decoding += seconds_since(start);
     for (std::size_t block = first; block < last; ++block) {
-      graph.decode(block, buffer, decoded);
+      graph.decode_terms(block, {}, buffer, decoded);
       const std::size_t targets = std::accumulate(decoded.counts, decoded.counts + decoded.nodes, std::size_t{0});
       arcs += static_cast<double>(targets + decoded.nodes);
       for (std::size_t k = 0; k < targets; ++k)

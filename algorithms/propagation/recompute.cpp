@@ -182,16 +182,22 @@ std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std
     lists.at(i);
     contents.graph().neighbours(rows[i], list);
     list.push_back(rows[i]);
+    const auto self = static_cast<std::int32_t>(contents.graph().self_weight());
     std::fill(sum.begin(), sum.end(), 0);
     std::uint64_t expected = 0;
     LookAhead neighbours(0, list.size(), [&](std::size_t j) {
       embedding.read_ahead(level - 1, {list[j], list[j] + 1});
     });
-    for (std::size_t j = 0; j < list.size(); ++j) {
+    for (std::size_t j = 0; j < list.size();) {
       neighbours.at(j);
+      std::size_t next = j + 1;
+      while (next < list.size() && list[next] == list[j]) ++next;  // as often as the edge weighs
+      const auto times = next == list.size() ? self : static_cast<std::int32_t>(next - j);
       embedding.published(level - 1, list[j], one.data());
-      expected = factors.modulus.add(expected, fingerprint_of(std::span<const std::int32_t>(one), factors));
-      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += one[c];
+      const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(one), factors);
+      expected = factors.modulus.add(expected, factors.modulus.multiply(times, fingerprint));
+      for (std::uint32_t c = 0; c < columns; ++c) sum[c] += std::int64_t{times} * one[c];
+      j = next;
     }
     embedding.level(level).store(rows[i], sum.data());
     if (fingerprint_of(embedding.level(level).row(rows[i]), columns, factors) != expected)

@@ -3,6 +3,7 @@
 #include "algorithms/propagation/sum_form.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -23,13 +24,21 @@ namespace {
 
 constexpr std::uint64_t kSmallBuffers = std::uint64_t{256} << 20;
 
-/// Bytes of the partitions of a level whose sums all fit 32 bits.
-std::uint64_t partition_bytes(NodeId nodes, std::size_t columns, const RowMask* wanted) {
+/// Whether real weights are so many units that sums of most rows may need more than 32 bits.
+bool expects_wide_rows(const Graph& graph, std::uint32_t scale_bits) {
+  if (!graph.list_form().multiplied || graph.num_nodes() == 0) return false;
+  const double degree = static_cast<double>(graph.num_arcs()) / graph.num_nodes() + graph.self_weight();
+  return std::ldexp(degree, static_cast<int>(scale_bits)) > std::ldexp(1.0, 31);
+}
+
+/// Bytes of the partitions of a level whose sums all fit 32 bits, or none of whose do.
+std::uint64_t partition_bytes(NodeId nodes, std::size_t columns, const RowMask* wanted, bool are_wide) {
   std::uint64_t bytes = 0;
   for (std::size_t span = 0; span < num_spans(nodes); ++span) {
     const NodeRange range = span_range(nodes, span);
     const std::uint64_t rows = wanted == nullptr ? range.size() : wanted->size(range);
-    bytes += sealed_file_bytes(StateLayout{range, static_cast<std::uint32_t>(columns), rows}.bytes(0));
+    bytes +=
+        sealed_file_bytes(StateLayout{range, static_cast<std::uint32_t>(columns), rows}.bytes(are_wide ? rows : 0));
   }
   return bytes;
 }
@@ -42,7 +51,7 @@ double moved_bytes(const Contents& contents, const SweepSpec& sweep, const TileP
   const std::size_t row_bytes = plan.width * value_bytes(sweep.scale_bits);
   const std::size_t fetched = (row_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   const double pass = static_cast<double>(contents.graph().file_bytes()) +
-                      static_cast<double>(contents.graph().num_terms() * fetched) / kMemoryRate;
+                      static_cast<double>(contents.graph().num_swept_terms() * fetched) / kMemoryRate;
   const double sums = static_cast<double>(contents.num_nodes() * sweep.columns.count * sizeof(std::int32_t));
   const double levels = sweep.levels;
   return static_cast<double>(plan.tiles) * levels * pass + (plan.tiles > 1 ? 2 * levels * sums : 0) +
@@ -94,10 +103,11 @@ StatePlan SumForm::plan(std::uint64_t available) const {
   StatePlan plan;
   const NodeId nodes = contents_.num_nodes();
   const std::uint64_t row_bytes = sweep_.columns.count * sizeof(std::int32_t);
+  const bool are_wide = expects_wide_rows(contents_.graph(), static_cast<std::uint32_t>(sweep_.scale_bits));
   std::uint64_t largest = 0, written = 0;
   for (std::size_t index = 0; index < sweep_.levels; ++index) {
     const std::uint64_t bytes = sweep_.rows(index, nodes) * row_bytes;
-    plan.state_bytes += partition_bytes(nodes, sweep_.columns.count, sweep_.mask(index));
+    plan.state_bytes += partition_bytes(nodes, sweep_.columns.count, sweep_.mask(index), are_wide);
     largest = std::max(largest, bytes);
     written += bytes;
   }

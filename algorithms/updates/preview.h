@@ -86,6 +86,12 @@ class Preview {
   [[nodiscard]] std::uint32_t most_weight() const noexcept {
     return layers().relations.empty() ? rules().max_weight : 1;
   }
+  /// Whether the edge may weigh so much, as far as the sums of its ends hold the weights.
+  [[nodiscard]] bool holds_weight(NodeId u, NodeId v, std::uint64_t now) {
+    if (!rules().weight_unit) return true;
+    const std::uint64_t before = weight(u, v);
+    return std::max(degree(u), degree(v)) - before + now <= rules().most_degree;
+  }
   /// The note of an item, null where it is to stay, and whether an earlier request has said so.
   [[nodiscard]] const ExpiryNote* note(Edge item) const {
     const auto it = expiries_.find(item);
@@ -120,6 +126,17 @@ class Preview {
     for (const NodeId other : it->second)
       if (edges_.find(key(node, other))->second.now > 0) list.push_back(other);
     return list;
+  }
+  /// Weight of all edges of a node and of its self loop.
+  [[nodiscard]] std::uint64_t degree(NodeId node) const {
+    std::uint64_t degree = contents_.graph().degree(node);
+    const auto it = touched_.find(node);
+    if (it == touched_.end()) return degree;
+    for (const NodeId other : it->second) {
+      const auto& edge = edges_.find(key(node, other))->second;
+      degree = degree + edge.now - edge.before;
+    }
+    return degree;
   }
   /// Whether an earlier request has set the edge, or cleared the node.
   [[nodiscard]] bool has_set(NodeId u, NodeId v) const { return edges_.contains(key(u, v)); }

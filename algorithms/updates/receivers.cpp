@@ -44,7 +44,7 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
     for (std::size_t i = begin; i < end; ++i) {
       ahead.at(i - begin);
       graph.neighbours(sources[i], list);
-      list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), sources[i]);
+      list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), graph.self_weight(), sources[i]);
       auto at = std::lower_bound(list.begin(), list.end(), slice.first);
       while (at != list.end() && *at < slice.last) {
         const std::size_t part = (*at - slice.first) / part_nodes;
@@ -152,7 +152,7 @@ TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, cons
   targets.for_each(nodes, [&](NodeId node, std::span<const NodeId> list) {
     if (!stays(node)) return;
     for (const NodeId neighbour : graph.with_changes(node, list, changed)) add(neighbour);
-    add(node);
+    for (std::uint32_t unit = 0; unit < graph.self_weight(); ++unit) add(node);
     const bool receives = touched.sources.size() > touched.first.back();
     if (!receives && !std::binary_search(repaired.begin(), repaired.end(), node)) return;
     touched.rows.push_back(node);

@@ -31,7 +31,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"same-split", "the node is in this split already, or in none already"},
     {"present-node", "the node is there already: it has edges, features or a label"},
     {"same-expiry", "it is to go at this moment already, or to stay already"},
-    {"weight-outside", "the store was declared to have smaller weights, or none"},
+    {"weight-outside", "the store was declared to have other weights, or none"},
     {"same-weight", "the edge has this weight already"},
     {"other-expiry", "its time had come, and a later request has set another or none"},
     {"number-or-name", "a class has a number as its name; #1 is a number, \"1\" a name"},
@@ -39,6 +39,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"graph-outside", "the store has no graph of this number"},
     {"empty-graph", "the graph has neither nodes nor a label, as one removed before"},
     {"joins-graphs", "the ends of the edge do not belong to one graph"},
+    {"too-heavy", "a node's weights would add up to more than its sums hold"},
 }};
 
 std::string_view name_of(RequestStatus status) {

@@ -121,10 +121,16 @@ std::optional<RequestStatus> act_on_note(Preview& preview, Edge item, NodeId u, 
   return RequestStatus::other_expiry;
 }
 
-/// The number in the value of a request that sets a weight; 1 where there is none. What no reader
-/// of requests has written is taken for a weight that no store has.
-std::uint64_t given_weight(std::string_view value) {
+/// The number in the value of a request that sets a weight, in units where weights are real; a
+/// weight of 1 where there is none. What no reader of requests has written is taken for a weight
+/// that no store has.
+std::uint64_t given_weight(const Preview& preview, std::string_view value) {
   constexpr std::uint64_t kNone = std::uint64_t{kMostWeight} + 1;
+  if (const auto& unit = preview.rules().weight_unit) {
+    const std::optional<double> real = value.empty() ? std::optional(1.0) : weight_of_text(value);
+    const std::uint32_t units = real ? unit->units(*real) : 0;
+    return units == 0 ? kNone : units;
+  }
   if (value.empty()) return 1;
   std::uint64_t weight = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), weight);
@@ -134,8 +140,9 @@ std::uint64_t given_weight(std::string_view value) {
 RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
   const std::uint32_t before = preview.weight(u, v);
   if (before == 0) return RequestStatus::absent_edge;
-  const std::uint64_t weight = given_weight(value);
+  const std::uint64_t weight = given_weight(preview, value);
   if (weight > (preview.holds(u, v) ? 1 : preview.most_weight())) return RequestStatus::weight_outside;
+  if (!preview.holds_weight(u, v, weight)) return RequestStatus::too_heavy;
   if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
   preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
   ++changes.weights_set;
@@ -261,13 +268,14 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (request.kind == RequestKind::set_weight) return set_weight(preview, u, v, request.value, changes);
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) {
-        const bool same = !insert || preview.weight(u, v) == given_weight(request.value);
+        const bool same = !insert || preview.weight(u, v) == given_weight(preview, request.value);
         if (preview.has_set(u, v) && same) return RequestStatus::repeated;
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
       if (insert && preview.graph(u) != preview.graph(v)) return RequestStatus::joins_graphs;
-      const std::uint64_t weight = insert ? given_weight(request.value) : 0;
+      const std::uint64_t weight = insert ? given_weight(preview, request.value) : 0;
       if (weight > preview.most_weight()) return RequestStatus::weight_outside;
+      if (insert && !preview.holds_weight(u, v, weight)) return RequestStatus::too_heavy;
       preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
       ++(insert ? changes.edges_inserted : changes.edges_removed);
       changes.edges_held += preview.holds(u, v) ? 1 : 0;

@@ -163,7 +163,7 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
                                    "command that writes the store empties it",
                                lock.string()});
   files.each(m.shards, [&](const FileEntry& entry, std::size_t span) {
-    Shard(store, entry, span_range(m.nodes, span), m.nodes, m.max_weight).verify();
+    Shard(store, entry, span_range(m.nodes, span), m.nodes, m.list_form()).verify();
   });
   if (m.pairs) check_pair_files(files, store, m);
   if (share == FileShare::all) check_features(files, store, m);

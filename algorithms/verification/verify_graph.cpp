@@ -50,18 +50,13 @@ std::uint64_t murmur_mix(std::uint64_t x) {
 
 /// Calls use(u, v, weight) for every arc of some blocks.
 template <class Use>
-void for_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use& use) {
+void for_all_arcs(const Graph& graph, std::size_t first, std::size_t last, const Use& use) {
   Graph::BlockBuffer buffer;
   DecodedBlock block;
   graph.read_ahead(first, last);
   for (std::size_t b = first; b < last; ++b) {
-    graph.decode(b, buffer, block);
-    const NodeId* target = block.targets;
-    for (std::uint32_t i = 0; i < block.nodes; ++i) {
-      for_runs(std::span(target, block.counts[i]),
-               [&](NodeId v, std::uint32_t weight) { use(block.first + i, v, weight); });
-      target += block.counts[i];
-    }
+    graph.decode_terms(b, {}, buffer, block);
+    for_arcs(block, use);
   }
 }
 
@@ -89,7 +84,7 @@ bool is_symmetric(const Graph& graph, std::uint64_t& arcs, FalseStatements& wron
   const ArcSums total =
       ordered_sum(graph.num_blocks(), kBlocksATask, ArcSums(), [&](std::size_t first, std::size_t last) {
         ArcSums sums;
-        for_arcs(graph, first, last, [&](NodeId u, NodeId v, std::uint64_t weight) {
+        for_all_arcs(graph, first, last, [&](NodeId u, NodeId v, std::uint64_t weight) {
           const std::uint64_t edge = std::uint64_t{std::min(u, v)} << 32 | std::max(u, v);
           const std::uint64_t sign = u < v ? weight : ~weight + 1;
           sums.first += sign * split_mix(split_mix(edge + keys[0]) + keys[1]);
@@ -119,7 +114,7 @@ void check_lists(const VerifyContext& context, const Graph& graph, std::string_v
     parallel_ranges(0, graph.num_blocks(), kBlocksATask, [&](std::size_t first, std::size_t last) {
       if (wrong.full()) return;
       std::vector<NodeId> list;
-      for_arcs(graph, first, last, [&](NodeId u, NodeId v, std::uint64_t weight) {
+      for_all_arcs(graph, first, last, [&](NodeId u, NodeId v, std::uint64_t weight) {
         require_reverse(context.contents, graph, u, v, weight, list, wrong);
       });
     });

@@ -148,18 +148,20 @@ class Identities {
   void weigh(std::size_t first, std::size_t last, NodeId begin, Worker& w) const {
     DecodedBlock block;
     for (std::size_t b = first; b < last; ++b) {
-      contents_.graph().decode(b, w.buffer, block);
+      contents_.graph().decode_terms(b, {}, w.buffer, block);
       const NodeId* list = block.targets;
       for (std::uint32_t i = 0; i < block.nodes; ++i) {
         const NodeId node = block.first + i;
         const std::span<const NodeId> targets(list, block.counts[i]);
         list += block.counts[i];
-        w.degrees[node - begin] = block.counts[i] + 1;
+        w.degrees[node - begin] = contents_.graph().degree(node);
+        const std::uint32_t self = contents_.graph().self_weight();
+        const std::uint32_t* const beside =
+            block.weights == nullptr ? nullptr : block.weights + (targets.data() - block.targets);
         for (std::size_t k = 0; k < kKeys; ++k)
           for (std::size_t level = 0; level < weighed_levels(); ++level)
-            w.list_weights(level, k)[node - begin] = wanted_.empty()
-                                                         ? keys_[k].list_weight(node, targets)
-                                                         : keys_[k].list_weight(node, targets, wanted_[level]);
+            w.list_weights(level, k)[node - begin] =
+                keys_[k].list_weight(node, self, targets, beside, wanted_.empty() ? nullptr : &wanted_[level]);
       }
     }
   }

@@ -148,18 +148,20 @@ class Projection {
     for_blocks(ask, [&](NodeRange nodes, Graph::BlockBuffer& buffer) {
       DecodedBlock block;
       for (std::size_t b = nodes.first / kBlockNodes; b * kBlockNodes < nodes.last; ++b) {
-        contents_.graph().decode(b, buffer, block);
+        contents_.graph().decode_terms(b, {}, buffer, block);
         const NodeId* target = block.targets;
+        const std::uint32_t* weight = block.weights;
         const NodeId* const end = target + std::accumulate(block.counts, block.counts + block.nodes, std::size_t{0});
         const NodeId* fetched = target;
         for (std::uint32_t i = 0; i < block.nodes; ++i) {
           CarefulSum sum;
-          sum.add(present[block.first + i]);
+          sum.add(contents_.graph().self_weight() * present[block.first + i]);
           for (std::uint32_t k = 0; k < block.counts[i]; ++k) {
             while (fetched != end && fetched - target < kFetchedAhead) __builtin_prefetch(present + *fetched++);
-            sum.add(present[*target++]);
+            const double term = present[*target++];
+            sum.add(weight == nullptr ? term : *weight++ * term);
           }
-          next[block.first + i] = sum.value() / (static_cast<double>(block.counts[i]) + 1);
+          next[block.first + i] = sum.value() / contents_.graph().degree(block.first + i);
         }
       }
     });

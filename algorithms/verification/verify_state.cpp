@@ -38,9 +38,9 @@ class PlainPublished {
         t_(embedding.columns()),
         sums_(embedding.columns()) {}
 
-  /// Adds the published t of a node to `total`; false when the node has no row, or one above the
+  /// Adds the published t of a node, so many times, to `total`; false when the node has no row, or one above the
   /// scale.
-  bool add_to(std::uint32_t level, NodeId node, std::vector<std::int64_t>& total) {
+  bool add_to(std::uint32_t level, NodeId node, std::int64_t times, std::vector<std::int64_t>& total) {
     const std::uint32_t degree = contents_.graph().degree(node);
     if (level == 0) {
       contents_.features().read({node, node + 1}, 0, embedding_.columns(), x_.data());
@@ -55,7 +55,7 @@ class PlainPublished {
       }
     }
     embedding_.stale(level).add_to(node, -1, t_.data());
-    for (std::size_t c = 0; c < t_.size(); ++c) total[c] += t_[c];
+    for (std::size_t c = 0; c < t_.size(); ++c) total[c] += times * t_[c];
     return true;
   }
 
@@ -151,15 +151,16 @@ void check_rows(const VerifyContext& context, std::uint32_t level, std::span<con
     std::vector<std::int64_t> sums(embedding.columns()), total(embedding.columns());
     for (std::size_t i = first; i < last; ++i) {
       context.contents.graph().neighbours(nodes[i], terms);
-      terms.push_back(nodes[i]);
       std::fill(total.begin(), total.end(), 0);
       bool is_wrong = false;
-      for (const NodeId term : terms)
-        if (!published.add_to(level - 1, term, total)) {
-          is_wrong = true;
-          wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": its term of " +
-                                  context.contents.order().text(term) + " is missing or above the scale");
-        }
+      const auto add = [&](NodeId term, std::int64_t times) {
+        if (published.add_to(level - 1, term, times, total)) return;
+        is_wrong = true;
+        wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": its term of " +
+                                context.contents.order().text(term) + " is missing or above the scale");
+      };
+      for_runs(terms, add);
+      add(nodes[i], context.contents.graph().self_weight());
       static_cast<void>(kept.load(nodes[i], sums.data()));
       const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());
       if (differs.first != sums.end()) {

@@ -20,6 +20,8 @@ struct DecodedBlock {
   std::uint32_t nodes = 0;
   const std::uint32_t* counts = nullptr;  ///< neighbours of each node
   const NodeId* targets = nullptr;        ///< sum of counts ids
+  /// Null, or what the edge of each target weighs: then each neighbour stands there once.
+  const std::uint32_t* weights = nullptr;
 };
 
 /// Calls use(value, count) for each value of a sorted range, which stands there so often.
@@ -32,23 +34,37 @@ void for_runs(const Values& values, const Use& use) {
   }
 }
 
+/// Calls use(u, v, weight) for the arcs of a block's nodes u, each neighbour once, in order.
+template <class Use>
+void for_arcs(const DecodedBlock& block, const Use& use) {
+  const NodeId* target = block.targets;
+  const std::uint32_t* weight = block.weights;
+  for (std::uint32_t i = 0; i < block.nodes; ++i) {
+    const std::span<const NodeId> list(target, block.counts[i]);
+    const NodeId u = block.first + i;
+    if (weight == nullptr) {
+      for_runs(list, [&](NodeId v, std::uint32_t times) { use(u, v, times); });
+    } else {
+      for (const NodeId v : list) use(u, v, *weight++);
+    }
+    target += list.size();
+  }
+}
+
 /// Calls use(u, v, weight) for the edges of a block's nodes u with v > u, in order.
 template <class Use>
 void for_edges(const DecodedBlock& block, const Use& use) {
-  const NodeId* target = block.targets;
-  for (std::uint32_t i = 0; i < block.nodes; ++i) {
-    for_runs(std::span(target, block.counts[i]), [&](NodeId v, std::uint32_t weight) {
-      if (v > block.first + i) use(block.first + i, v, weight);
-    });
-    target += block.counts[i];
-  }
+  for_arcs(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
+    if (v > u) use(u, v, weight);
+  });
 }
 
 /// A graph that decodes block b (nodes [32 b, 32 b + 32)) into a buffer that the caller owns and
 /// reuses. decode() may run on several threads at once with different buffers; `out` stays valid
 /// until the buffer is used again. A graph may also have max_decoded_bytes(), the most a buffer
 /// comes to hold, which is then charged to the memory budget, and read_ahead(first, last), which is
-/// told of blocks that will be decoded soon.
+/// told of blocks that will be decoded soon. One whose edges have real weights has decode_terms(),
+/// max_term_bytes() and self_weight() too, as Graph has them.
 template <class G>
 concept BlockGraph = requires(const G& graph, std::size_t block, typename G::BlockBuffer& buffer, DecodedBlock& out) {
   requires std::default_initializable<typename G::BlockBuffer>;

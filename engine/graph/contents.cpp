@@ -38,7 +38,9 @@ DataRules rules_of(const Manifest& manifest) {
           manifest.test.has_value(),
           manifest.max_weight,
           false,
-          manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt};
+          manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt,
+          manifest.weight_unit,
+          most_degree(manifest.propagation ? manifest.propagation->scale_bits : kDefaultScaleBits)};
 }
 
 /// Throws FormatError for labels or splits of a store that has none.
@@ -127,7 +129,8 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   std::uint64_t bytes = manifest.nodes / 4;         // two bits
   if (manifest.names) bytes += manifest.nodes / 8;  // lost names
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
-    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size()) * (manifest.pairs ? 2 : 1);
+    bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size(), manifest.weight_unit.has_value()) *
+             (manifest.pairs ? 2 : 1);
   bytes += WholeGraphs::bytes(manifest);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += std::min<std::uint64_t>((*split)->bytes, std::uint64_t{manifest.nodes} * sizeof(NodeId));

@@ -21,6 +21,7 @@
 #include "storage/io/types.h"
 #include "storage/types/feature_layout.h"
 #include "storage/types/pair_rules.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -35,8 +36,12 @@ struct DataRules {
   FeatureType type = FeatureType::f32;
   bool has_train = false, has_valid = false, has_test = false;
   std::uint32_t max_weight = 1;
-  bool numbers_name_classes = false;  ///< a class has a number as its name
-  std::optional<PairRules> pairs{};   ///< where links are predicted
+  bool numbers_name_classes = false;        ///< a class has a number as its name
+  std::optional<PairRules> pairs{};         ///< where links are predicted
+  std::optional<WeightUnit> weight_unit{};  ///< where weights are real: what `max_weight` counts
+  /// Units that a node's edges and its self loop weigh at most there, so that float64 holds the sums
+  /// of the present scale.
+  std::uint64_t most_degree = 0;
 
   /// Whether there is such a split; there is always none.
   [[nodiscard]] bool has(SplitName split) const noexcept {
@@ -81,7 +86,7 @@ class Contents {
   [[nodiscard]] const Graph& graph_of(NodeId u, NodeId v) const { return holds(u, v) ? *held_ : graph_; }
   /// Edges of a node in both graphs.
   [[nodiscard]] std::uint64_t edges_of(NodeId node) const {
-    return graph_.degree(node) - 1 + (held_ ? held_->degree(node) - 1 : 0);  // without the self loop
+    return graph_.list_length(node) + (held_ ? held_->list_length(node) : 0);
   }
   [[nodiscard]] const Features& features() const noexcept { return features_; }
   [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }

@@ -18,7 +18,7 @@ namespace unweave {
   const auto first = static_cast<NodeId>(block * kBlockNodes);
   const NodeId last = first + std::min<NodeId>(kBlockNodes, graph.num_nodes() - first);
   std::uint64_t arcs = 0;
-  for (NodeId node = first; node < last; ++node) arcs += graph.degree(node) - 1;  // the self loop is in no list
+  for (NodeId node = first; node < last; ++node) arcs += graph.list_length(node);
   return arcs;
 }
 
@@ -52,7 +52,7 @@ void for_edge_pieces(const Graph& graph, const Work& work, const Use& use) {
         piece.weights.clear();
         DecodedBlock block;
         for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
-          graph.decode(b, piece.buffer, block);
+          graph.decode_terms(b, {}, piece.buffer, block);
           for_edges(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
             piece.edges.push_back({u, v});
             if (graph.max_weight() > 1) piece.weights.push_back(weight);

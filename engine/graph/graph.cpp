@@ -17,14 +17,15 @@ namespace unweave {
 
 Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes)
     : nodes_(manifest.nodes),
-      max_weight_(manifest.max_weight),
+      form_(manifest.list_form()),
+      self_weight_(manifest.weight_unit ? manifest.weight_unit->self : 1),
       edges_(manifest.edges),
       span_log2_(static_cast<unsigned>(std::countr_zero(span_nodes(manifest.nodes)))),
       span_mask_(span_nodes(manifest.nodes) - 1),
       counts_(manifest.shards.size()) {
   shards_ = open_files<Shard>(manifest.shards.size(), [&](std::size_t i) {
     return Shard(LocalLists::folder_of(store, manifest.shards[i]), manifest.shards[i], span_range(nodes_, i), nodes_,
-                 max_weight_);
+                 form_);
   });
   for (const Shard& shard : shards_) arcs_ += shard.arcs();
   for_runs(changes.removed, [&](const Edge& edge, std::uint32_t units) {
@@ -33,7 +34,7 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     remove_edge(edge.u, edge.v, units);
   });
   for_runs(changes.inserted, [&](const Edge& edge, std::uint32_t units) {
-    if (weight(edge.u, edge.v) + units > max_weight_)
+    if (weight(edge.u, edge.v) + units > form_.max_weight)
       throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
     insert_edge(edge.u, edge.v, units);
   });
@@ -139,12 +140,7 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
   else
     shard.decode(local, encoded, buffer.targets.data());
   out = {first, nodes, counts_of(first >> span_log2_) + (first & span_mask_), buffer.targets.data()};
-  constexpr NodeId kPage = NodeMap<Delta>::kPageNodes;
-  static_assert(kPage % kBlockNodes == 0);
-  if (!deltas_) return;
-  const std::uint64_t mask =
-      (kBlockNodes == kPage ? ~std::uint64_t{0} : (std::uint64_t{1} << (kBlockNodes % kPage)) - 1);
-  if (((deltas_->page_members(first) >> (first % kPage)) & mask) == 0) return;
+  if (!has_changes(block)) return;
 
   std::vector<NodeId> merged;
   std::vector<NodeId> list;
@@ -168,6 +164,83 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
   out.targets = buffer.targets.data();
 }
 
+bool Graph::has_changes(std::size_t block) const noexcept {
+  constexpr NodeId kPage = NodeMap<Delta>::kPageNodes;
+  static_assert(kPage % kBlockNodes == 0);
+  if (!deltas_) return false;
+  const auto first = static_cast<NodeId>(block * kBlockNodes);
+  constexpr std::uint64_t kMask =
+      (kBlockNodes == kPage ? ~std::uint64_t{0} : (std::uint64_t{1} << (kBlockNodes % kPage)) - 1);
+  return ((deltas_->page_members(first) >> (first % kPage)) & kMask) != 0;
+}
+
+/// A list with its weights beside it, and the units that it has lost and gained: appended without
+/// the neighbours that have none left.
+void Graph::merge_units(const Delta& delta, std::span<const NodeId> base, std::span<const std::uint32_t> weights,
+                        std::vector<NodeId>& ids, std::vector<std::uint32_t>& units) {
+  auto removed = delta.removed.begin();
+  auto inserted = delta.inserted.begin();
+  const auto run_of = [](auto& at, const auto end, NodeId id) {
+    std::uint32_t count = 0;
+    for (; at != end && *at == id; ++at) ++count;
+    return count;
+  };
+  const auto put = [&](NodeId id, std::uint32_t weight) {
+    if (weight == 0) return;
+    ids.push_back(id);
+    units.push_back(weight);
+  };
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    while (inserted != delta.inserted.end() && *inserted < base[i]) {
+      const NodeId id = *inserted;
+      put(id, run_of(inserted, delta.inserted.end(), id));
+    }
+    const std::uint32_t gained = run_of(inserted, delta.inserted.end(), base[i]);
+    put(base[i], weights[i] + gained - run_of(removed, delta.removed.end(), base[i]));
+  }
+  while (inserted != delta.inserted.end()) {
+    const NodeId id = *inserted;
+    put(id, run_of(inserted, delta.inserted.end(), id));
+  }
+}
+
+void Graph::decode_terms(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer,
+                         DecodedBlock& out) const {
+  if (!form_.multiplied) return decode(block, encoded, buffer, out);
+  const auto first = static_cast<NodeId>(block * kBlockNodes);
+  const auto nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, nodes_ - first));
+  const Shard& shard = shards_[first >> span_log2_];
+  const std::size_t local = (first & span_mask_) / kBlockNodes;
+  const std::size_t arcs = shard.block_neighbours(local);
+  if (buffer.targets.size() < arcs + kDecodeSlack) buffer.targets.resize((arcs + kDecodeSlack) * 5 / 4);
+  if (buffer.weights.size() < arcs + kDecodeSlack) buffer.weights.resize((arcs + kDecodeSlack) * 5 / 4);
+  shard.decode_weighted(local, encoded.empty() ? shard.block_bytes(local) : encoded, buffer.targets.data(),
+                        buffer.weights.data());
+  const std::uint32_t* counts = shard.neighbour_counts().data() + (first & span_mask_);
+  if (has_changes(block)) {
+    std::vector<NodeId> ids;
+    std::vector<std::uint32_t> weights;
+    buffer.counts.assign(nodes, 0);
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      const std::size_t before = ids.size();
+      const std::span<const NodeId> base(buffer.targets.data() + at, counts[i]);
+      const std::span<const std::uint32_t> units(buffer.weights.data() + at, counts[i]);
+      static const Delta kNone;
+      const Delta* const delta = delta_of(first + i);
+      merge_units(delta == nullptr ? kNone : *delta, base, units, ids, weights);
+      buffer.counts[i] = static_cast<std::uint32_t>(ids.size() - before);
+      at += counts[i];
+    }
+    if (buffer.targets.size() < ids.size()) buffer.targets.resize(ids.size());
+    if (buffer.weights.size() < ids.size()) buffer.weights.resize(ids.size());
+    std::copy(ids.begin(), ids.end(), buffer.targets.begin());
+    std::copy(weights.begin(), weights.end(), buffer.weights.begin());
+    counts = buffer.counts.data();
+  }
+  out = {first, nodes, counts, buffer.targets.data(), buffer.weights.data()};
+}
+
 bool Graph::has_changes(NodeRange span) const noexcept {
   constexpr NodeId kPage = NodeMap<Delta>::kPageNodes;
   static_assert(kMinSpanNodes % kPage == 0);  // so that no page belongs to two spans
@@ -184,6 +257,14 @@ std::uint64_t Graph::max_decoded_bytes() const {
   std::uint64_t most = 0;
   for (const Shard& shard : shards_) most = std::max(most, shard.most_block_arcs());
   return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
+}
+
+std::uint64_t Graph::max_term_bytes() const {
+  if (!form_.multiplied) return max_decoded_bytes();
+  std::uint64_t most = 0;
+  for (const Shard& shard : shards_) most = std::max(most, shard.most_block_neighbours());
+  return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
+         (sizeof(NodeId) + sizeof(std::uint32_t));
 }
 
 void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {

@@ -2,8 +2,9 @@
 // since they were written.
 //
 // An edge of weight w counts as w arcs each way, and its lists name each end w times: whatever sums
-// over lists weighs so. Nodes have one self loop each, of weight 1, which is counted in degree()
-// and stored nowhere. Const members may run on any number of threads at once; changes need the
+// over lists weighs so. Where weights are real, w counts units, and sweeps read each neighbour once
+// with its weight beside it. Nodes have one self loop each, of weight 1 or of the units that the
+// import was told, which is counted in degree() and stored nowhere. Const members may run on any number of threads at once; changes need the
 // graph for themselves.
 #pragma once
 
@@ -31,17 +32,25 @@ class Graph {
   struct BlockBuffer {
     std::vector<std::uint32_t> counts;
     std::vector<NodeId> targets;
+    std::vector<std::uint32_t> weights;  ///< of decode_terms() alone
   };
 
   /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
-  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }          ///< 2 x weight, without self loops
-  [[nodiscard]] std::uint64_t num_edges() const noexcept { return edges_; }        ///< whatever they weigh
-  [[nodiscard]] std::uint32_t max_weight() const noexcept { return max_weight_; }  ///< 1 where edges have none
+  [[nodiscard]] std::uint64_t num_arcs() const noexcept { return arcs_; }    ///< 2 x weight, without self loops
+  [[nodiscard]] std::uint64_t num_edges() const noexcept { return edges_; }  ///< whatever they weigh
+  [[nodiscard]] std::uint32_t max_weight() const noexcept { return form_.max_weight; }  ///< 1 where edges have none
+  [[nodiscard]] const ListForm& list_form() const noexcept { return form_; }
+  /// What the self loop of a node weighs.
+  [[nodiscard]] std::uint32_t self_weight() const noexcept { return self_weight_; }
   /// Terms of the sums of one level: every arc, and every node's self loop.
   [[nodiscard]] std::uint64_t num_terms() const noexcept { return arcs_ + nodes_; }
+  /// Terms that a sweep of one level reads: fewer where it multiplies.
+  [[nodiscard]] std::uint64_t num_swept_terms() const noexcept {
+    return form_.multiplied ? 2 * edges_ + nodes_ : num_terms();
+  }
   [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }  ///< since the shards
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
@@ -53,12 +62,14 @@ class Graph {
   /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and
   /// itself. Throws FormatError.
   [[nodiscard]] std::uint32_t degree(NodeId node) const {
-    const std::uint32_t base = counts_of(node >> span_log2_)[node & span_mask_] + 1;
+    const std::uint32_t base = counts_of(node >> span_log2_)[node & span_mask_] + self_weight_;
     const Delta* const delta = delta_of(node);
     if (delta == nullptr) return base;
     return base + static_cast<std::uint32_t>(delta->inserted.size()) -
            static_cast<std::uint32_t>(delta->removed.size());
   }
+  /// Weight of the edges of `node` alone: the length of its list.
+  [[nodiscard]] std::uint32_t list_length(NodeId node) const { return degree(node) - self_weight_; }
   /// Puts the sorted neighbours of `node`, without itself and as often as their edges weigh, into
   /// `out` (which keeps its capacity). Throws FormatError.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
@@ -76,6 +87,10 @@ class Graph {
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const { decode(block, {}, buffer, out); }
   /// Likewise, from a copy of the block's bytes as they lie in its shard, unless that is empty.
   void decode(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// Likewise, as sweeps read them: where weights are real, each neighbour once, and its weight
+  /// beside it.
+  void decode_terms(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer,
+                    DecodedBlock& out) const;
   /// Where blocks [first, last), which lie in one shard, are in its file.
   [[nodiscard]] Shard::Place place(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will be decoded soon.
@@ -94,6 +109,8 @@ class Graph {
   /// The most memory that one BlockBuffer comes to hold. Reads the counts of all nodes. Throws
   /// FormatError.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const;
+  /// Likewise, where decode_terms() alone fills it.
+  [[nodiscard]] std::uint64_t max_term_bytes() const;
 
   /// Takes weight from an edge, which must have it; without weights, the edge. u != v.
   void remove_edge(NodeId u, NodeId v, std::uint32_t weight = 1);
@@ -131,12 +148,17 @@ class Graph {
   /// its own first one.
   template <class Use>
   void for_shards(std::size_t first, std::size_t last, const Use& use) const;
+  /// Whether a list of one block differs from its shard's.
+  [[nodiscard]] bool has_changes(std::size_t block) const noexcept;
+  static void merge_units(const Delta& delta, std::span<const NodeId> base, std::span<const std::uint32_t> weights,
+                          std::vector<NodeId>& ids, std::vector<std::uint32_t>& units);
   void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);
   static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: two entries, and the least array
   static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
 
   NodeId nodes_;
-  std::uint32_t max_weight_;
+  ListForm form_;
+  std::uint32_t self_weight_;
   std::uint64_t edges_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;

@@ -59,7 +59,7 @@ void copy_lists(const fs::path& store, const Manifest& manifest, const fs::path&
       const FileEntry& entry = manifest.shards[i];
       make_folders((to / entry.path).parent_path());
       copy_stored(store / entry.path, to / entry.path);
-      Shard(to, entry, span_range(manifest.nodes, i), manifest.nodes, manifest.max_weight).verify();
+      Shard(to, entry, span_range(manifest.nodes, i), manifest.nodes, manifest.list_form()).verify();
     }
   });
 }

@@ -117,6 +117,7 @@ class Compaction {
     given.nodes = nodes;
     given.edges = after_.edges;
     given.max_weight = after_.max_weight;
+    given.weight_unit = after_.weight_unit;
     given.weight_sum = after_.weight_sum;
     meter_.start("graph by ids", 2 * std::uint64_t{nodes}, "nodes");
     make_folders(by_ids);

@@ -99,6 +99,7 @@ ArcCounts GraphImport::build() {
   Manifest given;
   const ArcCounts counts = build_by_ids(by_ids, given);
   manifest.max_weight = given.max_weight;
+  manifest.weight_unit = given.weight_unit;
   manifest.order = options_.order;
   memory_of_positions_ = budget_.reserve(std::uint64_t{given.nodes} * sizeof(NodeId), "positions of nodes");
   manifest.edges = given.edges;
@@ -148,7 +149,9 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                          " in another; an edge has one weight, the same in both directions",
                      "correct the weights, or add up those of repeated edges before");
   });
-  BuiltShards built = build_shards(folder, nodes, options_.max_weight, *arcs, budget_, meter_, own_spans(nodes_, job_));
+  const ListForm form(options_.max_weight, options_.weight_unit.has_value());
+  BuiltShards built = build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes_, job_), ShardOf::nodes,
+                                   weight_limit());
   ArcCounts counts = held ? found : arcs->counts();
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
   ArcIndex unique = built.unique;
@@ -162,8 +165,23 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   manifest.shards = std::move(built.files);
   manifest.edges = built.unique / 2;
   manifest.max_weight = options_.max_weight;
+  manifest.weight_unit = options_.weight_unit;
   if (manifest.max_weight > 1) manifest.weight_sum = built.arcs / 2;
   return counts;
+}
+
+/// Refuses nodes whose weights are more than sums hold; empty where weights are no real numbers.
+CheckLength GraphImport::weight_limit() const {
+  if (!options_.weight_unit) return {};
+  return [this](NodeId node, std::uint64_t units) {
+    const std::uint64_t degree = units + options_.weight_unit->self, most = most_degree(kDefaultScaleBits);
+    if (degree <= most) return;
+    throw InputError(display_name(edges()), "node " + text_of(node, names_),
+                     "its weights and its self loop add up to " + std::to_string(degree) + " units of " +
+                         unit_text(options_.weight_unit->exponent) + ", the limit at " +
+                         std::to_string(kDefaultScaleBits) + " bits is " + std::to_string(most),
+                     "take a larger unit by " + option("weights", "unit=U"));
+  };
 }
 
 NodeId GraphImport::graph_nodes() const {
@@ -343,8 +361,8 @@ void GraphImport::reorder(const Graph& graph, const Graph* held) {
 }
 
 EdgeOptions GraphImport::edge_options() const {
-  return {nodes_.known(),      builder_.path(),       options_.two_row_edges, options_.ignore_weights,
-          options_.max_weight, options_.edge_weights, options_.ids_are,       options_.ids_from_one};
+  return {nodes_.known(),        builder_.path(),  options_.two_row_edges, options_.ignore_weights, options_.max_weight,
+          options_.edge_weights, options_.ids_are, options_.ids_from_one,  options_.weight_unit};
 }
 
 OpenedEdges GraphImport::opened_edges(const InputFile& file) const {

@@ -15,6 +15,7 @@
 #include "engine/ingest/arc_sort.h"
 #include "engine/ingest/import_context.h"
 #include "engine/ingest/name_table.h"
+#include "engine/ingest/shard_builder.h"
 #include "engine/resources/memory.h"
 #include "storage/input/edges/edge_reader.h"
 #include "storage/input/edges/named_edges.h"
@@ -45,6 +46,7 @@ class GraphImport {
   void settle_nodes(const ArcCounts& counts);
   /// Nodes of the graph, once those of users are known. Throws UsageError where they are too many.
   [[nodiscard]] NodeId graph_nodes() const;
+  [[nodiscard]] CheckLength weight_limit() const;
   [[nodiscard]] Edge shift(std::size_t file) const;
   void require_ids_of_types(std::span<const Edge> edges, std::size_t file) const;
   void look_at_ids(std::span<const Edge> edges, Edge shift);

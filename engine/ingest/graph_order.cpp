@@ -63,7 +63,7 @@ std::vector<FileEntry> build_reordered_shards(const std::filesystem::path& store
       },
       [&](const EdgePiece& piece) { meter.advance((piece.last_block - piece.first_block) * kBlockNodes); });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
-  return build_shards(store, nodes, graph.max_weight(), *arcs, budget, meter, std::nullopt, of).files;
+  return build_shards(store, nodes, graph.list_form(), *arcs, budget, meter, std::nullopt, of).files;
 }
 
 }  // namespace unweave

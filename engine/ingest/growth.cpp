@@ -42,8 +42,9 @@ class Growth {
 
   Manifest run(const NameList* added) {
     meter_.start("graph", before_.shards.size(), "files");
-    grow_shards(before_.shards, after_.shards, before_.max_weight, ShardOf::nodes);
-    if (before_.pairs) grow_shards(before_.pairs->shards, after_.pairs->shards, 1, ShardOf::held);
+    grow_shards(before_.shards, after_.shards, before_.list_form(), ShardOf::nodes);
+    if (before_.pairs)
+      grow_shards(before_.pairs->shards, after_.pairs->shards, before_.of_held().list_form(), ShardOf::held);
     if (before_.features > 0) grow_features();
     grow_values();
     if (before_.order_file) grow_order();
@@ -67,8 +68,7 @@ class Growth {
     return span < num_spans(before_.nodes) ? span_range(before_.nodes, span) : NodeRange{0, 0};
   }
 
-  void grow_shards(const std::vector<FileEntry>& from, std::vector<FileEntry>& to, std::uint32_t max_weight,
-                   ShardOf of) {
+  void grow_shards(const std::vector<FileEntry>& from, std::vector<FileEntry>& to, const ListForm& form, ShardOf of) {
     to.resize(num_spans(nodes_));
     parallel_ranges(0, first_changed(), 1, [&](std::size_t first, std::size_t last) {
       for (std::size_t span = first; span < last; ++span) {
@@ -77,34 +77,37 @@ class Growth {
       }
     });
     const Reservation memory = budget_.reserve(memory_shares::kShard.of(budget_), "the shards being written");
-    const Reservation counts =
-        budget_.reserve(active_threads() * Shard::memory_bytes(span_nodes(nodes_)) * 2, "numbers of neighbours");
+    const Reservation counts = budget_.reserve(
+        active_threads() * Shard::memory_bytes(span_nodes(nodes_), form.multiplied) * 2, "numbers of neighbours");
     for_changed([&](std::size_t span) {
       const NodeRange range = span_range(nodes_, span), old = old_range(span);
-      ShardWriter writer(store_, range, nodes_, max_weight, memory.bytes() / active_threads(), of);
-      if (old.size() > 0) {
-        const Shard shard(store_, from[span], old, before_.nodes, max_weight, of);
-        add_lists(shard, writer);
-      }
-      for (NodeId i = old.size(); i < range.size(); ++i) writer.add({});
+      ShardWriter writer(store_, range, nodes_, form, memory.bytes() / active_threads(), of);
+      std::optional<Shard> shard;
+      if (old.size() > 0) shard.emplace(store_, from[span], old, before_.nodes, form, of);
+      add_blocks(shard ? &*shard : nullptr, form, range.size(), writer);
       to[span] = writer.finish();
     });
   }
 
-  void add_lists(const Shard& shard, ShardWriter& writer) const {
-    std::vector<NodeId> targets;
-    for (std::size_t block = 0; block < shard.num_blocks(); ++block) {
-      const std::uint64_t arcs = shard.block_arcs(block);
-      const Reservation memory = budget_.reserve((arcs + kDecodeSlack) * sizeof(NodeId), "lists of a block");
-      targets.resize(arcs + kDecodeSlack);
-      shard.decode(block, targets.data());
-      std::size_t at = 0;
-      const std::size_t first = block * kBlockNodes;
-      for (const std::uint32_t count :
-           shard.counts().subspan(first, std::min<std::size_t>(kBlockNodes, shard.counts().size() - first))) {
-        writer.add(std::span(targets).subspan(at, count));
-        at += count;
+  /// Blocks as they are, and lists without neighbours behind them: those that a block gets have no
+  /// bytes in it.
+  static void add_blocks(const Shard* shard, const ListForm& form, NodeId nodes, ShardWriter& writer) {
+    constexpr NodeId kAtOnce = 64 * kBlockNodes;
+    const NodeId old = shard == nullptr ? 0 : shard->range().size();
+    EncodedLists lists;
+    for (NodeId first = 0; first < nodes; first += kAtOnce) {
+      lists = {};
+      const NodeId last = std::min(nodes, first + kAtOnce);
+      for (NodeId node = first; node < last; ++node) {
+        lists.counts.push_back(node < old ? shard->counts()[node] : 0);
+        if (form.multiplied) lists.neighbours.push_back(node < old ? shard->neighbour_counts()[node] : 0);
+        if (node % kBlockNodes != 0) continue;
+        std::span<const std::byte> bytes;
+        if (node < old) bytes = shard->block_bytes(node / kBlockNodes);
+        lists.block_bytes.push_back(static_cast<std::uint32_t>(bytes.size()));
+        lists.bytes.insert(lists.bytes.end(), bytes.begin(), bytes.end());
       }
+      writer.append(lists);
     }
   }
 

@@ -222,7 +222,8 @@ class Survey {
     if (!options_.ids) {
       const auto reader =
           open_edges(file, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_, options_.two_row_edges,
-                            options_.ignore_weights, options_.max_weight, options_.edge_weights});
+                            options_.ignore_weights, options_.max_weight, options_.edge_weights, options_.ids_are,
+                            options_.ids_from_one, options_.weight_unit});
       if (const auto declared = reader->declared_nodes(); declared && nodes_ == 0) nodes_ = *declared;
       std::vector<Edge> some(kSampleEdges);
       std::vector<std::uint32_t> weights(options_.max_weight > 1 ? kSampleEdges : 0);

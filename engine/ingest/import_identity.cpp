@@ -123,6 +123,10 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("feature-type", std::string(feature_type_name(options.feature_type)));
   identity.add("scale", divisor_text(options.scale));
   identity.add("max-weight", std::uint64_t{options.max_weight});
+  if (options.weight_unit) {
+    identity.add("weights", unit_text(options.weight_unit->exponent));
+    identity.add("self-weight", std::uint64_t{options.weight_unit->self});
+  }
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
   for (const NodeType& type : options.types) identity.add("type " + type.name, type.nodes);
   identity.add("directed", options.layers.directed ? "yes" : "no");

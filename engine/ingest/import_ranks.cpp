@@ -24,6 +24,7 @@ void require_shared_import(const ImportOptions& options) {
   if (options.standardize) refuse(option("standardize"));
   if (options.layers.any()) refuse(option(options.layers.directed ? "directed" : "relation"));
   if (options.pairs) refuse(option("pairs"));
+  if (options.weight_unit) refuse(option("weights", "unit=" + unit_text(options.weight_unit->exponent)));
   if (options.graphs) refuse(option("graphs"));
   if (reads_a_pipe(options))
     throw UsageError(

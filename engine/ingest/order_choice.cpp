@@ -64,7 +64,7 @@ void encode_sample(const Graph& graph, std::span<const NodeId> positions, std::s
       counts.push_back(static_cast<std::uint32_t>(list.size()));
       targets.insert(targets.end(), list.begin(), list.end());
     }
-    encode_lists(counts, targets, graph.max_weight(), encoded);
+    encode_lists(counts, targets, graph.list_form(), encoded);
     Stratum& stratum = blocks.stratum(block);
     stratum.seen_arcs += targets.size();
     stratum.seen_bits += 8 * encoded.bytes.size();
@@ -85,7 +85,7 @@ double sampled_bits_per_arc(const Graph& graph, std::span<const NodeId> position
   parallel_ranges(0, graph.num_nodes(), kNodesAPart, [&](std::size_t first, std::size_t last) {
     for (auto node = static_cast<NodeId>(first); node < last; ++node)  // the self loop is in no list
       std::atomic_ref(blocks.arcs[position(node) / kBlockNodes])
-          .fetch_add(graph.degree(node) - 1, std::memory_order_relaxed);
+          .fetch_add(graph.list_length(node), std::memory_order_relaxed);
   });
   for (std::size_t block = 0; block < blocks.arcs.size(); ++block) {
     ++blocks.stratum(block).blocks;

@@ -47,12 +47,12 @@ void encode(const Graph& graph, ChangedPiece& piece) {
     piece.counts.insert(piece.counts.end(), block.counts, block.counts + block.nodes);
     piece.targets.insert(piece.targets.end(), block.targets, block.targets + arcs);
   }
-  encode_lists(piece.counts, piece.targets, graph.max_weight(), piece.encoded);
+  encode_lists(piece.counts, piece.targets, graph.list_form(), piece.encoded);
 }
 
 FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t fold_arcs,
                      std::uint64_t memory, ShardOf of) {
-  ShardWriter writer(store, span, graph.num_nodes(), graph.max_weight(), memory, of);
+  ShardWriter writer(store, span, graph.num_nodes(), graph.list_form(), memory, of);
   std::size_t next = span.first / kBlockNodes;
   const std::size_t end = (std::size_t{span.last} + kBlockNodes - 1) / kBlockNodes;
   run_pipeline<ChangedPiece>(
@@ -75,8 +75,9 @@ FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, Nod
 
 }  // namespace
 
-BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight, SortedArcs& arcs,
-                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part, ShardOf of) {
+BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const ListForm& form, SortedArcs& arcs,
+                         MemoryBudget& budget, WorkMeter& meter, std::optional<RankShare> part, ShardOf of,
+                         const CheckLength& check) {
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::optional<ShardWriter> writer;
@@ -93,12 +94,14 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::
                         if (const std::uint64_t bytes = arcs.excess_bytes(piece.lists); bytes > 0)
                           piece.excess = budget.reserve(bytes, "lists of nodes whose edges weigh much");
                         arcs.load(piece.lists);
-                        encode_lists(piece.lists.counts, piece.lists.targets, max_weight, piece.encoded);
+                        encode_lists(piece.lists.counts, piece.lists.targets, form, piece.encoded);
                       },
                       [&](const Piece& piece) {
                         const NodeRange range = piece.lists.nodes;
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
-                        if (!writer) writer.emplace(store, shard, nodes, max_weight, encoded.bytes(), of);
+                        for (NodeId node = range.first; check && node < range.last; ++node)
+                          check(node, piece.lists.counts[node - range.first]);
+                        if (!writer) writer.emplace(store, shard, nodes, form, encoded.bytes(), of);
                         writer->append(piece.encoded);
                         built.arcs += piece.lists.targets.size();
                         built.unique += piece.lists.unique;

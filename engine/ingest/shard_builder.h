@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -20,15 +21,19 @@ struct BuiltShards {
   ArcIndex unique = 0;  ///< an edge is two
 };
 
+/// Is told of each node how many arcs its list has, in order; throws where there are too many.
+using CheckLength = std::function<void(NodeId node, std::uint64_t arcs)>;
+
 /// Writes the shards of a graph of `nodes` nodes from its arcs, all of whose ids are below `nodes`,
-/// with the `max_weight` for which they were sorted. Reading, sorting and encoding run on all
+/// with the largest weight for which they were sorted. Reading, sorting and encoding run on all
 /// threads, only shards are put together in order; the bytes do not depend on the number of
 /// threads. Charges what it holds besides `arcs` to the budget. `part`: writes the shards of these
-/// spans alone, for which `arcs` has all arcs. `of`: which graph of the store it is. Throws
-/// DataError, ResourceError.
-[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, std::uint32_t max_weight,
+/// spans alone, for which `arcs` has all arcs. `of`: which graph of the store it is. `check` may be
+/// empty. Throws DataError, ResourceError, and what `check` does.
+[[nodiscard]] BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const ListForm& form,
                                        SortedArcs& arcs, MemoryBudget& budget, WorkMeter& meter,
-                                       std::optional<RankShare> part = std::nullopt, ShardOf of = ShardOf::nodes);
+                                       std::optional<RankShare> part = std::nullopt, ShardOf of = ShardOf::nodes,
+                                       const CheckLength& check = {});
 
 /// Memory that fold_shards() asks for at least.
 [[nodiscard]] std::uint64_t fold_bytes(const Graph& graph);

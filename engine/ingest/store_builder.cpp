@@ -49,14 +49,16 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   report.edges = manifest.edges;
   report.max_weight = manifest.layers.relations.empty() ? manifest.max_weight : 1;  // those of sets are not users'
   report.weight_sum = manifest.weight_sum;
+  report.weight_unit = manifest.weight_unit;
   report.features = manifest.features;
   report.classes = manifest.classes;
   report.order = manifest.order;
   std::uint64_t bytes = 0;
   for (const FileEntry& shard : manifest.shards) bytes += shard.bytes;
   if (manifest.edges > 0)
-    report.bits_per_arc =
-        8.0 * static_cast<double>(bytes) / (static_cast<double>(manifest.arcs()) / (manifest.layers.directed ? 2 : 1));
+    report.bits_per_arc = 8.0 * static_cast<double>(bytes) /
+                          (static_cast<double>(manifest.weight_unit ? 2 * manifest.edges : manifest.arcs()) /
+                           (manifest.layers.directed ? 2 : 1));
   return report;
 }
 

@@ -500,6 +500,33 @@ class Import {
 
 }  // namespace
 
+namespace {
+
+/// What real weights of edges need, and what they do not go with.
+void require_weight_unit(const ImportOptions& options) {
+  const std::string weights = option("weights", "unit=" + unit_text(options.weight_unit->exponent));
+  const auto refuse = [&](const std::string& other, const std::string& why) {
+    throw UsageError(weights + " and " + other + " exclude each other: " + why);
+  };
+  if (!options.edges && options.relations.empty()) throw UsageError(weights + " needs " + option("edges"));
+  if (options.layers.directed) refuse(option("directed"), "arcs of a directed graph have no weights yet");
+  if (options.layers.any()) refuse(option("relation"), "edges of relations have no weights");
+  if (options.pairs) refuse(option("pairs"), "edges that are to be predicted have no real weights yet");
+  if (options.graphs) refuse(option("graphs"), "edges of whole graphs have no real weights yet");
+  if (options.ignore_weights) refuse(option("ignore-weights"), "either weights count or they do not");
+  if (options.weight_unit->self < 1 || options.weight_unit->self > kMostSelfWeight)
+    throw UsageError(option("self-weight", std::to_string(options.weight_unit->self)) + ": a self loop weighs 1 to " +
+                     std::to_string(kMostSelfWeight) + " units");
+  const std::uint64_t most = most_degree(kDefaultScaleBits);
+  if (options.weight_unit->self > most)
+    throw UsageError(weights + ": a self loop of " + std::to_string(options.weight_unit->self) +
+                     " units is more than the " + std::to_string(most) + " that sums of " +
+                     std::to_string(kDefaultScaleBits) + " bits hold; take a larger unit, or give a smaller " +
+                     option("self-weight"));
+}
+
+}  // namespace
+
 ImportReport import_store(const std::filesystem::path& store, const ImportOptions& options, MemoryBudget& budget,
                           WorkMeter& meter, Ranks& job) {
   if (!options.edges && options.relations.empty() && !options.features && !options.labels && !options.nodes &&
@@ -519,6 +546,7 @@ ImportReport import_store(const std::filesystem::path& store, const ImportOption
                      ": weights are whole numbers from 1 to " + std::to_string(kMostWeight) + " at most");
   if (options.ignore_weights && options.max_weight > 1)
     throw UsageError(option("ignore-weights") + " and " + option("max-weight") + " exclude each other");
+  if (options.weight_unit) require_weight_unit(options);
   if (!options.types.empty()) require_types(options);
   if (options.layers.any()) require_layers(options);
   if (options.pairs) require_pairs(options);

@@ -28,7 +28,7 @@ class LevelIndexes {
   /// Opens what the manifest of a propagated store names. Throws DataError, FormatError.
   LevelIndexes(const std::filesystem::path& store, const Manifest& manifest) {
     const LevelFiles& last = manifest.levels.back();
-    if (last.targets) target_lists_.emplace(store, last, manifest.nodes, manifest.max_weight);
+    if (last.targets) target_lists_.emplace(store, last, manifest.nodes, manifest.list_form());
   }
   /// Bytes of memory that they take when they are opened.
   [[nodiscard]] static std::uint64_t map_bytes(const Manifest& manifest) noexcept {

@@ -29,7 +29,7 @@ void write_target_lists(const std::filesystem::path& store, const Contents& cont
   for (NodeId node = 0; node < contents.num_nodes(); ++node) {
     if (contents.label(node) == kNoLabel) continue;
     targets.push_back(node);
-    arcs += graph.degree(node) - 1;  // the self loop is in no list
+    arcs += graph.list_length(node);
   }
   if (target_lists_pay(arcs, graph)) write_target_lists(store, graph, targets, files);
 }
@@ -41,7 +41,7 @@ void write_target_lists(const std::filesystem::path& store, const Graph& graph, 
   files.lists.assign(num_spans(count), {});
   run_items(files.lists.size(), active_threads(), [&](std::size_t item, std::size_t) {
     const NodeRange span = span_range(count, item);
-    ShardWriter writer(store, span, graph.num_nodes(), graph.max_weight(), kWriterBytes, ShardOf::targets);
+    ShardWriter writer(store, span, graph.num_nodes(), graph.list_form(), kWriterBytes, ShardOf::targets);
     std::vector<NodeId> list;
     const auto nodes = targets.subspan(span.first, span.size());
     NodesAhead ahead(nodes, Graph::kNearNodes, [&](NodeRange range) { graph.read_ahead(range); });

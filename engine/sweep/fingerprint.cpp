@@ -153,6 +153,18 @@ std::int32_t FingerprintKey::list_weight(NodeId node, std::span<const NodeId> ne
   return sum_weights(product_of(node), neighbours, product_of);
 }
 
+std::int32_t FingerprintKey::list_weight(NodeId node, std::uint32_t self, std::span<const NodeId> neighbours,
+                                         const std::uint32_t* weights, const RowMask* rows) const noexcept {
+  const auto residue = [&](NodeId one, std::uint64_t times) {
+    if (rows != nullptr && !rows->contains(one)) return std::uint64_t{0};
+    return modulus_.residue(modulus_.residue(product(one)) * times);  // below 2^30 times 2^30 at most
+  };
+  std::uint64_t sum = residue(node, self);
+  for (std::size_t i = 0; i < neighbours.size(); ++i)
+    sum = modulus_.add(sum, residue(neighbours[i], weights == nullptr ? 1 : weights[i]));
+  return modulus_.centred(sum);
+}
+
 std::uint64_t fingerprint_of(const StateRow& row, std::size_t columns, const ColumnFactors& factors) {
   if (row.narrow != nullptr) return fingerprint_of(std::span(row.narrow, columns), factors);
   return row.wide == nullptr ? 0 : fingerprint_of(std::span(row.wide, columns), factors);

@@ -73,6 +73,10 @@ class FingerprintKey {
   /// What those of them that are in `rows` weigh.
   [[nodiscard]] std::int32_t list_weight(NodeId node, std::span<const NodeId> neighbours,
                                          const RowMask& rows) const noexcept;
+  /// a_v where `self` is what the node itself counts, and weights, if there are some, what its
+  /// neighbours do; `rows` may be null.
+  [[nodiscard]] std::int32_t list_weight(NodeId node, std::uint32_t self, std::span<const NodeId> neighbours,
+                                         const std::uint32_t* weights, const RowMask* rows) const noexcept;
 
  private:
   FingerprintKey(const Modulus& modulus, NodeId nodes);

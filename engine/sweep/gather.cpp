@@ -114,6 +114,114 @@ HWY_INLINE void sum_columns(const TileOf<T>& tile, std::size_t column, std::size
   sum_panel<kVectors>(tile, column, columns, own, stream, begin, end, out);
 }
 
+/// Vectors of a panel of multiplied rows, each of which adds up in two: half of what adds up alone
+/// where there are 16 registers.
+constexpr std::size_t kMaxMultiplied = kLane >= 16 ? kMaxVectors : kMaxVectors / 2;
+constexpr std::size_t kMultipliedPanel = kMaxMultiplied * kLane;
+
+/// A stream of targets, and what the row of each counts.
+struct WeightedStream {
+  Stream targets;
+  const std::uint32_t* weights;
+};
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <class T>
+void multiply_columns(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
+                      std::uint32_t own_weight, const WeightedStream& stream, std::size_t begin, std::size_t end,
+                      std::int64_t* out) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    out[c] = std::int64_t{own[c]} * own_weight;
+    for (std::size_t i = begin; i < end; ++i)
+      out[c] += std::int64_t{tile.rows[stream.targets.ids[i] * tile.width + column + c]} * stream.weights[i];
+  }
+}
+
+#else
+
+/// out[0, columns) = own row and rows of stream positions [begin, end), each times its weight, of
+/// kVectors vectors from tile.rows + column on, the last of which may be partial.
+template <std::size_t kVectors, class T>
+HWY_INLINE void multiply_panel(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
+                               std::uint32_t own_weight, const WeightedStream& stream, std::size_t begin,
+                               std::size_t end, std::int64_t* HWY_RESTRICT out) {
+  const D32 d;
+  const DWide wide;
+  const T* const base = tile.rows + column;
+  const std::size_t width = tile.width;
+  const bool unaligned = width * sizeof(T) % kCacheLine != 0;
+  constexpr std::size_t kAhead = rows_ahead(kVectors * kLane * sizeof(T));
+  // Products of even and of odd columns; named, because vectors of scalable extensions cannot form
+  // arrays.
+  const V64 zero = no_products();
+  V64 e0 = zero, e1 = zero, e2 = zero, e3 = zero, e4 = zero, e5 = zero, e6 = zero, e7 = zero;
+  V64 o0 = zero, o1 = zero, o2 = zero, o3 = zero, o4 = zero, o5 = zero, o6 = zero, o7 = zero;
+  const auto add_one = [](const T* row, V32 weight, V64& even, V64& odd) HWY_ATTR {
+    const V32 values = load_terms(row);
+    even = hn::Add(even, hn::MulEven(values, weight));
+    odd = hn::Add(odd, hn::MulEven(odd_lanes(values), weight));
+  };
+  const auto add = [&](const T* row, std::uint32_t times) HWY_ATTR {
+    const V32 weight = hn::Set(d, static_cast<std::int32_t>(times));
+    add_one(row, weight, e0, o0);
+    if constexpr (kVectors > 1) add_one(row + 1 * kLane, weight, e1, o1);
+    if constexpr (kVectors > 2) add_one(row + 2 * kLane, weight, e2, o2);
+    if constexpr (kVectors > 3) add_one(row + 3 * kLane, weight, e3, o3);
+    if constexpr (kVectors > 4) add_one(row + 4 * kLane, weight, e4, o4);
+    if constexpr (kVectors > 5) add_one(row + 5 * kLane, weight, e5, o5);
+    if constexpr (kVectors > 6) add_one(row + 6 * kLane, weight, e6, o6);
+    if constexpr (kVectors > 7) add_one(row + 7 * kLane, weight, e7, o7);
+  };
+  add(own, own_weight);
+  for (std::size_t i = begin; i < end; ++i) {
+    prefetch_row<kVectors>(base + stream.targets.ahead(i, kAhead) * width, unaligned);
+    add(base + stream.targets.ids[i] * width, stream.weights[i]);
+  }
+  const auto store = [&](std::int64_t* to) HWY_ATTR {
+    hn::StoreInterleaved2(e0, o0, wide, to);
+    if constexpr (kVectors > 1) hn::StoreInterleaved2(e1, o1, wide, to + 1 * kLane);
+    if constexpr (kVectors > 2) hn::StoreInterleaved2(e2, o2, wide, to + 2 * kLane);
+    if constexpr (kVectors > 3) hn::StoreInterleaved2(e3, o3, wide, to + 3 * kLane);
+    if constexpr (kVectors > 4) hn::StoreInterleaved2(e4, o4, wide, to + 4 * kLane);
+    if constexpr (kVectors > 5) hn::StoreInterleaved2(e5, o5, wide, to + 5 * kLane);
+    if constexpr (kVectors > 6) hn::StoreInterleaved2(e6, o6, wide, to + 6 * kLane);
+    if constexpr (kVectors > 7) hn::StoreInterleaved2(e7, o7, wide, to + 7 * kLane);
+  };
+  if (columns == kVectors * kLane) {
+    store(out);
+  } else {
+    alignas(64) std::array<std::int64_t, kVectors * kLane> whole;
+    store(whole.data());
+    std::memcpy(out, whole.data(), columns * sizeof(std::int64_t));
+  }
+}
+
+/// multiply_panel for a panel of any width in [1, kMultipliedPanel].
+template <std::size_t kVectors = kMaxMultiplied, class T>
+HWY_INLINE void multiply_columns(const TileOf<T>& tile, std::size_t column, std::size_t columns, const T* own,
+                                 std::uint32_t own_weight, const WeightedStream& stream, std::size_t begin,
+                                 std::size_t end, std::int64_t* out) {
+  if constexpr (kVectors > 1)
+    if (columns <= (kVectors - 1) * kLane)
+      return multiply_columns<kVectors - 1>(tile, column, columns, own, own_weight, stream, begin, end, out);
+  multiply_panel<kVectors>(tile, column, columns, own, own_weight, stream, begin, end, out);
+}
+
+#endif
+
+/// The sums of one node's list, and their divisor.
+template <class T>
+std::uint32_t multiply_list(const TileOf<T>& tile, const T* own, std::uint32_t own_weight, const WeightedStream& stream,
+                            std::size_t begin, std::size_t end, std::int64_t* sums) {
+  for (std::size_t column = 0; column < tile.width; column += kMultipliedPanel)
+    multiply_columns(tile, column, std::min(kMultipliedPanel, tile.width - column), own + column, own_weight, stream,
+                     begin, end, sums + column);
+  std::uint32_t degree = own_weight;
+  for (std::size_t i = begin; i < end; ++i) degree += stream.weights[i];
+  return degree;
+}
+
 /// sums[0, columns) += part[0, columns).
 HWY_INLINE void add_widened(const std::int32_t* part, std::size_t columns, std::int64_t* sums) {
   const D64 d;
@@ -290,12 +398,19 @@ std::size_t gather_block(const TileOf<T>& tile, const GatherLists& lists, const 
   std::size_t begin = 0;
   SummedRows summed;
   for (std::size_t i = 0; i < lists.nodes.size(); ++i) {
-    const std::uint32_t degree = lists.counts[i] + 1;
+    std::uint32_t degree = lists.counts[i] + 1;
     const std::size_t end = begin + lists.counts[i];
     const T* const own = tile.rows + lists.nodes[i] * width;
     std::int32_t* const sums = out.sums + i * width;
     const std::int64_t* wide_sums = nullptr;
-    if (degree <= most) {
+    if (lists.weights != nullptr || lists.own_weight != 1) {  // lists without targets may have no weights
+      std::int64_t* const wide = out.wide_sums + wide_rows * width;
+      degree = multiply_list(tile, own, lists.own_weight, {stream, lists.weights}, begin, end, wide);
+      if (!narrow(wide, width, sums)) {
+        out.wide_nodes[wide_rows++] = static_cast<std::uint32_t>(i);
+        wide_sums = wide;
+      }
+    } else if (degree <= most) {
       for (std::size_t column = 0; column < width; column += kPanel) {
         sum_columns(tile, column, std::min(kPanel, width - column), own + column, stream, begin, end, sums + column);
       }

@@ -51,6 +51,10 @@ struct GatherLists {
   const NodeId* targets = nullptr;
   std::size_t num_targets = 0;        ///< sum of counts
   std::span<const NodeId> lookahead;  ///< what will be gathered next: its first rows are fetched from memory
+  /// Null, or what each target's row is multiplied with, below 2^16: then a node's own row is
+  /// multiplied with `own_weight`, and each degree is the sum of both.
+  const std::uint32_t* weights = nullptr;
+  std::uint32_t own_weight = 1;  ///< at most 2^30
 };
 
 /// Where gather_lists writes, the quotients past the caches; every array has room for all its
@@ -87,7 +91,7 @@ void gather_rows(const Tile& tile, const ListedRows& list, std::int64_t* sums);
                                                     std::int32_t* after);
 
 /// Sum of a node's own row and its neighbours' rows, for each node. Every id is below the number of
-/// rows and counts[i] + 1 < kMaxDegree. Returns the number of rows with a sum that int32 cannot
+/// rows and each degree, counts[i] + 1 without weights, below kMaxDegree. Returns the number of rows with a sum that int32 cannot
 /// hold.
 std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out);
 std::size_t gather_lists(const ShortTile& tile, const GatherLists& lists, const ShortGatherOutput& out);

@@ -8,8 +8,10 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
@@ -26,6 +28,7 @@ struct BlockLists {
   std::size_t num_nodes = 0;
   const std::uint32_t* counts = nullptr;
   const NodeId* targets = nullptr;
+  const std::uint32_t* weights = nullptr;  ///< beside the targets, where they have some
   std::size_t num_targets = 0;
 };
 
@@ -87,6 +90,7 @@ struct Worker {
   std::array<BlockLists, 2> lists;
   std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // counts of wanted nodes, where not all are
   std::array<TargetBuffer, 2> targets;
+  std::array<std::vector<std::uint32_t>, 2> target_weights;  // of the same arcs, where they have some
   std::vector<NodeId> nodes;
   std::size_t num_nodes = 0;
   Lines<std::int32_t> sums;
@@ -100,15 +104,34 @@ struct Worker {
 
 /// Writes the weights of the lists of some of a block's nodes, one after another: what the next
 /// level reads of them.
-void weigh_lists(const DecodedBlock& decoded, std::uint32_t nodes, const LevelCheck& check, std::int32_t* weights) {
+void weigh_lists(const DecodedBlock& decoded, std::uint32_t self, std::uint32_t nodes, const LevelCheck& check,
+                 std::int32_t* weights) {
   const NodeId* list = decoded.targets;
   for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
     const std::span<const NodeId> targets(list, decoded.counts[i]);
     list += decoded.counts[i];
     if ((nodes >> i & 1U) == 0) continue;
+    if (decoded.weights != nullptr || self != 1) {
+      const std::uint32_t* const beside =
+          decoded.weights == nullptr ? nullptr : decoded.weights + (targets.data() - decoded.targets);
+      *weights++ = check.key->list_weight(decoded.first + i, self, targets, beside, check.readers);
+      continue;
+    }
     *weights++ = check.readers == nullptr ? check.key->list_weight(decoded.first + i, targets)
                                           : check.key->list_weight(decoded.first + i, targets, *check.readers);
   }
+}
+
+/// Throws DataError where the weights of a node's edges and its self loop are too many for its
+/// quotients.
+void require_degree(const DecodedBlock& decoded, std::uint32_t at, std::uint32_t self) {
+  const std::size_t before = std::accumulate(decoded.counts, decoded.counts + at, std::size_t{0});
+  const std::uint32_t* const weights = decoded.weights + before;
+  const std::uint64_t degree = std::accumulate(weights, weights + decoded.counts[at], std::uint64_t{self});
+  if (degree < kMaxDegree) return;
+  throw DataError("the node at position " + std::to_string(decoded.first + at) + ": its weights add up to " +
+                  std::to_string(degree) + " units, more than the " + std::to_string(kMaxDegree - 1) +
+                  " that rounding allows; take a larger unit, or remove some of its edges");
 }
 
 template <class T>
@@ -179,7 +202,9 @@ class LevelSweep {
     lists.num_targets = 0;
     for (std::uint32_t rest = wanted; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<std::uint32_t>(std::countr_zero(rest));
-      if (decoded.counts[i] >= kMaxDegree - 1) {
+      if (decoded.weights != nullptr) {
+        require_degree(decoded, i, source_.self_weight);
+      } else if (decoded.counts[i] >= kMaxDegree - 1) {
         throw DataError("the node at position " + std::to_string(decoded.first + i) + ": " +
                         std::to_string(decoded.counts[i]) + " neighbours, more than the " +
                         std::to_string(kMaxDegree - 2) + " that rounding allows; remove some of its edges");
@@ -190,10 +215,11 @@ class LevelSweep {
       lists.num_targets += decoded.counts[i];
     }
     if (check_ != nullptr && check_->must_weigh)
-      weigh_lists(decoded, wanted, *check_, check_->weights + quotient_row(lists.nodes.front()));
+      weigh_lists(decoded, source_.self_weight, wanted, *check_, check_->weights + quotient_row(lists.nodes.front()));
     if (wanted == all && input_rows_ == nullptr) {
       lists.counts = decoded.counts;
       lists.targets = decoded.targets;
+      lists.weights = decoded.weights;
     } else {
       compact(decoded, wanted, workers_[worker], side);
     }
@@ -215,6 +241,9 @@ class LevelSweep {
   void compact(const DecodedBlock& decoded, std::uint32_t wanted, Worker& worker, std::size_t side) const {
     BlockLists& lists = worker.lists[side];
     NodeId* to = worker.targets[side].make_room(lists.num_targets);
+    std::vector<std::uint32_t>& weights = worker.target_weights[side];
+    weights.clear();
+    weights.reserve(1);
     lists.counts = worker.counts[side].data();
     lists.targets = to;
     std::size_t kept = 0;
@@ -225,9 +254,13 @@ class LevelSweep {
         worker.counts[side][kept++] = decoded.counts[i];
         to = input_rows_ == nullptr ? std::copy(list, end, to)
                                     : std::transform(list, end, to, [this](NodeId target) { return row_of(target); });
+        if (decoded.weights != nullptr)
+          weights.insert(weights.end(), decoded.weights + (list - decoded.targets),
+                         decoded.weights + (end - decoded.targets));
       }
       list = end;
     }
+    lists.weights = decoded.weights == nullptr ? nullptr : weights.data();
   }
 
   void gather(Worker& worker, std::size_t side, bool more) const {
@@ -239,6 +272,8 @@ class LevelSweep {
     in.counts = lists.counts;
     in.targets = lists.targets;
     in.num_targets = lists.num_targets;
+    in.weights = lists.weights;
+    in.own_weight = source_.self_weight;
     if (more) in.lookahead = {next.targets, next.num_targets};
     const bool checks = check_ != nullptr && check_->terms != nullptr;
     std::uint32_t* const wide_nodes = worker.wide_nodes.data() + worker.num_wide;
@@ -343,7 +378,7 @@ std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const S
   std::array<std::int32_t, kBlockNodes> weights{};
   for (std::size_t block = 0; block < source.num_blocks; ++block) {
     source.decode(block, 0, decoded);
-    weigh_lists(decoded, ~std::uint32_t{0}, reader, weights.data());
+    weigh_lists(decoded, source.self_weight, ~std::uint32_t{0}, reader, weights.data());
     const NodeId* list = decoded.targets;
     for (std::uint32_t i = 0; i < decoded.nodes; ++i) {
       const NodeId node = decoded.first + i;
@@ -352,8 +387,14 @@ std::string blame_tile(const BlockSource& source, const TileOf<T>& tile, const S
       if (level.input_rows != nullptr && !level.input_rows->contains(node)) continue;
       terms.add(node, modulus.multiply(weights[i], fingerprint_at(node)));
       if (level.wanted != nullptr && !level.wanted->contains(node)) continue;
-      std::uint64_t sum = fingerprint_at(node);
-      for (const NodeId target : targets) sum = modulus.add(sum, fingerprint_at(target));
+      const auto times = [&](std::uint64_t units, NodeId one) {
+        return modulus.multiply(static_cast<std::int32_t>(units), fingerprint_at(one));
+      };
+      const std::uint32_t* const beside =
+          decoded.weights == nullptr ? nullptr : decoded.weights + (targets.data() - decoded.targets);
+      std::uint64_t sum = times(source.self_weight, node);
+      for (std::size_t k = 0; k < targets.size(); ++k)
+        sum = modulus.add(sum, times(beside == nullptr ? 1 : beside[k], targets[k]));
       sums.add(node, modulus.multiply(key.weight(node), sum));
     }
   }
@@ -373,7 +414,7 @@ void check_terms(const BlockSource& source, std::size_t slot, NodeRange range, c
   DecodedBlock decoded;
   for (std::size_t first = range.first; check.must_weigh && first < range.last; first += kBlockNodes) {
     source.decode(first / kBlockNodes, slot, decoded);
-    weigh_lists(decoded, ~std::uint32_t{0}, check, check.weights + (first - check.first_weighed));
+    weigh_lists(decoded, source.self_weight, ~std::uint32_t{0}, check, check.weights + (first - check.first_weighed));
   }
   ColumnTotals sums(rows.width);
   sums.add(rows.rows, range.size(), check.weights + (range.first - check.first_weighed));

@@ -64,6 +64,7 @@ struct BlockSource {
   NodeId num_nodes = 0;
   std::size_t num_blocks = 0;
   std::uint64_t max_decoded_bytes = 0;  ///< bytes of one slot at most
+  std::uint32_t self_weight = 1;        ///< what a node itself counts in its sums
   std::function<void(std::size_t slots)> make_slots;
   std::function<void(std::size_t block, std::size_t slot, DecodedBlock& out)> decode;
   std::function<void(std::size_t first, std::size_t last)> read_ahead;  ///< asks for blocks; may be empty
@@ -71,7 +72,8 @@ struct BlockSource {
   std::function<void(std::size_t first, std::size_t last)> forget;
 };
 
-/// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), handed to `sink` block by
+/// For every wanted row u: S(u) = t(u) + sum over neighbours v of t(v), each term as often as it
+/// weighs, handed to `sink` block by
 /// block. Blocks without wanted rows are neither decoded nor handed over. The results do not depend
 /// on the number of threads.
 ///
@@ -121,6 +123,13 @@ template <BlockGraph G>
   source.decode = [slots, &graph](std::size_t block, std::size_t slot, DecodedBlock& out) {
     graph.decode(block, (*slots)[slot], out);
   };
+  if constexpr (requires { graph.self_weight(); }) {
+    source.self_weight = graph.self_weight();
+    source.max_decoded_bytes = graph.max_term_bytes();
+    source.decode = [slots, &graph](std::size_t block, std::size_t slot, DecodedBlock& out) {
+      graph.decode_terms(block, {}, (*slots)[slot], out);
+    };
+  }
   if constexpr (requires { graph.read_ahead(0, 1); })
     source.read_ahead = [&graph](std::size_t first, std::size_t last) { graph.read_ahead(first, last); };
   return source;

@@ -19,6 +19,7 @@
 #include "storage/io/types.h"
 #include "storage/types/file_entry.h"
 #include "storage/types/propagation_spec.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -45,7 +46,7 @@ struct LevelPlace {
   bool all_rows;                ///< the targets are all nodes, else the labelled ones
   NodeId nodes;                 ///< nodes of the graph
   std::uint32_t columns;        ///< columns of the features
-  std::uint32_t max_weight;     ///< the largest weight of an edge, 1 where edges have none
+  ListForm lists;               ///< how lists of neighbours hold what edges weigh
   KeptForm kept{};              ///< what the levels keep
   std::uint32_t row_width = 0;  ///< columns of a kept row, where rows are kept
 };

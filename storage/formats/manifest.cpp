@@ -287,6 +287,16 @@ Json manifest_json(const Manifest& m) {
           {"releases", to_json(m.releases)}};
 }
 
+/// The unit of real weights; none where weights are whole numbers.
+std::optional<WeightUnit> weight_unit_from(const Json& weights) {
+  if (!weights.contains("unit") && !weights.contains("self")) return std::nullopt;
+  const auto exponent = weights.at("unit").get<std::int64_t>();
+  const auto self = whole_number<std::uint32_t>(weights.at("self"));
+  if (exponent < WeightUnit::kLeastExponent || exponent > 0) throw std::runtime_error("weights: a unit that is none");
+  if (self < 1 || self > kMostSelfWeight) throw std::runtime_error("weights: a self loop that is none");
+  return WeightUnit{static_cast<int>(exponent), self};
+}
+
 Manifest manifest_from(const Json& json) {
   Manifest m;
   m.nodes = whole_number<NodeId>(json.at("nodes"));
@@ -333,6 +343,7 @@ Manifest manifest_from(const Json& json) {
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
     m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
+    m.weight_unit = weight_unit_from(json.at("weights"));
   }
   if (json.contains("scale")) {
     m.scale.as_given = json.at("scale") == "none";
@@ -350,6 +361,8 @@ Manifest manifest_from(const Json& json) {
   need(m.shards.size() == spans, "shards: not one file a span");
   need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
   need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
+  need(!m.weight_unit || (m.max_weight == kMostWeight && !m.layers.any() && !m.pairs && !m.graphs),
+       "weights: a unit beside a smaller maximum, layers, pairs or graphs");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
   need(!json.contains("scale") ||
@@ -392,6 +405,7 @@ std::vector<std::string> Manifest::needs() const {
   if (!types.empty()) words.emplace_back("types");
   if (pairs) words.emplace_back("pairs");
   if (graphs) words.emplace_back("graphs");
+  if (weight_unit) words.emplace_back("real-weights");
   return words;
 }
 
@@ -401,7 +415,7 @@ std::uint32_t Manifest::row_width() const noexcept {
 }
 
 LevelPlace Manifest::place(std::uint32_t level) const {
-  return {levels[level],     level,      propagation->levels, propagation->all_rows, nodes, features, max_weight,
+  return {levels[level],     level,      propagation->levels, propagation->all_rows, nodes, features, list_form(),
           propagation->kept, row_width()};
 }
 
@@ -508,7 +522,7 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
   static const std::set<std::string> known{"names",  "ids-are", "expiries", "weights", "rows",
-                                           "layers", "types",   "pairs",    "graphs"};
+                                           "layers", "types",   "pairs",    "graphs",  "real-weights"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
@@ -557,6 +571,10 @@ std::string manifest_text(const Manifest& manifest) {
     contents["names"] = {{"names", to_json(manifest.names->names)}, {"index", to_json(manifest.names->index)}};
   if (manifest.ids_are) contents["ids_are"] = text_of(*manifest.ids_are);
   if (manifest.max_weight > 1) contents["weights"] = {{"max", manifest.max_weight}, {"sum", manifest.weight_sum}};
+  if (manifest.weight_unit) {
+    contents["weights"]["unit"] = manifest.weight_unit->exponent;
+    contents["weights"]["self"] = manifest.weight_unit->self;
+  }
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
   if (manifest.pairs) contents["pairs"] = pairs_json(*manifest.pairs);
   const std::string body = text_of_json(contents);

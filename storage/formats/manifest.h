@@ -23,6 +23,7 @@
 #include "storage/types/layers.h"
 #include "storage/types/node_types.h"
 #include "storage/types/propagation_spec.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -55,6 +56,9 @@ struct Manifest {
   std::uint64_t edges = 0;       ///< undirected, in this generation
   std::uint32_t max_weight = 1;  ///< declared: weights of edges are integers up to it; 1 where edges have none
   std::uint64_t weight_sum = 0;  ///< weights of all edges, where they have some
+  /// Where weights are real numbers: what `max_weight` and `weight_sum` count, and what self loops
+  /// weigh.
+  std::optional<WeightUnit> weight_unit;
   std::vector<FileEntry> shards;
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
@@ -82,8 +86,10 @@ struct Manifest {
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
+  /// How lists of neighbours hold what edges weigh.
+  [[nodiscard]] ListForm list_form() const noexcept { return {max_weight, weight_unit.has_value()}; }
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows", "layers", "types", "pairs" and "graphs", in this order: one that has never heard of a
+  /// "rows", "layers", "types", "pairs", "graphs" and "real-weights", in this order: one that has never heard of a
   /// word would lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.

@@ -8,7 +8,9 @@
 //   blocks    gap_block.h, each decodable alone
 //
 // An edge of weight w stands in each list w times, and counts as w arcs: lists are then those of
-// repeats.h.
+// repeats.h. In the form "multiplied" (ListForm) its bytes hold it once: counts are those of
+// neighbours, behind them lies the weight of each list in the same form, and each block begins with
+// the weights of its arcs (weight_groups.h).
 #pragma once
 
 #include <atomic>
@@ -22,6 +24,7 @@
 #include "storage/formats/overflow_buffer.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/types.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -32,16 +35,16 @@ enum class ShardOf { nodes, held, targets };
 /// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the
 /// work.
 struct EncodedLists {
-  std::vector<std::uint32_t> counts;       ///< neighbours of each node
+  std::vector<std::uint32_t> counts;       ///< arcs of each node
+  std::vector<std::uint32_t> neighbours;   ///< distinct ones of each node; empty unless the form is multiplied
   std::vector<std::uint32_t> block_bytes;  ///< length of each block
   std::vector<std::byte> bytes;            ///< the blocks
 };
 
 /// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each,
-/// concatenated in `targets`; each neighbour once, or as often as its edge weighs where
-/// `max_weight` is above 1. Any thread. Throws ResourceError for a list of more than the format
-/// takes.
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, std::uint32_t max_weight,
+/// concatenated in `targets`; each neighbour once, or as often as its edge weighs where the largest
+/// weight is above 1. Any thread. Throws ResourceError for a list of more than the format takes.
+void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, const ListForm& form,
                   EncodedLists& out);
 
 /// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by
@@ -50,7 +53,7 @@ class ShardWriter {
  public:
   /// Holds at most `memory_limit` bytes of encoded lists in memory, the rest in a temporary file of
   /// the store.
-  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, std::uint32_t max_weight,
+  ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, const ListForm& form,
               std::uint64_t memory_limit, ShardOf of = ShardOf::nodes);
   /// The sorted neighbours of the next node, without itself.
   void add(std::span<const NodeId> neighbours);
@@ -66,9 +69,9 @@ class ShardWriter {
   SealedName name_;
   NodeRange range_;
   NodeId graph_nodes_;
-  std::uint32_t max_weight_;
+  ListForm form_;
   std::uint64_t arcs_ = 0;
-  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint32_t> counts_, neighbours_;
   std::vector<NodeId> pending_;
   std::vector<std::uint32_t> offsets_{0};
   std::vector<std::byte> block_;  ///< the one being encoded
@@ -87,26 +90,36 @@ FileEntry copy_shard(const std::filesystem::path& store, const FileEntry& entry,
 class Shard {
  public:
   /// Bytes of that memory for so many nodes, to be charged by who opens their shard.
-  [[nodiscard]] static constexpr std::uint64_t memory_bytes(std::uint64_t nodes) noexcept {
-    return sizeof(std::uint32_t) * (nodes + nodes / kBlockNodes + 2);
+  [[nodiscard]] static constexpr std::uint64_t memory_bytes(std::uint64_t nodes, bool multiplied = false) noexcept {
+    return sizeof(std::uint32_t) * ((multiplied ? 2 : 1) * nodes + nodes / kBlockNodes + 2);
   }
 
-  /// `max_weight`: the manifest's. Throws DataError, FormatError.
+  /// `form`: the manifest's. Throws DataError, FormatError.
   Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId graph_nodes,
-        std::uint32_t max_weight, ShardOf of = ShardOf::nodes);
+        const ListForm& form, ShardOf of = ShardOf::nodes);
 
   [[nodiscard]] NodeRange range() const noexcept { return range_; }
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
-  /// Neighbours of each node of the range, without the self loop. Throws FormatError, as all do
-  /// that need them.
+  /// Arcs of each node of the range, without the self loop: its neighbours, or what their edges
+  /// weigh. Throws FormatError, as all do that need counts.
   [[nodiscard]] std::span<const std::uint32_t> counts() const {
     const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
     return {values != nullptr ? values : read_counts(), range_.size()};
+  }
+  /// Neighbours of each node, each once. The form is multiplied.
+  [[nodiscard]] std::span<const std::uint32_t> neighbour_counts() const {
+    static_cast<void>(counts());
+    return counts_->neighbours;
   }
   /// Arcs of the largest block.
   [[nodiscard]] std::uint64_t most_block_arcs() const {
     static_cast<void>(counts());
     return counts_->most_block_arcs;
+  }
+  /// Neighbours in the largest block, each once. The form is multiplied.
+  [[nodiscard]] std::uint64_t most_block_neighbours() const {
+    static_cast<void>(counts());
+    return counts_->most_block_neighbours;
   }
   /// Bytes of the counts in the file.
   [[nodiscard]] std::uint64_t packed_count_bytes() const noexcept { return file_.parameters()[4]; }
@@ -131,6 +144,13 @@ class Shard {
   [[nodiscard]] std::uint64_t all_block_bytes() const noexcept { return offsets_.back(); }
   /// Decodes all lists of a block, concatenated. Throws FormatError.
   void decode(std::size_t block, NodeId* targets) const { decode(block, block_bytes(block), targets); }
+  /// Neighbours in one block, each once: the space that decode_weighted() needs besides
+  /// kDecodeSlack. The form is multiplied.
+  [[nodiscard]] std::uint64_t block_neighbours(std::size_t block) const;
+  /// Decodes a block, from a copy of its bytes, to neighbours and what each one's edge weighs.
+  /// Throws FormatError.
+  void decode_weighted(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
+                       std::uint32_t* weights) const;
   /// Likewise, from a copy of its bytes.
   void decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const;
   /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.
@@ -141,12 +161,21 @@ class Shard {
  private:
   struct Counts {
     std::mutex mutex;
-    std::vector<std::uint32_t> memory;
-    std::uint64_t most_block_arcs = 0;
+    std::vector<std::uint32_t> memory, neighbours;
+    std::uint64_t most_block_arcs = 0, most_block_neighbours = 0;
     std::atomic<const std::uint32_t*> values = nullptr;  ///< null until they are read
   };
   [[nodiscard]] const std::uint32_t* read_counts() const;
-  [[nodiscard]] std::vector<std::uint32_t> unpack_counts() const;
+  void unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& neighbours) const;
+  void check_lengths(std::span<const std::uint32_t> counts, std::span<const std::uint32_t> neighbours) const;
+  /// The largest sum of the counts of a block, which are `encoded` where its bytes hold so many ids.
+  [[nodiscard]] std::uint64_t largest_block(std::span<const std::uint32_t> counts, bool encoded) const;
+  /// The weights of a list are as many as the counts say.
+  void check_weights(std::size_t block, std::size_t index, std::span<const std::uint32_t> weights) const;
+  void expand(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const;
+  void expand_list(std::size_t block, std::size_t index, NodeId* targets) const;
+  [[nodiscard]] static std::span<const std::uint32_t> of_block(std::span<const std::uint32_t> values,
+                                                               std::size_t block) noexcept;
   template <class Decode>
   void decode_checked(std::size_t block, std::span<const std::byte> bytes, std::span<const std::uint32_t> counts,
                       NodeId* targets, const Decode& decode) const;
@@ -156,7 +185,7 @@ class Shard {
   ShardOf of_;
   NodeRange range_;
   NodeId graph_nodes_;
-  std::uint32_t max_weight_;
+  ListForm form_;
   std::uint64_t arcs_ = 0;
   std::uint64_t blocks_at_ = 0;
   std::unique_ptr<Counts> counts_ = std::make_unique<Counts>();

@@ -12,14 +12,14 @@
 namespace unweave {
 
 TargetLists::TargetLists(const std::filesystem::path& store, const LevelFiles& files, NodeId graph_nodes,
-                         std::uint32_t max_weight)
+                         const ListForm& form)
     : nodes_(read_ids(store, files.targets.value(), graph_nodes)) {
   const auto targets = static_cast<NodeId>(nodes_.size());
   span_blocks_ = span_nodes(targets) / kBlockNodes;
   if (files.lists.size() != num_spans(targets))
     throw FormatError(store / kManifestName, "lists", "not one file a span of the targets");
   for (std::size_t i = 0; i < files.lists.size(); ++i) {
-    shards_.emplace_back(store, files.lists[i], span_range(targets, i), graph_nodes, max_weight, ShardOf::targets);
+    shards_.emplace_back(store, files.lists[i], span_range(targets, i), graph_nodes, form, ShardOf::targets);
     static_cast<void>(shards_.back().counts());  // there are few targets, and all are read
     arcs_ += shards_.back().arcs();
   }
@@ -51,7 +51,7 @@ void TargetLists::verify() const {
 }
 
 void verify_targets(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
-  TargetLists(store, place.files, place.nodes, place.max_weight).verify();
+  TargetLists(store, place.files, place.nodes, place.lists).verify();
 }
 
 }  // namespace unweave

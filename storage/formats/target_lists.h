@@ -19,8 +19,7 @@ namespace unweave {
 class TargetLists {
  public:
   /// Opens what `files` names; `files.targets` must be there. Throws DataError, FormatError.
-  TargetLists(const std::filesystem::path& store, const LevelFiles& files, NodeId graph_nodes,
-              std::uint32_t max_weight);
+  TargetLists(const std::filesystem::path& store, const LevelFiles& files, NodeId graph_nodes, const ListForm& form);
 
   /// The targets when the lists were written, sorted. Since then some may have lost their labels.
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }

@@ -15,6 +15,7 @@
 #include "storage/types/layers.h"
 #include "storage/types/node_types.h"
 #include "storage/types/pair_rules.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -109,6 +110,7 @@ struct ImportOptions {
   std::uint32_t max_weight = 1;            ///< as EdgeOptions::max_weight; kMostWeight at most
   std::optional<InputFile> edge_weights;   ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
+  std::optional<WeightUnit> weight_unit{};  ///< edges have real weights; then max_weight is kMostWeight
 };
 
 }  // namespace unweave

@@ -20,6 +20,7 @@
 #include "storage/io/plain_text.h"
 #include "storage/io/readable_bytes.h"
 #include "storage/io/time_text.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 namespace {
@@ -38,7 +39,7 @@ constexpr KindForm kRequestForms[] = {
     {"feature", RequestKind::remove_feature,
      "`feature U` or `feature U expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
     {"insert-edge", RequestKind::insert_edge,
-     "`insert-edge U V`, or `insert-edge U V weight W` where edges have weights (1, 2, ..)"},
+     "`insert-edge U V`, or `insert-edge U V weight W` where edges have weights (1, 2, .., or 0.35 where they are real)"},
     {"set-feature", RequestKind::set_feature,
      "`set-feature U V1 .. VF` (all values) or `set-feature U C:V ..` (values of these columns)"},
     {"set-label", RequestKind::set_label,
@@ -47,7 +48,7 @@ constexpr KindForm kRequestForms[] = {
     {"insert-node", RequestKind::insert_node,
      "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns), and `graph=G` behind "
      "them where it belongs to a graph"},
-    {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, ..)"},
+    {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, .., or 0.35 where weights are real)"},
     {"graph", RequestKind::remove_graph, "`graph G`"},
     {"set-graph-label", RequestKind::set_graph_label,
      "`set-graph-label G C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some of these are numbers)"},
@@ -149,7 +150,7 @@ bool is_class_number(std::string_view word) {
 }
 
 /// The moment, split or class that a word says, in its one form; empty where it says none.
-std::string text_of_word(RequestKind kind, std::string_view word, const ClassWords* classes) {
+std::string text_of_word(RequestKind kind, std::string_view word, const ClassWords* classes, bool real_weights) {
   if (sets_expiry(kind)) {
     const std::optional<Millis> time = word == kNever ? std::nullopt : read_time(word);
     return time ? time_text(*time) : word == kNever ? std::string(kNever) : "";
@@ -165,20 +166,24 @@ std::string text_of_word(RequestKind kind, std::string_view word, const ClassWor
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool whole = error == std::errc() && end == word.data() + word.size();
   const bool is_weight = kind == RequestKind::set_weight || kind == RequestKind::insert_edge;
+  if (is_weight && real_weights) {
+    const std::optional<double> weight = weight_of_text(word);
+    return weight ? shortest_text(*weight) : "";
+  }
   return whole && (number > 0 || !is_weight) ? mark + std::to_string(number) : "";
 }
 
 /// What a request of this kind sets, from the fields that are left; empty where they do not say it,
 /// which `fault` tells then.
 std::string value_text(RequestKind kind, Fields& fields, const ClassWords* classes, std::string_view& id,
-                       std::string& fault) {
+                       std::string& fault, bool real_weights = false) {
   if (kind == RequestKind::set_feature || kind == RequestKind::insert_node)
     return row_text(fields, kind == RequestKind::insert_node, id, fault);
   const bool is_split = kind == RequestKind::move_split || kind == RequestKind::move_graph_split;
   const bool is_class = kind == RequestKind::set_label || kind == RequestKind::set_graph_label;
   const bool is_there = !fields.at_end();
   const std::string_view word = fields.take();
-  std::string text = text_of_word(kind, word, classes);
+  std::string text = text_of_word(kind, word, classes, real_weights);
   if (!text.empty()) return text;
   const std::string what = sets_expiry(kind) ? "moment" : is_split ? "split" : is_class ? "class" : "weight";
   fault = is_there ? quote_for_message(word) + " is no " + what : "the " + what + " is missing";
@@ -231,14 +236,14 @@ bool take_relation(Fields& fields, const std::vector<std::string>& relations, Re
 
 /// Whether the line ends here, or with the id that its sender gave the request; what it removes may
 /// be to expire, and an edge is inserted with a weight.
-bool take_rest(Fields& fields, Request& request, std::string& fault) {
+bool take_rest(Fields& fields, bool real_weights, Request& request, std::string& fault) {
   if (fields.at_end()) return true;
   std::string_view word = fields.take();
   const bool expires = noting(request.kind) != request.kind && word == kExpiresWord;
   if (expires || (request.kind == RequestKind::insert_edge && word == kWeightWord)) {
     if (expires) request.kind = noting(request.kind);
     std::string_view unused;
-    request.value = value_text(request.kind, fields, nullptr, unused, fault);
+    request.value = value_text(request.kind, fields, nullptr, unused, fault, real_weights);
     if (request.value.empty()) return false;
     if (request.kind == RequestKind::insert_edge && request.value == "1") request.value.clear();
     if (fields.at_end()) return true;
@@ -340,10 +345,10 @@ std::optional<Request> parse_request(std::string_view line, const RequestWords& 
     if (names_edge(form->kind) && !take_relation(fields, meanings.relations, request, fault)) return false;
     std::string_view id;
     if (sets_value(form->kind)) {
-      request.value = value_text(form->kind, fields, classes, id, fault);
+      request.value = value_text(form->kind, fields, classes, id, fault, meanings.real_weights);
       if (request.value.empty()) return false;
     }
-    return id.empty() ? take_rest(fields, request, fault) : read_id_word(id, request, fault);
+    return id.empty() ? take_rest(fields, meanings.real_weights, request, fault) : read_id_word(id, request, fault);
   };
   if (read_all()) return request;
   if (told != nullptr) *told = fault_of(*form, meanings.relations, std::move(fault));

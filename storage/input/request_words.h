@@ -27,6 +27,7 @@ struct RequestWords {
   ReadId node;                                ///< empty: ids of nodes are numbers
   std::shared_ptr<const ClassWords> classes;  ///< null or without names: classes have numbers alone
   std::vector<std::string> relations{};       ///< kinds of edges; where there are some, each edge names one
+  bool real_weights = false;                  ///< weights of edges are real numbers
 };
 
 }  // namespace unweave

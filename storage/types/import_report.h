@@ -12,6 +12,7 @@
 #include "storage/types/feature_layout.h"
 #include "storage/types/layers.h"
 #include "storage/types/pair_rules.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -23,12 +24,13 @@ struct BuildReport {
   std::uint64_t spooled_bytes = 0;         ///< bytes of arcs that passed through a temporary file
   std::uint64_t unlabelled_split_ids = 0;  ///< ignored
   NodeId nodes = 0;
-  std::uint64_t edges = 0;           ///< undirected, distinct, without loops; arcs of a directed graph
-  Layers layers{};                   ///< directions and kinds of edges
-  std::optional<PairRules> pairs{};  ///< where links are predicted
-  std::uint64_t held_edges = 0;      ///< edges out of the graph, which are not among `edges`
-  std::uint32_t max_weight = 1;      ///< as declared; 1 where edges have no weights
-  std::uint64_t weight_sum = 0;      ///< weights of all edges, where they have some
+  std::uint64_t edges = 0;                  ///< undirected, distinct, without loops; arcs of a directed graph
+  Layers layers{};                          ///< directions and kinds of edges
+  std::optional<PairRules> pairs{};         ///< where links are predicted
+  std::uint64_t held_edges = 0;             ///< edges out of the graph, which are not among `edges`
+  std::uint32_t max_weight = 1;             ///< as declared; 1 where edges have no weights
+  std::uint64_t weight_sum = 0;             ///< weights of all edges, where they have some
+  std::optional<WeightUnit> weight_unit{};  ///< where weights are real: what the two count
   std::uint32_t features = 0;
   std::uint32_t classes = 0;
   std::string order = "none";

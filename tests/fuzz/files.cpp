@@ -102,7 +102,11 @@ void payload(std::string_view bytes) {
                                            "nameidx", "rows",    "rows16", "graphs", "tile"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
-  if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;
+  const ListForm form(max_weight, p[0] % 2 == 1);
+  const std::uint64_t weights = form.multiplied   ? (std::uint64_t{1} << 32) + max_weight
+                                : max_weight == 1 ? 0
+                                                  : max_weight;
+  if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = weights;
   if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;
   if (which == 6) p[1] %= 64;  // bytes of names
   if (which == 9 || which == 10) p[0] = 1, p[1] = columns;
@@ -121,7 +125,7 @@ void payload(std::string_view bytes) {
   const FileEntry entry = writer.finish(p);
 
   if (which <= 1) {
-    const Shard shard(scratch(), entry, range, nodes, max_weight, which == 0 ? ShardOf::nodes : ShardOf::targets);
+    const Shard shard(scratch(), entry, range, nodes, form, which == 0 ? ShardOf::nodes : ShardOf::targets);
     std::vector<NodeId> list;
     for (NodeId node = 0; node < nodes; ++node) {
       list.resize(shard.counts()[node] + kDecodeSlack);

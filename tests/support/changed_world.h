@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <sstream>
@@ -17,6 +18,7 @@
 
 #include "engine/ingest/store_import.h"
 #include "storage/input/request_reader.h"
+#include "storage/types/weight_unit.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -30,6 +32,7 @@ struct ChangedWorld {
   bool directed = false;
   std::set<std::pair<NodeId, NodeId>> edges;                   ///< u < v, or arcs from u to v
   std::uint32_t max_weight = 1;                                ///< above 1: edges have weights
+  std::optional<WeightUnit> unit;                              ///< of which weights are multiples, where they are real
   std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights;  ///< what edges weigh that weigh more than 1
   std::vector<double> features;                                ///< as a user gives them, row-major
   std::vector<std::int32_t> labels;
@@ -53,22 +56,24 @@ struct ChangedWorld {
       in >> v;
       const std::pair<NodeId, NodeId> edge = edge_of(u, v);
       if (u == v && !directed) return false;
-      std::uint32_t weight = 1;
-      if (std::string unused; in >> unused) in >> weight;  // "weight W"
+      std::uint32_t weight = units_of(1);
+      double given = 0;
+      if (std::string unused; in >> unused && in >> given) weight = units_of(given);  // "weight W"
       if (word == "edge") {
         weights.erase(edge);
         return edges.erase(edge) > 0;
       }
-      if (weight > max_weight || !edges.insert(edge).second) return false;
+      if (weight == 0 || weight > max_weight || !edges.insert(edge).second) return false;
       weigh(edge, weight);
       return true;
     }
     if (word == "set-weight") {
       NodeId v = 0;
-      std::uint32_t weight = 0;
-      in >> v >> weight;
+      double given = 0;
+      in >> v >> given;
+      const std::uint32_t weight = units_of(given);
       const std::pair<NodeId, NodeId> edge = edge_of(u, v);
-      if (weight > max_weight || !edges.contains(edge) || weight_of(edge) == weight) return false;
+      if (weight == 0 || weight > max_weight || !edges.contains(edge) || weight_of(edge) == weight) return false;
       weigh(edge, weight);
       return true;
     }
@@ -110,6 +115,16 @@ struct ChangedWorld {
     return changes;
   }
 
+  /// A weight that is a multiple of the unit, or a whole number, as a number of units.
+  [[nodiscard]] std::uint32_t units_of(double weight) const {
+    return static_cast<std::uint32_t>(unit ? weight / std::pow(2.0, unit->exponent) : weight);
+  }
+  [[nodiscard]] std::string text_of_weight(std::uint64_t units) const {
+    std::ostringstream text;
+    text.precision(17);
+    text << static_cast<double>(units) * (unit ? std::pow(2.0, unit->exponent) : 1);
+    return text.str();
+  }
   [[nodiscard]] std::uint32_t weight_of(std::pair<NodeId, NodeId> edge) const {
     const auto at = weights.find(edge);
     return at == weights.end() ? 1 : at->second;
@@ -181,7 +196,7 @@ struct ChangedWorld {
     std::string text;
     for (const auto& edge : edges)
       text +=
-          id(edge.first) + " " + id(edge.second) + (max_weight > 1 ? " " + std::to_string(weight_of(edge)) : "") + "\n";
+          id(edge.first) + " " + id(edge.second) + (max_weight > 1 ? " " + text_of_weight(weight_of(edge)) : "") + "\n";
     if (!unnamed.empty()) {  // text has names alone
       const std::string rows = std::to_string(nodes);
       text = "%%MatrixMarket matrix coordinate integer general\n" + rows + " " + rows + " " +
@@ -191,6 +206,7 @@ struct ChangedWorld {
                 std::to_string(weight_of(edge)) + "\n";
     }
     options.max_weight = max_weight;
+    options.weight_unit = unit;
     options.layers.directed = directed;
     options.edges = file("edges", text);
     if (named) {
@@ -283,7 +299,7 @@ inline std::vector<std::string> changing_lines(const ChangedWorld& world, std::s
     if (world.max_weight > 1 && random() % 4 == 0) {
       const auto& [u, v] = edges[random() % edges.size()];
       const bool sets = random() % 3 != 0;
-      const std::string weight = std::to_string(1 + random() % (world.max_weight + 1));  // one is above
+      const std::string weight = world.text_of_weight(1 + random() % (world.max_weight + 1));  // one is above
       lines.push_back(sets ? "set-weight " + std::to_string(u) + " " + std::to_string(v) + " " + weight
                            : "insert-edge " + node() + " " + node() + " weight " + weight);
       continue;
@@ -315,9 +331,11 @@ inline std::vector<std::string> changing_lines(const ChangedWorld& world, std::s
   return lines;
 }
 
-inline std::vector<Request> requests_of(const std::vector<std::string>& lines) {
+inline std::vector<Request> requests_of(const std::vector<std::string>& lines, bool real_weights = false) {
+  RequestWords words;
+  words.real_weights = real_weights;
   std::vector<Request> requests;
-  for (const std::string& line : lines) requests.push_back(parse_request(line).value());
+  for (const std::string& line : lines) requests.push_back(parse_request(line, words).value());
   return requests;
 }
 

@@ -14,6 +14,7 @@ to `export`. Of a model of `train --pool` they are those of the training graphs,
 2 where something cannot be read. Python 3.9 and NumPy.
 """
 import argparse
+import json
 import math
 import pathlib
 import sys
@@ -79,7 +80,8 @@ class Data:
     once, their weights; labels; train, the training nodes that have one; classes. With two copies of a node, whose levels stand side
     by side in `levels`, an edge is an arc from copy 0 of its first end to copy 1 of its second: copy c of node u is node c N + u here."""
 
-    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1):
+    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1, self_weight=1):
+        self.self_weight = self_weight
         self.unit, self.classes, self.nodes, self.copies = 2.0**-scale_bits, classes, len(labels), copies
         levels = [np.concatenate(np.split(level, copies, axis=1)) for level in levels]
         if copies > 1:
@@ -106,7 +108,11 @@ class Data:
 
     def degree(self, node):
         """Counts the node itself."""
-        return 1 + int(self.neighbours(node)[1].sum())
+        return self.self_weight + self.weight(node)
+
+    def weight(self, node):
+        """That of its edges together."""
+        return int(self.neighbours(node)[1].sum())
 
     def levels(self, nodes, weights):
         """A block for each L + 1 of the weights."""
@@ -130,7 +136,7 @@ class Data:
             if np.isnan(rows).any():
                 raise ValueError(f"a neighbour of node {node} has no level 0, which the block open reads; propagate with --rows all")
             total = weights @ rows.astype(np.int64)
-            out[i] = total.astype(float) / float(self.degree(node) - 1) * self.unit
+            out[i] = total.astype(float) / float(self.weight(node)) * self.unit
         return out
 
     def label_shares(self, nodes):
@@ -140,7 +146,7 @@ class Data:
             for label in range(self.classes):
                 count = int(weights[self.trains[ends] & (self.labels[ends] == label)].sum())
                 if count:
-                    out[i, label] = float(count) / float(self.degree(node) - 1)
+                    out[i, label] = float(count) / float(self.weight(node))
         return out
 
     def degrees(self, nodes):
@@ -218,7 +224,15 @@ def differences(said, found, nodes, unit="node"):
     return false + ([f"{more} more rows differ"] if more else [])
 
 
-def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None):
+def in_units(store, weights):
+    """Weights as whole numbers, and that of a self loop: of units, where weights are real."""
+    of = json.loads((store / "manifest.json").read_text())["contents"].get("weights", {})
+    if "unit" not in of:
+        return weights, 1
+    return np.rint(weights / 2.0 ** of["unit"]).astype(np.int64), of["self"]
+
+
+def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None, self_weight=1):
     """What is false; `model`: the text of its file. `graphs`: those of the nodes, of which `nodes` then names some. Raises ValueError where there is nothing to check."""
     propagation = model["propagation"]
     if propagation["rho"] != 1 or propagation["scale_bits"] > 24:
@@ -232,7 +246,7 @@ def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None
         labels, trains = np.full(len(graphs), -1), np.empty(0, np.int64)
     else:
         trains = train
-    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1))
+    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1), self_weight)
     if graphs is not None:
         return differences(rows, form_graphs(data, model["weights"], program, graphs, nodes), nodes, "graph")
     return differences(rows, form(data, model["weights"], program, nodes), nodes)
@@ -254,9 +268,10 @@ def main():
         model, _ = read_model(given.store, given.model)
         edges, labels, train, rows = (np.load(getattr(given, name)) for name in ("edges", "labels", "train", "rows"))
         weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
+        weights, self_weight = in_units(given.store, weights)
         nodes = np.load(given.nodes) if given.nodes else train
         return check(model, [np.load(name) for name in given.levels], edges, weights, labels, train, rows, nodes,
-                     np.load(given.graphs) if given.graphs else None)
+                     np.load(given.graphs) if given.graphs else None, self_weight)
 
     return certificate_trail.report("rows", run)
 

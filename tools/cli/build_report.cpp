@@ -11,7 +11,11 @@ Table build_table(const BuildReport& report) {
   const bool directed = report.layers.directed;
   table.add_row({directed ? "arcs" : "edges", count_text(report.edges)});
   if (report.pairs) table.add_row({"edges held out of the graph", count_text(report.held_edges)});
-  if (report.max_weight > 1) {
+  if (report.weight_unit) {
+    table.add_row({"unit of the weights", unit_text(report.weight_unit->exponent)});
+    table.add_row({"a self loop weighs", count_text(report.weight_unit->self) + " units"});
+    table.add_row({"sum of the weights", number_text(report.weight_unit->weight(report.weight_sum))});
+  } else if (report.max_weight > 1) {
     table.add_row({"largest weight, as declared", count_text(report.max_weight)});
     table.add_row({"sum of the weights", count_text(report.weight_sum)});
   }

@@ -105,7 +105,11 @@ std::string import_command(const ExportedStore& exported) {
     text += exported.edges == 2 ? " --edges 'edges.npy[0,1]'" : " --edges edges.npy";  // 2 x 2 may be either
   if (exported.layers.directed) text += " --directed";
   if (exported.pairs) text += " --pairs " + text_of(*exported.pairs);
-  if (exported.max_weight > 1) text += " --max-weight " + std::to_string(exported.max_weight);
+  if (exported.weight_unit)
+    text += " --weights unit=" + unit_text(exported.weight_unit->exponent) + " --self-weight " +
+            std::to_string(exported.weight_unit->self);
+  else if (exported.max_weight > 1)
+    text += " --max-weight " + std::to_string(exported.max_weight);
   if (exported.max_weight > 1 && has_edges && !exported.by_name) text += " --edge-weights weights.npy";
   if (exported.columns > 0 && exported.sparse)
     text +=
@@ -244,7 +248,8 @@ void run_export(CommandLine& line) {
   add("edges", po::value<std::string>()->value_name("F.npy"),
       "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
   add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
-  add("edge-weights", po::value<std::string>()->value_name("F.npy"), "int64, weights of the edges, in their order");
+  add("edge-weights", po::value<std::string>()->value_name("F.npy"),
+      "int64, weights of the edges, in their order; float64 where they are real");
   add("pairs", po::value<std::string>()->value_name("F.npy"),
       "of a store of import --pairs: int64 m x 3, the pairs of nodes of --split (train, the default, valid or test): both ends, "
       "and 1 for an edge; in the order of --rows of a model of train --pair");

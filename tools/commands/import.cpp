@@ -366,6 +366,23 @@ void add_tu_folder(const CommandLine& line, ImportOptions& options) {
     line.note(file + " is not read");
 }
 
+/// Real weights: the unit, and what a self loop weighs.
+void add_weight_unit(const CommandLine& line, ImportOptions& options) {
+  if (!line.has("weights")) {
+    if (line.has("self-weight")) throw UsageError("--self-weight counts units; it needs --weights unit=U");
+    return;
+  }
+  if (line.has("max-weight"))
+    throw UsageError(
+        "--weights and --max-weight exclude each other: the first one is for real weights, the other one for whole "
+        "numbers; give one of them");
+  options.max_weight = kMostWeight;
+  options.weight_unit = weight_unit_named(line.get<std::string>("weights"));
+  if (const auto self = count_option(line, "self-weight"))
+    options.weight_unit->self =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(*self, std::numeric_limits<std::uint32_t>::max()));
+}
+
 ImportOptions import_options(const CommandLine& line) {
   ImportOptions options;
   options.order = line.get<std::string>("order");
@@ -382,6 +399,7 @@ ImportOptions import_options(const CommandLine& line) {
     throw UsageError(
         "--max-weight 1: edges whose weights are all 1 have none; take them by --ignore-weights, or declare a "
         "largest weight of 2 at least");
+  add_weight_unit(line, options);
   options.features = features_option(line);
   options.nodes = count_option(line, "nodes");
   options.ids = file_option(line, "ids");
@@ -461,6 +479,11 @@ void run_import(CommandLine& line) {
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "
       "65535 at most. An edge of weight 0 is none, under every option");
+  add("weights", po::value<std::string>()->value_name("unit=U"),
+      "edges have real weights, from where --max-weight has whole ones: each is brought to the nearest multiple m of U, a "
+      "power of two as 2^-10 or 0.125, from 2^-30 to 1. m is 1 to 65535; other weights are errors");
+  add("self-weight", count("M"),
+      "with --weights: units that the self loop of a node weighs, as many as make 1 where nothing is said");
   add("edge-weights", file(),
       "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or --ignore-weights");
   add("ignore-weights", po::bool_switch(),

@@ -286,11 +286,13 @@ void serve(const CommandLine& line) {
         names.open(writer);
         note_purge(line, purge);
       });
-  const std::shared_ptr<const ClassWords> classes = request_words(writer).classes;
+  const RequestWords given = request_words(writer);
+  const std::shared_ptr<const ClassWords> classes = given.classes;
+  const bool real_weights = given.real_weights;
   LatchOpener opener(is_listening);
   const auto read_line = [&](std::string_view text, RequestFault& fault) {
     const std::shared_ptr<const NodeNames> present = names.get();
-    RequestWords words{{}, classes, present->relations()};
+    RequestWords words{{}, classes, present->relations(), real_weights};
     if (present->given()) words.node = [&](std::string_view word) { return present->read(word); };
     return parse_request(text, words, &fault);
   };

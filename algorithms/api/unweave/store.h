@@ -32,6 +32,7 @@
 #include "storage/types/feature_layout.h"
 #include "storage/types/ids_are.h"
 #include "storage/types/propagation_spec.h"
+#include "storage/types/weight_unit.h"
 #include "unweave/models.h"
 #include "unweave/resources.h"
 
@@ -82,6 +83,7 @@ struct StoreInfo {
   bool directed = false;                            ///< each edge leads from its first node to its second
   std::uint32_t max_weight = 1;                     ///< as declared; 1 where edges have no weights
   std::uint64_t weight_sum = 0;                     ///< weights of all edges, each 1 where they have none
+  std::optional<WeightUnit> weight_unit{};          ///< where weights are real: what the two count
   std::uint32_t features = 0, classes = 0;
   std::vector<std::string> class_names;  ///< one a class; empty where they have numbers alone
   std::optional<std::uint64_t> named;    ///< nodes that have a name; absent where nodes have numbers alone

@@ -20,15 +20,18 @@ class OpenBlock final : public RowBlock {
     const std::size_t columns = width();
     std::vector<std::int32_t> own(columns);
     std::vector<std::int64_t> sums(columns);
-    const std::uint32_t others = source_.contents.graph().degree(node) - 1;
+    const Graph& graph = source_.contents.graph();
+    const std::uint32_t others = graph.list_length(node);
+    const std::int64_t self = graph.self_weight();
     if (others > 0) {
       source_.embedding.normalised_sums(0, node, own.data());
       source_.embedding.level(1).load(node, sums.data());
     }
     for (std::size_t c = 0; c < columns; ++c)
-      out[c] = others == 0
-                   ? 0.0F
-                   : static_cast<float>(static_cast<double>(sums[c] - own[c]) / static_cast<double>(others) * unit_);
+      out[c] =
+          others == 0
+              ? 0.0F
+              : static_cast<float>(static_cast<double>(sums[c] - self * own[c]) / static_cast<double>(others) * unit_);
   }
 
  private:

@@ -95,8 +95,9 @@ OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, 
     }
   }
   const std::uint64_t positions = options.ids_are == IdsAre::positions ? options.num_nodes.value_or(0) : 0;
-  return {nullptr, std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names), positions,
-                                                WeightRule(options.ignore_weights, options.max_weight), file.columns)};
+  return {nullptr, std::make_unique<NamedEdges>(
+                       *std::move(source), std::move(find), std::move(names), positions,
+                       WeightRule(options.ignore_weights, options.max_weight, options.weight_unit), file.columns)};
 }
 
 }  // namespace unweave

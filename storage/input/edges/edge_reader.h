@@ -12,6 +12,7 @@
 #include "storage/input/edges/named_edges.h"
 #include "storage/io/types.h"
 #include "storage/types/ids_are.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -62,6 +63,7 @@ struct EdgeOptions {
   std::optional<InputFile> weights{};  ///< `.npy` of one number an edge, for arrays of edges
   std::optional<IdsAre> ids_are{};     ///< what numbers mean where nodes have names, where somebody has said so
   bool ids_from_one = false;           ///< text of two ids a line, the first node's id being 1, as TUDataset has it
+  std::optional<WeightUnit> weight_unit{};  ///< weights are real numbers, and come as multiples of it
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy,

@@ -26,7 +26,8 @@ std::optional<double> attribute_weight(std::string_view attributes) noexcept {
 }
 
 void throw_no_weight(const std::filesystem::path& file, const std::string& place, const std::string& remedy) {
-  throw InputError(file, place, "no weight, which " + option("max-weight") + " asks for", remedy);
+  throw InputError(file, place, "no weight, which " + option("max-weight") + " or " + option("weights") + " asks for",
+                   remedy);
 }
 
 void WeightRule::set_column(std::string name) {
@@ -45,26 +46,42 @@ bool WeightRule::is_strength(double value) noexcept {
   return std::isfinite(value) && value > 0;
 }
 
-void WeightRule::refuse(const std::filesystem::path& file, const std::string& place, double value) const {
+void WeightRule::refuse_no_strength(const std::filesystem::path& file, const std::string& place, double value) const {
   const std::string text = "weight " + shortest_text(value);
   if (std::isnan(value) || std::isinf(value))
     throw InputError(file, place, text + " is not finite",
                      "write the number that is meant, or 0 where there is no edge");
-  if (value < 0) {
-    const bool is_array = file.string().ends_with(']') || file.extension() == ".npz" || file.extension() == ".npy";
-    throw InputError(
-        file, place, text + " is negative, and weights are not",
-        "leave out edges that are not meant to count" +
-            (is_array ? std::string()
-                      : ", or, if this is no weight, the column: name the two others behind the file, as in " +
-                            file.string() + ends_));
-  }
+  const bool is_array = file.string().ends_with(']') || file.extension() == ".npz" || file.extension() == ".npy";
+  throw InputError(
+      file, place, text + " is negative, and weights are not",
+      "leave out edges that are not meant to count" +
+          (is_array ? std::string()
+                    : ", or, if this is no weight, the column: name the two others behind the file, as in " +
+                          file.string() + ends_));
+}
+
+void WeightRule::refuse_real(const std::filesystem::path& file, const std::string& place, double value) const {
+  if (!is_strength(value)) refuse_no_strength(file, place, value);
+  const bool vanishes = value < unit_->weight(1);
+  throw InputError(
+      file, place,
+      "weight " + shortest_text(value) + " is " +
+          (vanishes ? "at most half of the unit " : "more than " + std::to_string(kMostWeight) + " times the unit ") +
+          unit_text(unit_->exponent) + (vanishes ? ", and would vanish" : ""),
+      "take " + std::string(vanishes ? "a smaller" : "a larger") + " unit by " + option("weights", "unit=U") +
+          ", or leave the edge out");
+}
+
+void WeightRule::refuse(const std::filesystem::path& file, const std::string& place, double value) const {
+  const std::string text = "weight " + shortest_text(value);
+  if (!is_strength(value)) refuse_no_strength(file, place, value);
   const bool is_whole = value >= 1 && value <= kMostWeight && value == std::floor(value);
   if (most_ == 1)
     throw InputError(file, place, "a value other than 1, as of a weight, " + shortest_text(value),
                      std::string(is_whole ? "" : "multiply and round the weights to whole numbers, and ") +
                          "declare the largest weight by " + option("max-weight", "W") +
-                         ", or take the edges without them by " + option("ignore-weights"));
+                         ", or take the edges without them by " + option("ignore-weights") +
+                         (is_whole ? "" : ", or as real weights by " + option("weights", "unit=U")));
   const bool too_large = is_whole && value > most_;
   throw InputError(file, place, text + " is not a whole number from 1 to " + std::to_string(most_),
                    too_large ? "declare a larger " + option("max-weight")

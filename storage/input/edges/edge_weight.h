@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "storage/types/import_report.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -23,12 +24,13 @@ namespace unweave {
 
 /// What the values beside edges mean. Under every option a weight of 0 is no edge, and NaN,
 /// infinities and negative numbers are errors. Others are whole numbers from 1 to a declared
-/// largest one, which may be written as real numbers, "3.0" for 3; or are ignored; or, where
-/// nothing was declared, 1.
+/// largest one, which may be written as real numbers, "3.0" for 3; or real numbers, which are
+/// brought to the nearest multiple of a unit; or are ignored; or, where nothing was declared, 1.
 class WeightRule {
  public:
   /// `most`: the largest weight that was declared, 1 where none was.
-  WeightRule(bool ignore, std::uint32_t most) : ignore_(ignore), most_(most) {}
+  WeightRule(bool ignore, std::uint32_t most, std::optional<WeightUnit> unit = std::nullopt)
+      : ignore_(ignore), most_(most), unit_(unit) {}
 
   /// `columns`: what a message puts behind the name of a text to name the columns of the ends.
   void set_ends(std::string columns) { ends_ = std::move(columns); }
@@ -53,6 +55,11 @@ class WeightRule {
       ++left_out.zeros;
       return 0;
     }
+    if (unit_) {
+      const std::uint32_t units = unit_->units(value);
+      if (units == 0) refuse_real(file, place(), value);
+      return units;
+    }
     const bool counts = value >= 1 && value <= most_ && value == static_cast<double>(static_cast<std::uint32_t>(value));
     if (counts && (!ignore_ || value == 1)) return static_cast<std::uint32_t>(value);
     if (!ignore_ || !is_strength(value)) refuse(file, place(), value);
@@ -64,10 +71,13 @@ class WeightRule {
   /// Whether it could be the weight of an edge in any unit.
   [[nodiscard]] static bool is_strength(double value) noexcept;
   [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& place, double value) const;
+  [[noreturn]] void refuse_real(const std::filesystem::path& file, const std::string& place, double value) const;
+  [[noreturn]] void refuse_no_strength(const std::filesystem::path& file, const std::string& place, double value) const;
   [[noreturn]] void refuse_zero(const std::filesystem::path& file, const std::string& place) const;
 
   bool ignore_;
   std::uint32_t most_;
+  std::optional<WeightUnit> unit_;
   std::string ends_ = "[0,1]", no_weights_;
 };
 

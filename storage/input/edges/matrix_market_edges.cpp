@@ -22,7 +22,7 @@ class MatrixMarketEdges final : public EdgeReader {
   MatrixMarketEdges(ByteSource source, const EdgeOptions& options)
       : lines_(std::move(source)),
         outer_limit_(id_limit(options.num_nodes)),
-        rule_(options.ignore_weights, options.max_weight) {
+        rule_(options.ignore_weights, options.max_weight, options.weight_unit) {
     read_banner();
     read_sizes();
   }

@@ -21,7 +21,7 @@ namespace {
 class MetisEdges final : public EdgeReader {
  public:
   MetisEdges(ByteSource source, const EdgeOptions& options)
-      : source_(std::move(source)), rule_(options.ignore_weights, options.max_weight) {
+      : source_(std::move(source)), rule_(options.ignore_weights, options.max_weight, options.weight_unit) {
     read_counts();
     limit_ = std::min(nodes_, id_limit(options.num_nodes));
   }

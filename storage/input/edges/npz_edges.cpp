@@ -40,7 +40,7 @@ class MatrixEdges : public EdgeReader {
         values_(InputFile{archive, values}),
         nodes_(nodes),
         limit_(std::min(nodes, id_limit(options.num_nodes))),
-        rule_(options.ignore_weights, options.max_weight) {
+        rule_(options.ignore_weights, options.max_weight, options.weight_unit) {
     const NpyHeader& header = values_.header();
     if (!header.is_number() || header.shape.size() != 1 || header.elements != columns_.header().elements)
       throw InputError(

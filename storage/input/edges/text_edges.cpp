@@ -54,7 +54,8 @@ class TextEdges final : public EdgeReader {
   TextEdges(ByteSource source, const EdgeOptions& options, const std::string& columns)
       : lines_(std::move(source)),
         limit_(id_limit(options.num_nodes)),
-        rule_(options.ignore_weights, options.max_weight),
+        rule_(options.ignore_weights, options.max_weight, options.weight_unit),
+        are_real_(options.weight_unit.has_value()),
         chosen_(columns) {
     rule_.set_ends(columns_of_ends({}, chosen_, lines_));
     if (TwoKinds::named_by(columns)) kinds_.emplace(columns);
@@ -75,7 +76,7 @@ class TextEdges final : public EdgeReader {
     std::size_t count = 0;
     std::string_view line;
     while (true) {
-      const std::size_t plain = columns_ == 0 || (columns_ == 3 && weights.empty())
+      const std::size_t plain = columns_ == 0 || are_real_ || (columns_ == 3 && weights.empty())
                                     ? 0
                                     : read_plain(out.subspan(count), weights.subspan(weights.empty() ? 0 : count));
       if (metis_.possible()) check_metis(out.subspan(count, plain), lines_.number() - plain + 1);
@@ -322,6 +323,7 @@ class TextEdges final : public EdgeReader {
   LineReader lines_;
   std::uint64_t limit_;
   WeightRule rule_;
+  bool are_real_;       ///< weights, so that whole numbers are not as they stand
   std::string chosen_;  // columns that were named
   int columns_ = 0;     // columns of each edge: 2, or 3 with a weight; 0 before the first
   std::string header_;  // one that was skipped, which may have been an edge between names

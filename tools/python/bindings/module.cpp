@@ -300,12 +300,14 @@ py::object edges(Machine& machine, const py::object& progress, const Path& store
   return out;
 }
 
-py::array_t<std::int64_t> edge_weights(Machine& machine, const py::object& progress, const Path& store) {
+py::object edge_weights(Machine& machine, const py::object& progress, const Path& store) {
   std::optional<Reader> reader;
   std::uint64_t count = 0;
+  bool are_real = false;
   run_whole(machine, [&] {
     reader.emplace(store, machine.resources());
     count = count_edges(*reader, {});
+    are_real = request_words(*reader).real_weights;
   });
   py::array_t<std::int64_t> out(static_cast<py::ssize_t>(count));
   const std::span<char> memory = bytes_of(out);
@@ -314,7 +316,8 @@ py::array_t<std::int64_t> edge_weights(Machine& machine, const py::object& progr
     export_edge_weights(*reader, NpyTarget(stream));
     stream.require_full();
   });
-  return out;
+  if (are_real) return out.attr("view")("float64");  // numbers of as many bytes
+  return std::move(out);
 }
 
 /// Names of all nodes, None for a node without one; None where nodes have numbers alone.

@@ -100,6 +100,11 @@ ImportOptions import_options(const py::dict& options) {
   if (const auto pairs = taken<std::string>(options, "pairs")) out.pairs = pair_rules_named(*pairs);
   out.ignore_weights = taken_or(options, "ignore_weights", false);
   out.max_weight = taken_or(options, "max_weight", std::uint32_t{1});
+  if (const auto weights = taken<std::string>(options, "weights")) {
+    out.weight_unit = weight_unit_named(*weights);
+    out.max_weight = kMostWeight;
+    if (const auto self = taken<std::uint32_t>(options, "self_weight")) out.weight_unit->self = *self;
+  }
   out.edge_weights = file_at(options, "edge_weights");
   if (options.contains("csr") && !options["csr"].is_none()) {
     const auto csr = options["csr"].cast<py::dict>();

@@ -81,7 +81,7 @@ def _option(match: re.Match[str]) -> str:
         return f"classes={_listed(value)!r}"
     if key == "set":
         return _parameters([value])
-    if key in _LISTS and value != "auto":
+    if key in _LISTS and value != "auto" and not value.startswith("unit="):
         return f"{key}=[{', '.join(value.split(','))}]"
     if len(value) > 1 and value[0] == value[-1] == "'":  # as a shell quotes it
         value = value[1:-1].replace("'\\''", "'")

@@ -23,7 +23,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                  ends: dict[str, Sequence[str]] | None = None, labels_of: str | None = None,
                  pairs: str | dict[str, float | bool] | None = None, order: str = "none",
                  scale: float | str = "rows", feature_type: str = "f32", standardize: bool = False, max_weight: int | None = None,
-                 edge_weights: Any = None, ignore_weights: bool = False, graphs: Any = None, number_of_graphs: int | None = None,
+                 edge_weights: Any = None, ignore_weights: bool = False, weights: str | None = None,
+                 self_weight: int | None = None, graphs: Any = None, number_of_graphs: int | None = None,
                  graph_labels: Any = None, graph_train: Any = None, graph_valid: Any = None, graph_test: Any = None, tu: Path | None = None,
                  attribute_bound: float | None = None, header: str | dict[str, str] | None = None,
                  memory: int | str | None = None, threads: int = 0, progress: Progress = None) -> Store:
@@ -66,6 +67,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     a sparse matrix, in which entries that repeat are added, of the third column of a table, of PyG's ``edge_weight`` or DGL's
     ``edata["weight"]``. Without it weights of matrices and graphs other than 1 are an error, unless ``ignore_weights``, and the third column
     of a table is not read, which a warning says. A weight of 0 is no edge in any case, and NaN, infinite and negative ones are errors.
+    ``weights``: "unit=2^-10", in the place of ``max_weight``: weights are real numbers, each of which is brought to the nearest multiple of
+    the unit, a power of two from 2^-30 to 1; one that is not 1 to 65535 units is an error. ``self_weight``: units that the self loop of a
+    node weighs, as many as make 1 by default.
 
     ``graphs``: N numbers from 0, to which whole graph each node belongs, -1 for none; graphs then have classes, and no edge joins two of them.
     ``graph_labels``: one class a graph, as ``labels`` has them for nodes; a store has one of both. ``graph_train``, ``graph_valid``, ``graph_test``:
@@ -112,7 +116,12 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
                                "scale": None if standardize else scale, "ignore_weights": ignore_weights, "directed": directed}
     if pairs is not None:
         options["pairs"] = arrays.pair_words(pairs)
-    is_declared = max_weight is not None
+    if weights is not None and max_weight is not None:
+        raise UsageError("weights and max_weight: the first one is for real weights, the other one for whole numbers; give one of them",
+                         ["weights", "max_weight"])
+    if weights is None and self_weight is not None:
+        raise UsageError("self_weight counts units; it needs weights='unit=U'", ["self_weight", "weights"])
+    is_declared = max_weight is not None or weights is not None
     is_weighted = (is_declared or ignore_weights) and edge_weights is None
     if edge_weights is not None:
         edges_of_graphs.require_no_weights(graph)
@@ -129,7 +138,7 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         if not (is_weighted or edge_weights is not None):
             edges_of_graphs.warn_of_third_column(graph)
     if relations is not None:
-        if directed or max_weight is not None or edge_weights is not None:
+        if directed or is_declared or edge_weights is not None:
             raise UsageError("relations: edges of several kinds have neither directions nor weights; leave out directed, max_weight and edge_weights",
                              ["relations", "directed", "max_weight", "edge_weights"])
         options.update(edges_of_graphs.relations_of(relations, subsets, table, are_names))
@@ -137,6 +146,10 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options.update(edges_of_graphs.weights_of(parts["edge_weights"], graph))
     if max_weight is not None:
         options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)
+    if weights is not None:
+        options["weights"] = str(weights)
+    if self_weight is not None:
+        options["self_weight"] = arrays.whole_number(self_weight, "self_weight", 1, 2**30)
     if ids is not None:
         options.update(arrays.names_of(ids))
         options["ids_are"] = ids_are

@@ -131,7 +131,7 @@ class Store:
         return np.load(file, mmap_mode="r")
 
     def edge_weights(self) -> np.ndarray:
-        """Weights of all edges as int64 [m], in the order of :meth:`edges`; each 1 where edges have none."""
+        """Weights of all edges as int64 [m], in the order of :meth:`edges`; each 1 where edges have none. Real weights are float64."""
         return _native.edge_weights(self._machine, self._watcher(), self.path)
 
     def labels(self, *, numbers: bool = False) -> np.ndarray:

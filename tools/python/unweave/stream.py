@@ -117,7 +117,8 @@ class Stream:
     def insert_edges(self, edges: Any, weights: Any = None, *, relation: str | None = None) -> Record:
         """One batch that inserts edges.
 
-        ``edges``, ``relation``: as :meth:`remove_edges` takes them. ``weights``: one whole number an edge, each 1 by default.
+        ``edges``, ``relation``: as :meth:`remove_edges` takes them. ``weights``: one number an edge, whole where the store has no
+        real weights, each 1 by default.
         """
         if weights is None:
             return self._send_pairs("insert-edge", edges, relation)
@@ -129,11 +130,12 @@ class Stream:
         pairs, weights = self._pairs(edges, "insert-edge"), arrays.array_of(weights, "weights").reshape(-1)
         if len(pairs) != len(weights):
             raise UsageError(f"{len(pairs)} edges and {len(weights)} weights")
-        if np.any(weights != weights.astype(np.int64)):
+        are_real = self._store.info().weight_unit is not None
+        if not are_real and np.any(weights != weights.astype(np.int64)):
             raise UsageError("weights: whole numbers are wanted", ["weights"])
         mark = "#" if self._native.named() else ""
-        return self.send([("insert-edge", f"{mark}{u}", f"{mark}{v}", "weight", weight)
-                          for (u, v), weight in zip(pairs.tolist(), weights.astype(np.int64).tolist())])
+        numbers = weights.astype(np.float64 if are_real else np.int64).tolist()
+        return self.send([("insert-edge", f"{mark}{u}", f"{mark}{v}", "weight", weight) for (u, v), weight in zip(pairs.tolist(), numbers)])
 
     def remove_nodes(self, nodes: Any) -> Record:
         """One batch that removes nodes: their edges, features, labels and places in splits.

@@ -60,9 +60,12 @@ void describe(const BuildReport& report, Visit&& field) {
   field("pairs", report.pairs ? std::optional(text_of(*report.pairs)) : std::nullopt);
   field("held_edges", only_if(report.pairs.has_value(), report.held_edges));
   field("directed", report.layers.directed);
-  field("arcs", (report.layers.directed ? 1 : 2) * (has_weights ? report.weight_sum : report.edges));
+  const bool are_units = report.weight_unit.has_value();
+  field("arcs", (report.layers.directed ? 1 : 2) * (has_weights && !are_units ? report.weight_sum : report.edges));
   field("weight_sum", only_if(has_weights, report.weight_sum));
   field("max_weight", only_if(has_weights, report.max_weight));
+  field("weight_unit", are_units ? std::optional(report.weight_unit->weight(1)) : std::nullopt);
+  field("self_weight", are_units ? std::optional(report.weight_unit->self) : std::nullopt);
   field("edges_read", report.edges_read);
   field("self_loops", report.self_loops);
   field("duplicates", report.duplicates);

@@ -68,6 +68,8 @@ void describe(const StoreInfo& store, Visit&& field) {
   field("arcs", store.arcs);
   field("max_weight", only_if(store.max_weight > 1, store.max_weight));
   field("weight_sum", only_if(store.max_weight > 1, store.weight_sum));
+  field("weight_unit", store.weight_unit ? std::optional(store.weight_unit->weight(1)) : std::nullopt);
+  field("self_weight", store.weight_unit ? std::optional(store.weight_unit->self) : std::nullopt);
   field("features", store.features);
   field("classes", store.classes);
   field("class_names", only_if(!store.class_names.empty(), store.class_names));

@@ -1,0 +1,274 @@
+// tests/algorithms/live/real_weights_test.cpp - edges with real weights: sums against plain loops,
+// streams against imports, and what is refused.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "algorithms/live/digest.h"
+#include "algorithms/live/export.h"
+#include "algorithms/live/export_all.h"
+#include "algorithms/live/live_store.h"
+#include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
+#include "algorithms/maintenance/purge.h"
+#include "algorithms/verification/verify.h"
+#include "engine/ingest/store_import.h"
+#include "storage/io/error.h"
+#include "support/changed_world.h"
+#include "support/folder_bytes.h"
+#include "support/input_files.h"
+#include "support/store_fixture.h"
+#include "support/temp_dir.h"
+#include "support/tiny_store.h"
+#include "support/trained_store.h"
+
+namespace unweave {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ample_budget;
+using testing::changed_world;
+using testing::ChangedWorld;
+using testing::TempDir;
+
+ChangedWorld real_world(std::uint64_t seed, const WeightUnit& unit, std::uint32_t most, NodeId nodes = 40) {
+  ChangedWorld world = changed_world(nodes, 3, seed, false);
+  world.weigh_all(most, seed);
+  world.max_weight = kMostWeight;
+  world.unit = unit;
+  return world;
+}
+
+/// Sums of a world by loops over its edges, from the level 0 of a store.
+testing::AllSums plain_sums(const ChangedWorld& world, const Embedding& embedding, std::uint32_t levels) {
+  std::vector<std::vector<std::int64_t>> t(world.nodes);
+  std::vector<std::int64_t> degrees(world.nodes, world.unit->self);
+  for (NodeId u = 0; u < world.nodes; ++u) {
+    std::vector<std::int32_t> row(world.columns);
+    embedding.normalised_sums(0, u, row.data());
+    t[u].assign(row.begin(), row.end());
+  }
+  for (const auto& edge : world.edges) {
+    degrees[edge.first] += world.weight_of(edge);
+    degrees[edge.second] += world.weight_of(edge);
+  }
+  testing::AllSums all;
+  for (std::uint32_t level = 1; level <= levels; ++level) {
+    auto sums = t;
+    for (auto& row : sums)
+      for (std::int64_t& value : row) value *= world.unit->self;
+    for (const auto& edge : world.edges)
+      for (std::uint32_t c = 0; c < world.columns; ++c) {
+        sums[edge.first][c] += std::int64_t{world.weight_of(edge)} * t[edge.second][c];
+        sums[edge.second][c] += std::int64_t{world.weight_of(edge)} * t[edge.first][c];
+      }
+    for (NodeId u = 0; u < world.nodes; ++u)
+      for (std::uint32_t c = 0; c < world.columns; ++c)
+        t[u][c] = static_cast<std::int64_t>(
+            std::nearbyint(static_cast<double>(sums[u][c]) / static_cast<double>(degrees[u])));
+    all.push_back(sums);
+  }
+  return all;
+}
+
+std::string verified(const fs::path& store, bool rebuild = false) {
+  return testing::text_of(verify_store(store, {std::nullopt, rebuild, 1}, ample_budget()));
+}
+
+std::string statuses(LiveStore& store, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const RequestStatus status : store.resolve(testing::requests_of(lines, true)).statuses)
+    text += std::string(name_of(status)) + " ";
+  return text;
+}
+
+ImportReport import_edges(const TempDir& dir, const std::string& edges, const WeightUnit& unit) {
+  ImportOptions options;
+  options.edges = InputFile{testing::write_file(dir / "edges.txt", edges), {}};
+  options.max_weight = kMostWeight;
+  options.weight_unit = unit;
+  options.nodes = 3;
+  WorkMeter nobody;
+  return import_store(dir / "s", options, ample_budget(), nobody);
+}
+
+}  // namespace
+
+TEST_SUITE("unit") {
+  TEST_CASE("sums are those of plain loops, whatever the unit, the order and the self loop") {
+    for (const char* const order : {"none", "degree"})
+      for (const auto& [unit, most] : {std::pair(WeightUnit{0, 1}, 9U), std::pair(WeightUnit{-4, 16}, 60U),
+                                       std::pair(WeightUnit{-10, 1024}, 3000U), std::pair(WeightUnit{-16, 7}, 65535U)})
+        for (const double rho : {0.0, 0.5, 1.0}) {
+          ChangedWorld world = real_world(3, unit, most);
+          const TempDir dir;
+          world.import(dir / "s");
+          testing::propagate_store(dir / "s", testing::tiny_spec(3, true, rho));
+          const StoreReader store(dir / "s", ample_budget());
+          const Manifest manifest = read_manifest(dir / "s");
+          CHECK(manifest.needs() == std::vector<std::string>{"weights", "real-weights"});
+          CHECK(manifest.weight_unit == unit);
+          CHECK(testing::sums_of(store.embedding(), world.nodes) == plain_sums(world, store.embedding(), 3));
+          world.order = order;
+          CHECK(verified(dir / "s", true) == "");
+        }
+  }
+
+  TEST_CASE("with a unit of 1 sums have the bits of a store of whole weights") {
+    ChangedWorld world = real_world(8, {0, 1}, 300);
+    const TempDir dir;
+    world.import(dir / "real");
+    world.unit.reset();
+    world.import(dir / "whole");
+    for (const bool all_rows : {true, false}) {
+      std::vector<testing::AllSums> sums;
+      for (const char* const name : {"real", "whole"}) {
+        testing::propagate_store(dir / name, testing::tiny_spec(2, all_rows));
+        sums.push_back(testing::sums_of(StoreReader(dir / name, ample_budget()).embedding(), world.nodes));
+      }
+      CHECK(sums[0] == sums[1]);
+    }
+    CHECK(testing::digest_now(dir / "real") != testing::digest_now(dir / "whole"));
+  }
+
+  TEST_CASE("a store that was streamed is a fresh import, and once purged byte for byte") {
+    for (const char* const order : {"none", "degree"})
+      for (const bool all_rows : {true, false})
+        for (const LastLevel last : {LastLevel::at_once, LastLevel::deferred}) {
+          ChangedWorld world = real_world(11, {-5, 32}, 200);
+          world.order = order;
+          const TempDir dir;
+          world.import(dir / "s");
+          const PropagationSpec spec = testing::tiny_spec(2, all_rows);
+          testing::propagate_store(dir / "s", spec);
+          const std::vector<std::string> lines = testing::changing_lines(world, 120, 5, false);
+          {
+            StoreWriter store(dir / "s", ample_budget());
+            for (std::size_t first = 0; first < lines.size(); first += 12) {
+              const auto batch = testing::requests_of({lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                                       lines.begin() + static_cast<std::ptrdiff_t>(first + 12)},
+                                                      true);
+              store.apply(batch, store.resolve(batch), {}, last);
+            }
+            store.settle();
+            store.checkpoint();
+          }
+          for (const std::string& line : lines) world.apply(line);
+          CHECK(verified(dir / "s", true) == "");
+          world.import(dir / "fresh");
+          testing::propagate_store(dir / "fresh", spec);
+          CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+          testing::purge(dir / "s");
+          testing::check_same_store(dir / "s", dir / "fresh");
+          CHECK(verified(dir / "s") == "");
+        }
+  }
+
+  TEST_CASE("requests say real weights, and 1 where they say none") {
+    ChangedWorld world = real_world(1, {-2, 4}, 9);
+    world.edges.insert({1, 2});
+    world.weigh({1, 2}, 4);
+    world.edges.erase({3, 4});
+    world.weights.erase({3, 4});
+    const TempDir dir;
+    world.import(dir / "s");
+    StoreReader store(dir / "s", ample_budget());
+    CHECK(statuses(store, {"set-weight 2 1 1", "set-weight 1 2 1.1", "set-weight 1 2 1.2", "set-weight 2 1 1.25",
+                           "set-weight 1 2 0.1", "set-weight 1 2 16384"}) ==
+          "same-weight same-weight applied repeated weight-outside weight-outside ");
+    CHECK(statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 0.6", "insert-edge 4 3 weight 0.5",
+                           "insert-edge 3 4", "edge 3 4", "insert-edge 3 4", "insert-edge 3 4 weight 1"}) ==
+          "absent-edge applied repeated present-edge applied applied repeated ");
+    RequestWords real;
+    real.real_weights = true;
+    CHECK(text_of(parse_request("set-weight 1 2 0.350", real).value()) == "set-weight 1 2 0.35");
+    CHECK(text_of(parse_request("insert-edge 1 2 weight 3e-1 id=T1", real).value()) ==
+          "insert-edge 1 2 weight 0.3 id=T1");
+    CHECK(text_of(parse_request("insert-edge 1 2 weight 1.0", real).value()) == "insert-edge 1 2");
+    for (const char* const bad : {"set-weight 1 2 0", "set-weight 1 2 -0.5", "set-weight 1 2 nan", "set-weight 1 2 inf",
+                                  "insert-edge 1 2 weight x"})
+      CHECK_MESSAGE(!parse_request(bad, real), bad);
+    CHECK_FALSE(parse_request("set-weight 1 2 0.5"));
+  }
+
+  TEST_CASE("what is exported is imported again to the same units") {
+    ChangedWorld world = real_world(5, {-12, 99}, 65535);
+    const TempDir dir;
+    world.import(dir / "s");
+    const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget()), dir / "out");
+    CHECK(exported.weight_unit == world.unit);
+    ImportOptions options;
+    options.edges = InputFile{dir / "out" / "edges.npy", {}};
+    options.edge_weights = InputFile{dir / "out" / "weights.npy", {}};
+    options.max_weight = kMostWeight;
+    options.weight_unit = exported.weight_unit;
+    options.features = InputFile{dir / "out" / "features.npy", {}};
+    options.labels = InputFile{dir / "out" / "labels.npy", {}};
+    options.classes = exported.classes;
+    options.train = InputFile{dir / "out" / "train.npy", {}};
+    options.valid = InputFile{dir / "out" / "valid.npy", {}};
+    options.test = InputFile{dir / "out" / "test.npy", {}};
+    WorkMeter nobody;
+    static_cast<void>(import_store(dir / "again", options, ample_budget(), nobody));
+    testing::check_same_store(dir / "again", dir / "s");
+  }
+
+  TEST_CASE("weights that vanish, overflow or are too many name their line, node and remedy") {
+    const TempDir dir;
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n1 2 1e-4\n", {-10, 1024})),
+                         doctest::Contains("line 2"), InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n1 2 1e-4\n", {-10, 1024})),
+                         doctest::Contains("at most half of the unit 2^-10"), InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 64\n", {-10, 1024})),
+                         doctest::Contains("more than 65535 times the unit"), InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n", {-30, 1})),
+                         doctest::Contains("more than 65535 times the unit 2^-30"), InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 -2\n", {-10, 1024})), doctest::Contains("negative"),
+                         InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 nan\n", {-10, 1024})), doctest::Contains("line 1"),
+                         InputError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 1\n1 2 3\n", {0, (1U << 29) - 3})),
+                         doctest::Contains("its weights and its self loop add up to 536870913 units of 1"), InputError);
+    CHECK_THROWS_AS(static_cast<void>(import_edges(dir, "0 1 1\n", {-30, 1U << 30})), UsageError);
+    CHECK_FALSE(fs::exists(dir / "s"));
+    const ImportReport report = import_edges(dir, "0 1 0.5\n1 2 0\n1 0 0.50001\n", {-10, (1U << 29) - 514});
+    CHECK(report.edges == 1);
+    CHECK(report.weight_sum == 512);
+    CHECK(report.left_out.zeros == 1);
+    CHECK(report.duplicates == 1);
+    StoreReader store(dir / "s", ample_budget());
+    CHECK(statuses(store, {"set-weight 0 1 0.502", "set-weight 0 1 0.51", "insert-edge 1 2",
+                           "insert-edge 1 2 weight 0.002"}) == "too-heavy too-heavy too-heavy too-heavy ");
+    CHECK(statuses(store, {"edge 0 1", "insert-edge 1 2 weight 0.5"}) == "applied applied ");
+  }
+
+  TEST_CASE("what real weights do not go with is refused, and both options are named") {
+    const TempDir dir;
+    const auto refused = [&](const auto& change) {
+      ImportOptions options;
+      options.edges = InputFile{testing::write_file(dir / "edges.txt", "0 1 0.5\n"), {}};
+      options.max_weight = kMostWeight;
+      options.weight_unit = WeightUnit{-10, 1024};
+      change(options);
+      WorkMeter nobody;
+      try {
+        static_cast<void>(import_store(dir / "s", options, ample_budget(), nobody));
+      } catch (const UsageError& error) {
+        return std::string(error.what());
+      }
+      return std::string("taken");
+    };
+    CHECK(refused([](ImportOptions& options) { options.layers.directed = true; }).find("directed") !=
+          std::string::npos);
+    CHECK(refused([](ImportOptions& options) { options.pairs.emplace(); }).find("pairs") != std::string::npos);
+    CHECK(refused([](ImportOptions& options) {
+            options.max_weight = 1;
+            options.ignore_weights = true;
+          }).find("ignore-weights") != std::string::npos);
+  }
+}
+
+}  // namespace unweave
