@@ -47,6 +47,7 @@ enum class RequestStatus : std::uint8_t {
   graph_outside,
   empty_graph,
   joins_graphs,
+  other_types,
 };
 
 struct StatusText {
@@ -54,7 +55,7 @@ struct StatusText {
   std::string_view sentence;  ///< for people
 };
 
-inline constexpr std::size_t kStatuses = 29;
+inline constexpr std::size_t kStatuses = 30;
 /// The texts of all statuses, in the order of RequestStatus.
 extern const std::array<StatusText, kStatuses> kStatusTexts;
 

@@ -266,6 +266,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
       if (insert && preview.graph(u) != preview.graph(v)) return RequestStatus::joins_graphs;
+      if (insert && !preview.may_join(request)) return RequestStatus::other_types;
       const std::uint64_t weight = insert ? given_weight(request.value) : 0;
       if (weight > preview.most_weight()) return RequestStatus::weight_outside;
       preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));

@@ -164,7 +164,7 @@ class Survey {
       assume("nodes: the largest id among the first " + std::to_string(sampled_) + " edges is the largest of all");
     }
     if (nodes_ == 0 && (options_.edges || !options_.relations.empty()))
-      throw_no_edge(options_.edges ? *options_.edges : options_.relations.front());
+      throw_no_edge(options_.edges ? *options_.edges : options_.relations.front().file);
     forecast_.nodes = nodes_;
     nodes_ *= options_.layers.copies();  // each copy has a list, features and a label
     size_graph();
@@ -209,11 +209,11 @@ class Survey {
   void look_at_edges() {
     if (options_.edges) look_at_edges(*options_.edges, 1);
     for (std::size_t r = 0; r < options_.relations.size(); ++r)
-      look_at_edges(options_.relations[r], options_.layers.copies_with(static_cast<std::uint32_t>(r)).size());
+      look_at_edges(options_.relations[r].file, options_.layers.layers_with(static_cast<std::uint32_t>(r)).size());
   }
 
-  /// `copies`: how many of them an edge of the file joins.
-  void look_at_edges(const InputFile& file, std::size_t copies) {
+  /// `layers`: how many of them an edge of the file is in.
+  void look_at_edges(const InputFile& file, std::size_t layers) {
     // An import sorts while it reads: a window that has no room beside that is refused here, too.
     const Reservation sorting = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const PlainSize size = plain_size(file);
@@ -244,7 +244,7 @@ class Survey {
         assume("edges: the file is " + decimal(kAssumedRatio) + " times as long when it is decompressed");
     }
     forecast_.edges += edges;
-    arcs_ += 2 * static_cast<double>(edges) * static_cast<double>(copies);
+    arcs_ += 2 * static_cast<double>(edges) * static_cast<double>(layers);
     unpacked_bytes_ += size.compressed ? size.bytes : 0;
     text_bytes_ += is_text ? size.bytes : 0;
     edge_bytes_ += static_cast<double>(size_of(file));
@@ -313,7 +313,7 @@ class Survey {
   [[nodiscard]] bool is_of_edges(const InputFile* file) const {
     const auto& relations = options_.relations;
     return (options_.edges && file == &*options_.edges) ||
-           std::any_of(relations.begin(), relations.end(), [&](const InputFile& one) { return file == &one; });
+           std::any_of(relations.begin(), relations.end(), [&](const RelationEdges& one) { return file == &one.file; });
   }
   [[nodiscard]] ArcSorter::Room room_of(std::uint64_t sort_bytes) const {
     return ArcSorter::expected_room(static_cast<std::size_t>(sort_bytes), nodes_, arcs_, options_.max_weight);

@@ -83,8 +83,8 @@ struct Manifest {
   /// Columns of a kept row, or of the features where sums are kept.
   [[nodiscard]] std::uint32_t row_width() const noexcept;
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows", "layers", "types", "pairs" and "graphs", in this order: one that has never heard of a
-  /// word would lose what it stands for.
+  /// "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "pairs" and
+  /// "graphs", in this order: one that has never heard of a word would lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

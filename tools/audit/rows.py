@@ -117,7 +117,7 @@ class Data:
                 if weight != 0:
                     total += weight * level[nodes]
             out.append((total * self.unit).astype(np.float32))
-        return np.hstack(out)
+        return np.hstack(out) if out else np.zeros((len(nodes), 0), np.float32)
 
     def open(self, nodes):
         out = np.zeros((len(nodes), self.whole[0].shape[1]), np.float32)
@@ -175,15 +175,27 @@ def form_graphs(data, weights, program, graphs, numbers):
     return beside(rows, program["lift"])
 
 
+def weights_of_copy(weights, levels, copy, program):
+    """The blocks of weights that a copy of a node has: where level 0 stands once, blocks of it alone are those of the first copy."""
+    if copy == 0 or program.get("level_0") is None:
+        return weights
+    blocks = np.array(weights).reshape(-1, levels)
+    is_level_0 = (blocks[:, 0] != 0) & (blocks[:, 1:] == 0).all(axis=1)
+    return blocks[~is_level_0].ravel()
+
+
 def form(data, weights, program, nodes):
     """The rows of a program: weights of its levels, and the member `rows` of a model."""
     if program["unit"] != "node":
         raise ValueError(f"rows of {program['unit']!r} are not known")
+    if program.get("level_0", "once") != "once":
+        raise ValueError(f"level 0 {program['level_0']!r} is not known")
     if program.get("copies", 1) != data.copies:
         raise ValueError(f"rows of {program.get('copies', 1)} copies of a node, and the data have {data.copies}")
     copies = [nodes + copy * data.nodes for copy in range(data.copies)]
-    rows = np.hstack([part for some in copies
-                      for part in (data.levels(some, weights), *(BLOCKS[name](data, some) for name in program["blocks"]))])
+    rows = np.hstack([part for copy, some in enumerate(copies)
+                      for part in (data.levels(some, weights_of_copy(weights, len(data.whole), copy, program)),
+                                   *(BLOCKS[name](data, some) for name in program["blocks"]))])
     if np.isnan(rows).any():
         raise ValueError("a node has no level, and so no row")
     if program["scale"] == "unit":

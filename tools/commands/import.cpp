@@ -131,7 +131,7 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
       throw UsageError("--header: there is no key '" + key +
                        "'; there are edges, features, graphs, ids, labels, test, train, valid");
     } else if (key == "edges" && !options.relations.empty()) {
-      for (InputFile& relation : options.relations) relation.header = header;
+      for (RelationEdges& relation : options.relations) relation.file.header = header;
     } else if (!*file->second) {
       throw UsageError("--header: there is no file of " + key);
     } else {
@@ -154,7 +154,8 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files(options.relations.begin(), options.relations.end());
+  std::vector<std::optional<InputFile>> files;
+  for (const RelationEdges& relation : options.relations) files.emplace_back(relation.file);
   files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
                              options.valid, options.test, options.replay, options.graphs, options.graph_labels,
                              options.graph_train, options.graph_valid, options.graph_test});
@@ -234,18 +235,19 @@ void add_types(const CommandLine& line, ImportOptions& options) {
 
 /// `--ends RELATION=TYPE,TYPE`.
 void add_ends(const CommandLine& line, ImportOptions& options) {
-  options.relation_ends.resize(options.relations.size());
-  const std::vector<std::string_view> names(options.layers.relations.begin(), options.layers.relations.end());
+  const std::vector<std::string> texts = relation_names(options.layers);
+  const std::vector<std::string_view> names(texts.begin(), texts.end());
   for (const std::string& text : texts_of(line, "ends")) {
     const auto [name, ends] = name_and_value("ends", text, "RELATION=TYPE,TYPE");
-    const std::uint32_t relation = relation_named(options.layers, name);
-    if (relation == names.size()) throw UsageError("--ends: " + unknown_name("relation", name, names));
+    const std::uint32_t place = relation_named(options.layers, name);
+    if (place == names.size()) throw UsageError("--ends: " + unknown_name("relation", name, names));
+    Relation& relation = options.layers.relations[place];
     const std::size_t comma = ends.find(',');
     if (comma == std::string::npos)
       throw UsageError("--ends: " + quote_for_message(text) + " is not RELATION=TYPE,TYPE");
-    if (options.relation_ends[relation]) throw UsageError("--ends: " + name + " is given twice");
-    options.relation_ends[relation] = EndTypes{type_option(options.types, "ends", ends.substr(0, comma)),
-                                               type_option(options.types, "ends", ends.substr(comma + 1))};
+    if (relation.ends) throw UsageError("--ends: " + name + " is given twice");
+    relation.ends = EndTypes{type_option(options.types, "ends", ends.substr(0, comma)),
+                             type_option(options.types, "ends", ends.substr(comma + 1))};
   }
 }
 
@@ -254,15 +256,16 @@ void add_relations(const CommandLine& line, ImportOptions& options) {
   Layers& layers = options.layers;
   for (const std::string& text : texts_of(line, "relation")) {
     const auto [name, path] = name_and_value("relation", text, "NAME=FILE");
-    layers.relations.push_back(name);
-    options.relations.push_back(named_input(path));
+    layers.relations.push_back({name});
+    options.relations.push_back({named_input(path)});
   }
 }
 
 /// `--subset A,B` for each set of relations.
 void add_subsets(const CommandLine& line, ImportOptions& options) {
   Layers& layers = options.layers;
-  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
+  const std::vector<std::string> texts = relation_names(layers);
+  const std::vector<std::string_view> names(texts.begin(), texts.end());
   for (const std::string& text : texts_of(line, "subset")) {
     std::vector<std::uint32_t>& subset = layers.subsets.emplace_back();
     for (std::size_t at = 0; at <= text.size();) {
@@ -301,10 +304,8 @@ void add_typed_folder(const CommandLine& line, TypedFolder folder, ImportOptions
   options.types = std::move(folder.types);
   options.nodes = first_id(options.types, options.types.size());
   for (TypedFolder::Relation& relation : folder.relations) {
-    options.layers.relations.push_back(std::move(relation.name));
-    options.relations.push_back(std::move(relation.edges));
-    options.relation_ends.emplace_back(relation.ends);
-    options.stated_relation_edges.push_back(std::move(relation.stated));
+    options.layers.relations.push_back({std::move(relation.name), relation.ends});
+    options.relations.push_back({std::move(relation.edges), std::move(relation.stated)});
   }
   TypedFeatures features;
   for (const NodeType& type : options.types) features.nodes.push_back(type.nodes);
@@ -344,7 +345,7 @@ void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
     add_plain_folder(open_ogb_folder(path), options);
   }
   options.empty_label = EmptyLine::kUnlabelled;
-  for (InputFile& relation : options.relations) relation.header = Header::no;
+  for (RelationEdges& relation : options.relations) relation.file.header = Header::no;
   if (options.features && is_typed)
     for (InputFile* const file : feature_files(*options.features)) file->header = Header::no;
   for (std::optional<InputFile>* const file :
@@ -441,7 +442,8 @@ void run_import(CommandLine& line) {
       "or by place from 0 are F.csv[src,dst] or F.csv[0,2], and a folder of parts is read as one table, here and below");
   add("directed", po::bool_switch(),
       "edges are arcs, from the first node to the second; a loop is one, too. A hop then averages over where arcs of a node "
-      "lead, and beside it over where they come from: a row of the embedding has both, and is twice as wide");
+      "lead, and beside it over where they come from: a row of the embedding has both, and is twice as wide. With "
+      "--relation, each kind of edges and each set of kinds has both");
   add("relation", po::value<std::vector<std::string>>()->value_name("NAME=F")->composing(),
       "in place of --edges, once for each kind of edges: their file, and what requests call them. A hop then averages over "
       "each kind apart: a row of the embedding has one for each, side by side");
@@ -449,7 +451,8 @@ void run_import(CommandLine& line) {
       "with --relation, for each set of kinds: a hop also averages over all edges of these kinds together");
   add("ends", po::value<std::vector<std::string>>()->value_name("RELATION=TYPE,TYPE")->composing(),
       "with --relation and --type: ids in the file of the relation count from 0 within these types, that of its first and "
-      "that of its second nodes, as OGB and PyTorch Geometric have them; else they are ids of the store");
+      "that of its second nodes, as OGB and PyTorch Geometric have them; else they are ids of the store. Edges that requests "
+      "insert are held to these types, too");
   add("pairs", po::value<std::string>()->value_name("valid=S,test=S,.."),
       "to predict links: shares of all pairs of nodes, drawn by a hash of their ids and key=K (0), whose edges are held "
       "out of the graph for validation and test; of the other pairs share=S (1) are for training, whose edges stay in the "
