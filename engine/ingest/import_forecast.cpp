@@ -271,6 +271,15 @@ class Survey {
     if (spooled_ > 0) ++forecast_.passes;
   }
 
+  /// Rows of all copies, but for those of types without features, which dense files leave out.
+  [[nodiscard]] std::uint64_t rows_of_features() const {
+    const auto* const typed = options_.features ? std::get_if<TypedFeatures>(&*options_.features) : nullptr;
+    if (typed == nullptr || options_.standardize) return nodes_;
+    std::uint64_t rows = 0;
+    for (std::size_t type = 0; type < typed->files.size(); ++type) rows += typed->files[type] ? typed->nodes[type] : 0;
+    return rows * options_.layers.copies();
+  }
+
   void size_others() {
     const std::uint64_t value = options_.feature_type == FeatureType::f16 ? 2 : 4;
     if (forecast_.sparse) {
@@ -281,7 +290,7 @@ class Survey {
       forecast_.feature_bytes = options_.layers.copies() * (bytes / 8) * (4 + value) + 8 * nodes_;
       assume("features: a value of a sparse matrix and its column take 8 bytes in the files");
     } else {
-      forecast_.feature_bytes = nodes_ * forecast_.columns * value * 513 / 512;
+      forecast_.feature_bytes = rows_of_features() * forecast_.columns * value * 513 / 512;
     }
     std::uint64_t memory = kLeastImport;
     if (options_.labels) {

@@ -9,10 +9,11 @@
 Shares nothing with the program: reads the program of rows out of models/MODEL.model and follows algorithms/rows/README.md. Levels
 are those of a propagation with rho 1 and at most 24 bits, whose float32 hold the integers of the store exactly; of `open` level 0
 must be there for all neighbours (propagate --rows all). Rows are those of the training nodes, or of --nodes where these were given
-to `export`. Of a model of `train --pool` they are those of the training graphs, and --graphs is what `export --graphs` has written. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be
+to `export`. Where edges are of several kinds, --edges has a file for each, in their order. Of a model of `train --pool` they are those of the training graphs, and --graphs is what `export --graphs` has written. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be
 read. Python 3.9 and NumPy.
 """
 import argparse
+import json
 import math
 import pathlib
 import sys
@@ -73,16 +74,31 @@ def lifted(rows, lift):
     return np.hstack(parts)
 
 
+def in_copies(edges, weights, layers, nodes):
+    """Edges between copies of nodes. `layers`: None, "directed", or the object of relations in a manifest, whose edges and weights are lists,
+    one a relation. A layer is a relation, or a set of them behind all relations; with directions it has two copies of a node, where arcs
+    begin and where they end, else one."""
+    if layers is None:
+        return edges, weights
+    if layers == "directed":
+        return edges + np.array([0, nodes]), weights
+    ends = np.array([0, nodes if layers.get("directed") else 0])
+    copies = 2 if layers.get("directed") else 1
+    members = [[relation] for relation in range(len(layers["relations"]))] + layers["subsets"]
+    parts = [(edges[relation] + ends + copies * layer * nodes, weights[relation]) for layer, all_ in enumerate(members) for relation in all_]
+    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+
+
 class Data:
     """What rows are made from: whole[l] [nodes, columns], level l times 2^scale_bits, NaN for a node without one; edges [m, 2], each
-    once, their weights; labels; train, the training nodes that have one; classes. With two copies of a node, whose levels stand side
-    by side in `levels`, an edge is an arc from copy 0 of its first end to copy 1 of its second: copy c of node u is node c N + u here."""
+    once, their weights; labels; train, the training nodes that have one; classes. With copies of a node, whose levels stand side by side
+    in `levels`, copy c of node u is node c N + u here, and `layers` says what edges join (in_copies())."""
 
-    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1):
+    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1, layers=None):
         self.unit, self.classes, self.nodes, self.copies = 2.0**-scale_bits, classes, len(labels), copies
         levels = [np.concatenate(np.split(level, copies, axis=1)) for level in levels]
+        edges, weights = in_copies(edges, weights, layers, self.nodes)
         if copies > 1:
-            edges = edges + np.array([0, self.nodes])
             train = np.concatenate([train + copy * self.nodes for copy in range(copies)])
         labels = self.labels = np.tile(labels, copies)
         self.whole = [level.astype(float) / self.unit for level in levels]
@@ -229,8 +245,9 @@ def differences(said, found, nodes, unit="node"):
     return false + ([f"{more} more rows differ"] if more else [])
 
 
-def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None):
-    """What is false; `model`: the text of its file. `graphs`: those of the nodes, of which `nodes` then names some. Raises ValueError where there is nothing to check."""
+def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None, layers=None):
+    """What is false; `model`: the text of its file. `graphs`: those of the nodes, of which `nodes` then names some. `layers`: as in_copies() takes
+    them, where nodes have copies. Raises ValueError where there is nothing to check."""
     propagation = model["propagation"]
     if propagation["rho"] != 1 or propagation["scale_bits"] > 24:
         raise ValueError("levels are exact in float32 after a propagation with --rho 1 and --scale-bits 24 at most")
@@ -240,7 +257,7 @@ def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None
     if (program["unit"] == "graph") != (graphs is not None):
         raise ValueError(f"rows are of {program['unit']}s; give --graphs for rows of graphs alone")
     trains = np.empty(0, np.int64) if graphs is not None else train  # these are graphs
-    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1))
+    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1), layers)
     if graphs is not None:
         return differences(rows, form_graphs(data, model["weights"], program, graphs, nodes), nodes, "graph")
     return differences(rows, form(data, model["weights"], program, nodes), nodes)
@@ -251,7 +268,8 @@ def main():
     parser.add_argument("store", type=pathlib.Path)
     parser.add_argument("model")
     parser.add_argument("--levels", nargs="+", required=True)
-    for name in ("edges", "labels", "train", "rows"):
+    parser.add_argument("--edges", nargs="+", required=True)
+    for name in ("labels", "train", "rows"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--edge-weights")
     parser.add_argument("--nodes")
@@ -260,11 +278,18 @@ def main():
 
     def run():
         model, _ = read_model(given.store, given.model)
-        edges, labels, train, rows = (np.load(getattr(given, name)) for name in ("edges", "labels", "train", "rows"))
-        weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
+        labels, train, rows = (np.load(getattr(given, name)) for name in ("labels", "train", "rows"))
+        layers = json.loads((given.store / "manifest.json").read_text(encoding="utf-8"))["contents"].get("layers")
+        edges = [np.load(name) for name in given.edges]
+        wanted = len(layers["relations"]) if isinstance(layers, dict) else 1
+        if len(edges) != wanted:
+            raise ValueError(f"{len(edges)} files of edges are given, and the store has edges of {wanted} kinds")
+        weights = [np.load(given.edge_weights)] if given.edge_weights else [np.ones(len(some), np.int64) for some in edges]
+        if not isinstance(layers, dict):
+            edges, weights = edges[0], weights[0]
         nodes = np.load(given.nodes) if given.nodes else train
         return check(model, [np.load(name) for name in given.levels], edges, weights, labels, train, rows, nodes,
-                     np.load(given.graphs) if given.graphs else None)
+                     np.load(given.graphs) if given.graphs else None, layers)
 
     return certificate_trail.report("rows", run)
 

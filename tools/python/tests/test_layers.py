@@ -65,7 +65,7 @@ def test_kinds_of_edges_have_directions_each(tmp_path):
     kinds = {"cites": ARCS, "writes": np.array([[0, 2, 4], [1, 2, 5]])}
     store = unweave.import_store(tmp_path / "s", None, X, relations=kinds, subsets=[("cites", "writes")], directed=True)
     info = store.info()
-    assert info.directed and info.relations == ["cites", "writes"] and info.arcs == info.edges
+    assert info.directed and info.relations == ["cites", "writes"] and info.subsets == [["cites", "writes"]]
     store.propagate(1, weights=[0, 1], rho=1.0)
     together = np.hstack([kinds["cites"], kinds["writes"]])
     np.testing.assert_allclose(store.embeddings(), np.hstack([means(arcs[::way]) for arcs in (kinds["cites"], kinds["writes"], together)
@@ -84,7 +84,7 @@ def test_requests_keep_to_the_kinds_of_nodes_that_a_relation_joins(tmp_path):
         assert store.info().ends == [["author", "paper"], []]
         store.propagate(1, rho=1.0)
         with store.stream() as stream:
-            outcome = stream.send([("insert-edge", 3, 1, "writes"), ("insert-edge", 2, 3, "writes"), ("insert-edge", 3, 4, "writes"),
+            outcome = stream.send([("insert-edge", 3, 1, "writes"), ("insert-edge", 0, 4, "writes"), ("insert-edge", 3, 4, "writes"),
                                    ("insert-edge", 3, 4, "cites")])
         back = "other-types" if directed else "applied"
         assert list(outcome.statuses) == ["applied", back, "other-types", "applied"]
