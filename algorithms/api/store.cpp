@@ -369,7 +369,8 @@ ReadId id_reader(const Reader& reader) {
 }
 
 RequestWords words_of(const LiveStore& store, ReadId node) {
-  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)), relation_names(store.manifest().layers)};
+  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)),
+          relation_names(store.manifest().layers)};
 }
 
 }  // namespace

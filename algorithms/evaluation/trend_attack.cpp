@@ -118,7 +118,8 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
   Reservoir removed(most, random_key(seed, kRemovedEdges));
   std::vector<NodeId> there, neighbours;
   for (NodeId u = 0; u < old.num_nodes(); ++u) {
-    if (positions[u] == kNoNode || !order.layers().is_given(order.copy(u))) continue;  // edges of sets are those of relations
+    if (positions[u] == kNoNode || !order.layers().is_given(order.copy(u)))
+      continue;  // edges of sets are those of relations
     there.push_back(u);
     old.neighbours(u, neighbours);
     neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());  // whatever they weigh

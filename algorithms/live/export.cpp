@@ -306,7 +306,8 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, relation ? 1 : graph.max_weight());
   for_all_edges(graph, [&](EdgePiece& piece) {
     if (relation) {
-      std::erase_if(piece.edges, [&](const Edge& edge) { return order.layers().layer_of(order.copy(edge.u)) != *relation; });
+      std::erase_if(piece.edges,
+                    [&](const Edge& edge) { return order.layers().layer_of(order.copy(edge.u)) != *relation; });
       piece.weights.clear();
     }
     for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};

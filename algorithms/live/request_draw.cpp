@@ -101,7 +101,8 @@ class Draw {
     return nodes;
   }
 
-  /// An edge by the user's ids: an arc does not begin where arcs end, and copies name their relation.
+  /// An edge by the user's ids: an arc does not begin where arcs end, and copies name their
+  /// relation.
   [[nodiscard]] Request edge_request(RequestKind kind, NodeId u, NodeId v) const {
     const NodeOrder& order = contents_.order();
     if (order.layers().has_ends(order.copy(u))) std::swap(u, v);

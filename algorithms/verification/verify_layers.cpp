@@ -54,8 +54,8 @@ std::string fault_of(const NodeOrder& order, const Edge& edge) {
   if (layers.layer_of(from) != layers.layer_of(to))
     return "an edge of " + order.text(edge.u) + " joins copies of two relations";
   if (layers.directed && from == to)
-    return "the edge of " + order.names().text(order.user(edge.u)) + " and " +
-           order.names().text(order.user(edge.v)) + " has no direction";
+    return "the edge of " + order.names().text(order.user(edge.u)) + " and " + order.names().text(order.user(edge.v)) +
+           " has no direction";
   if (!layers.is_given(from)) return {};
   NodeId u = order.user(edge.u), v = order.user(edge.v);
   if (layers.has_ends(from)) std::swap(u, v);

@@ -31,7 +31,11 @@ class NodeOrder {
  public:
   /// Throws DataError, FormatError.
   NodeOrder(const std::filesystem::path& store, const Manifest& manifest)
-      : names_(store, manifest), layers_(manifest.layers), types_(manifest.types), copies_(layers_.copies()), users_(manifest.user_nodes()) {
+      : names_(store, manifest),
+        layers_(manifest.layers),
+        types_(manifest.types),
+        copies_(layers_.copies()),
+        users_(manifest.user_nodes()) {
     if (manifest.order_file) file_.emplace(store, *manifest.order_file, manifest.nodes);
   }
 

@@ -67,7 +67,8 @@ void add_with_subsets(const Graph& relations, const Layers& layers, NodeId users
   lists.reserve(count);
   for (std::uint32_t r = 0; r < count; ++r) lists.emplace_back(relations, layers.copies_of(r).first * users);
   EdgeBatch batch(sorter);
-  std::vector<std::vector<NodeId>> ends(count);  ///< where arcs of the node lead, or its later neighbours, by users' ids
+  std::vector<std::vector<NodeId>> ends(
+      count);  ///< where arcs of the node lead, or its later neighbours, by users' ids
   std::vector<NodeId> all;
   for (NodeId user = 0; user < users; ++user) {
     for (std::uint32_t r = 0; r < count; ++r) {

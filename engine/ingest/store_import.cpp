@@ -143,7 +143,8 @@ void require_types(const ImportOptions& options) {
 /// Throws UsageError where copies of nodes cannot be made.
 void require_layers(const ImportOptions& options) {
   const std::string directed = option(options.relations.empty() ? "directed" : "relation");
-  if (const std::string fault = layers_fault(options.layers, options.types); !fault.empty()) throw UsageError(directed + ": " + fault);
+  if (const std::string fault = layers_fault(options.layers, options.types); !fault.empty())
+    throw UsageError(directed + ": " + fault);
   if (options.layers.relations.size() != options.relations.size())
     throw UsageError(directed + ": " + std::to_string(options.layers.relations.size()) + " names of relations, and " +
                      std::to_string(options.relations.size()) + " files of their edges");

@@ -527,9 +527,9 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   if (json.at("version") != kManifestVersion)
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
-  static const std::set<std::string> known{"names",  "ids-are",           "expiries", "weights", "rows",
-                                           "layers", "arcs-of-relations", "types",    "ends",    "packed-features",
-                                           "pairs",  "graphs"};
+  static const std::set<std::string> known{
+      "names", "ids-are", "expiries",        "weights", "rows",  "layers", "arcs-of-relations",
+      "types", "ends",    "packed-features", "pairs",   "graphs"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");

@@ -102,12 +102,12 @@ struct ImportOptions {
   Layers layers;                                          ///< directed: an edge u-v is the arc from u to v
   std::vector<RelationEdges> relations;                   ///< one for each of the layers', in the place of `edges`
   NodeTypes types;                                        ///< kinds of nodes; then `nodes` is their sum
-  std::optional<std::size_t> labels_of{};  ///< the type whose nodes alone have labels and splits
-  std::optional<PairRules> pairs{};        ///< what pairs of nodes are for, to predict links; not with layers
-  bool two_row_edges = false;              ///< as EdgeOptions::two_rows
-  bool ignore_weights = false;             ///< as EdgeOptions::ignore_weights
-  std::uint32_t max_weight = 1;            ///< as EdgeOptions::max_weight; kMostWeight at most
-  std::optional<InputFile> edge_weights;   ///< as EdgeOptions::weights
+  std::optional<std::size_t> labels_of{};                 ///< the type whose nodes alone have labels and splits
+  std::optional<PairRules> pairs{};       ///< what pairs of nodes are for, to predict links; not with layers
+  bool two_row_edges = false;             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;            ///< as EdgeOptions::ignore_weights
+  std::uint32_t max_weight = 1;           ///< as EdgeOptions::max_weight; kMostWeight at most
+  std::optional<InputFile> edge_weights;  ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
 };
 

@@ -58,8 +58,8 @@ struct FeatureLayout {
   friend constexpr bool operator==(const FeatureLayout&, const FeatureLayout&) = default;
 };
 
-/// Whether a store's feature files pack: dense ones, where nodes are of several types, of which some
-/// have no features.
+/// Whether a store's feature files pack: dense ones, where nodes are of several types, of which
+/// some have no features.
 [[nodiscard]] inline bool packs_rows(const NodeTypes& types, bool sparse, bool standardized) noexcept {
   return !types.empty() && !sparse && !standardized;
 }

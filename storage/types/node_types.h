@@ -19,7 +19,8 @@ struct NodeType {
 /// The types of a store, in the order of their ids; empty where nodes are of one kind.
 using NodeTypes = std::vector<NodeType>;
 
-/// Types of both ends of an edge, by their places among all: that of its first node and of its second.
+/// Types of both ends of an edge, by their places among all: that of its first node and of its
+/// second.
 struct EndTypes {
   std::size_t u = 0, v = 0;
 

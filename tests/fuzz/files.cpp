@@ -96,9 +96,9 @@ void payload(std::string_view bytes) {
   SealedParameters p{};
   for (std::uint64_t& one : p) one = taker.take<std::uint64_t>();
   const NodeRange range{0, nodes};
-  static constexpr const char* kKinds[] = {"shard",  "lists", "dense",   "sparse", "dense16", "sparse16",
-                                           "labels", "ids",   "changes", "run",    "stale",   "order",
-                                           "state",  "names", "nameidx", "rows",   "rows16",  "graphs", "packed", "packed16"};
+  static constexpr const char* kKinds[] = {"shard",   "lists",   "dense",  "sparse", "dense16", "sparse16", "labels",
+                                           "ids",     "changes", "run",    "stale",  "order",   "state",    "names",
+                                           "nameidx", "rows",    "rows16", "graphs", "packed",  "packed16"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = max_weight == 1 ? 0 : max_weight;

@@ -101,7 +101,8 @@ std::string import_command(const ExportedStore& exported) {
               exported.types[relation.ends->v].name + "'";
   for (const std::vector<std::uint32_t>& subset : exported.layers.subsets) {
     text += " --subset ";
-    for (std::size_t i = 0; i < subset.size(); ++i) text += (i == 0 ? "" : ",") + exported.layers.relations[subset[i]].name;
+    for (std::size_t i = 0; i < subset.size(); ++i)
+      text += (i == 0 ? "" : ",") + exported.layers.relations[subset[i]].name;
   }
   const bool has_edges = exported.edges > 0 && exported.relation_files.empty();
   if (has_edges && exported.by_name) text += " --edges edges.txt";

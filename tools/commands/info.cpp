@@ -73,9 +73,10 @@ void print_tables(const Json& info, std::ostream& out) {
           facts.add_row({"digest of its weights", model.at("digest").get<std::string>()});
       }
     } else if (name != "levels" &&
-               !(value.is_null() && (name == "max_weight" || name == "weight_sum" || name == "digest" ||
-                                     name == "types" || name == "ends" || name == "relations" || name == "subsets" || name == "pairs" ||
-                                     name == "held_edges" || name == "graphs" || name == "labelled_graphs"))) {
+               !(value.is_null() &&
+                 (name == "max_weight" || name == "weight_sum" || name == "digest" || name == "types" ||
+                  name == "ends" || name == "relations" || name == "subsets" || name == "pairs" ||
+                  name == "held_edges" || name == "graphs" || name == "labelled_graphs"))) {
       facts.add_row({label, cell(name, value)});
     }
   }

@@ -97,8 +97,8 @@ Digest digest_of_import(const ChangedWorld& world) {
   return content_digest(StoreReader(dir / "fresh", ample_budget()));
 }
 
-/// What a layer of a world with directions is by itself: edges that weigh as many units as relations
-/// have them.
+/// What a layer of a world with directions is by itself: edges that weigh as many units as
+/// relations have them.
 ChangedWorld world_of(const testing::RelationWorld& world, std::uint32_t layer) {
   ChangedWorld one = world.base;
   one.directed = true;
@@ -399,8 +399,9 @@ TEST_SUITE("unit") {
           requests.push_back(parse_request(line, words, nullptr).value());
         BatchChanges changes = store.resolve(requests);
         using enum RequestStatus;
-        const std::vector<RequestStatus> wanted{other_types, other_types, directed ? other_types : applied,
-                                                absent_edge, directed ? applied : repeated, applied};
+        const std::vector<RequestStatus> wanted{
+            other_types, other_types, directed ? other_types : applied, absent_edge, directed ? applied : repeated,
+            applied};
         CHECK(changes.statuses == wanted);
         store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
       }

@@ -153,8 +153,7 @@ TEST_SUITE("unit") {
     CHECK(width_of(program, 2, 5, 3) == width);
     REQUIRE(once.size() / width == twice.size() / wide);
     for (std::size_t i = 0; i < once.size() / width; ++i)
-      for (std::size_t c = 0; c < width; ++c)
-        CHECK(once[i * width + c] == twice[i * wide + (c < copy ? c : c + 5)]);
+      for (std::size_t c = 0; c < width; ++c) CHECK(once[i * width + c] == twice[i * wide + (c < copy ? c : c + 5)]);
     const nlohmann::ordered_json json = program_json(program);
     CHECK(json.at("level_0") == "once");
     RowProgram again(program.weights);

@@ -52,8 +52,10 @@ std::vector<float> rows_with_gaps(std::uint32_t columns, std::size_t every) {
   for (std::size_t row = 0; row < kRange.size(); ++row)
     for (std::uint32_t c = 0; c < columns; ++c) {
       float& value = rows[row * columns + c];
-      if (row / 3 % every != 1 % every) value = 0;
-      else if (c == 0) value = 0.125F;
+      if (row / 3 % every != 1 % every)
+        value = 0;
+      else if (c == 0)
+        value = 0.125F;
     }
   return rows;
 }
@@ -74,14 +76,16 @@ TEST_SUITE("unit") {
           for (const std::size_t piece : {1U, 64U, 301U}) {
             DenseFeatureWriter writer(whole.path(), kRange, columns, {false, type, true}, limit);
             for (std::size_t row = 0; row < kRange.size(); row += piece)
-              writer.add(std::span(rows).subspan(
-                  row * columns, std::min<std::size_t>(piece, kRange.size() - row) * columns));
+              writer.add(
+                  std::span(rows).subspan(row * columns, std::min<std::size_t>(piece, kRange.size() - row) * columns));
             const FileEntry entry = writer.finish();
             if (!first) first = entry;
             CHECK(entry == *first);
           }
-        const std::uint64_t stored = static_cast<std::uint64_t>(
-            every == 1 ? kRange.size() : every == 1000 ? 3 : every == 2 ? 150 : 9);
+        const std::uint64_t stored = static_cast<std::uint64_t>(every == 1      ? kRange.size()
+                                                                : every == 1000 ? 3
+                                                                : every == 2    ? 150
+                                                                                : 9);
         const std::uint64_t saved = (kRange.size() - stored) * columns * value_bytes(type);
         CHECK(is_packed(*first) == (saved > packed_index_bytes(kRange.size())));
         CHECK((*first == dense) == !is_packed(*first));
