@@ -137,10 +137,12 @@ Json layers_json(const Layers& layers) {
 
 void read_ends(const Json& json, Layers& layers) {
   if (json.size() != layers.relations.size()) throw std::runtime_error("layers: ends of another number of relations");
-  for (std::size_t r = 0; r < json.size(); ++r)
-    if (!json[r].is_null())
-      layers.relations[r].ends =
-          EndTypes{whole_number<std::uint32_t>(json[r].at(0)), whole_number<std::uint32_t>(json[r].at(1))};
+  for (std::size_t r = 0; r < json.size(); ++r) {
+    if (json[r].is_null()) continue;
+    if (json[r].size() != 2) throw std::runtime_error("layers: ends that are not two");
+    layers.relations[r].ends =
+        EndTypes{whole_number<std::uint32_t>(json[r].at(0)), whole_number<std::uint32_t>(json[r].at(1))};
+  }
   if (!knows_ends(layers)) throw std::runtime_error("layers: ends of no relation");
 }
 
@@ -170,6 +172,7 @@ Layers layers_from(const Json& json, const NodeTypes& types) {
       for (const Json& relation : subset) layers.subsets.back().push_back(whole_number<std::uint32_t>(relation));
     }
     layers.directed = json.contains("directed");
+    if (layers.directed && json.at("directed") != true) throw std::runtime_error("layers: directed, and not true");
     if (json.contains("ends")) read_ends(json.at("ends"), layers);
   }
   const std::string fault = layers.any() ? layers_fault(layers, types) : "none";
@@ -368,6 +371,8 @@ Manifest manifest_from(const Json& json) {
   need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
   need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
+  need(m.feature_layout.packs || std::none_of(m.feature_files.begin(), m.feature_files.end(), is_packed),
+       "feature_files: without rows of zeros in a store that leaves none out");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
   need(!json.contains("scale") ||
            (m.features > 0 && m.scale != FeatureScale() && m.scale.divisor >= FeatureScale::kLeastDivisor &&
