@@ -535,7 +535,7 @@ void export_expiries(const LiveStore& store, const NpyTarget& target) {
   const NodeOrder& order = store.contents().order();
   TextWriter writer(target);
   for (const Expiry& one : store.contents().expiries().sorted())
-    writer.add(order.names().text_of(note_request(one, order.users())));
+    writer.add(order.names().text_of(note_request(one, order.layers(), order.users())));
   writer.finish();
 }
 
