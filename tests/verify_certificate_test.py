@@ -355,6 +355,7 @@ def check_lean(folder, program):
 class RowsWorld(World):
     """Weighted edges, and models of a program of rows."""
     directions, solvers = [], ("exact", "newton")
+    layers, edge_names, kind = None, ["edges"], ""
 
     def make(self):
         random = np.random.default_rng(7)
@@ -364,14 +365,26 @@ class RowsWorld(World):
         ends = ends[ends[:, 0] < ends[:, 1]]
         if self.directions:
             ends[::3] = ends[::3, ::-1]
-        np.savetxt(self.folder / "edges.txt", np.hstack([ends, random.integers(1, 6, (len(ends), 1))]), "%d")
+        given = self.save_edges(np.hstack([ends, random.integers(1, 6, (len(ends), 1))]))
         np.save(self.folder / "features.npy", (random.normal(size=(nodes, 5)) + 2 * np.eye(3, 5)[labels]) / 4)
         labels[random.random(nodes) < 0.2] = -1
         np.save(self.folder / "classes.npy", labels)
         np.save(self.folder / "members.npy", np.flatnonzero((labels >= 0) & (random.random(nodes) < 0.7)))
-        self.run("import", self.store, *self.directions, "--nodes", nodes, "--edges", self.folder / "edges.txt", "--max-weight", "5", "--features",
+        self.run("import", self.store, *self.directions, "--nodes", nodes, *given, "--features",
                  self.folder / "features.npy", "--labels", self.folder / "classes.npy", "--split", f"train={self.folder / 'members.npy'}")
         self.run("propagate", self.store, "--hops", "2", "--rho", "1", "--rows", "all")
+
+    def save_edges(self, edges):
+        """Edges with weights; returns the options that import them."""
+        np.savetxt(self.folder / "edges.txt", edges, "%d")
+        return "--edges", self.folder / "edges.txt", "--max-weight", "5"
+
+    def export_edges(self):
+        self.run("export", self.store, "--edges", self.folder / "edges.npy", "--edge-weights", self.folder / "weights.npy")
+
+    def edges(self):
+        """Edges and weights as rows.py takes them."""
+        return [np.load(self.folder / f"{name}.npy") for name in ("edges", "weights")]
 
     def run(self, *words):
         if words[0] != "propagate" or "--rho" in words:  # not as World has it
@@ -383,8 +396,8 @@ class RowsWorld(World):
 
     def inputs(self):
         file = lambda name: self.folder / f"{name}.npy"
-        self.run("export", self.store, "--labels", file("labels"), "--train", file("train"), "--edges", file("edges"),
-                 "--edge-weights", file("weights"), "--rows", file("rows"), "--name", self.solver)
+        self.run("export", self.store, "--labels", file("labels"), "--train", file("train"), "--rows", file("rows"), "--name", self.solver)
+        self.export_edges()
         for level in range(3):
             self.run("export", self.store, "--embeddings", file(f"level{level}"), "--missing", "nan", "--weights",
                      ",".join("1" if level == one else "0" for one in range(3)))
@@ -441,12 +454,33 @@ def check_graphs(folder, program):
 
 class ArcsWorld(RowsWorld):
     """Likewise where edges have directions; models of a solver whose numbers are all told apart."""
-    directions, solvers = ["--directed"], ("exact",)
+    directions, solvers, layers = ["--directed"], ("exact",), "directed"
+
+
+class KindsWorld(RowsWorld):
+    """Likewise where edges of two kinds have directions, without weights."""
+    directions, solvers, edge_names, kind = ["--directed"], ("exact",), ["cites", "writes"], " writes"
+    layers = {"relations": ["cites", "writes"], "subsets": [[0, 1]], "directed": True}
+
+    def save_edges(self, edges):
+        words = ["--subset", "cites,writes"]
+        for place, name in enumerate(self.edge_names):  # some edges are of both kinds
+            np.savetxt(self.folder / f"{name}.txt", edges[edges[:, 2] % 3 != place, :2], "%d")
+            words += ["--relation", f"{name}={self.folder / name}.txt"]
+        return words
+
+    def export_edges(self):
+        for name in self.edge_names:
+            self.run("export", self.store, "--edges", self.folder / f"{name}.npy", "--relation", name)
+
+    def edges(self):
+        edges = [np.load(self.folder / f"{name}.npy") for name in self.edge_names]
+        return edges, [np.ones(len(some), np.int64) for some in edges]
 
 
 def check_rows(folder, program):
     """Rows of programs, formed by other code, and certificates of models on them. Errors that are planted are told."""
-    for name, kind in (("edges", RowsWorld), ("arcs", ArcsWorld)):
+    for name, kind in (("edges", RowsWorld), ("arcs", ArcsWorld), ("kinds", KindsWorld)):
         (folder / name).mkdir()
         check_rows_of(kind(program, folder / name))
 
@@ -454,8 +488,8 @@ def check_rows(folder, program):
 def check_rows_of(world):
     file = lambda name: world.folder / f"{name}.npy"
     command = [sys.executable, "-B", row_programs.__file__, world.store, "", "--levels", *(file(f"level{level}") for level in range(3)),
-               "--edges", file("edges"), "--edge-weights", file("weights"), "--labels", file("labels"), "--train", file("train"),
-               "--rows", file("rows")]
+               "--edges", *(file(name) for name in world.edge_names), "--labels", file("labels"), "--train", file("train"),
+               "--rows", file("rows"), *(["--edge-weights", file("weights")] if world.edge_names == ["edges"] else [])]
 
     def run():
         command[4] = world.solver
@@ -480,25 +514,25 @@ def check_rows_of(world):
         if solver not in world.solvers:
             continue
         world.options = options
-        text = f"node {2 * number}\nedge 1 {30 + number}\nset-label {20 + number} 1\nmove-split {40 + number} none\n"
+        text = f"node {2 * number}\nedge 1 {30 + number}{world.kind}\nset-label {20 + number} 1\nmove-split {40 + number} none\n"
         check_solver(world, solver, "logistic", text, theorem="T0" if solver == "exact" else "T1")
         rows, labels, train = world.inputs()
         assert run() == (0, ""), (options, run())
         code, said = with_array("rows", lambda array: array[3].view(np.uint32).__ixor__(1))
         assert code == 1 and said.count("\n") == 1 and f"the row of node {train[3]}: {rows.shape[1]} of" in said, said
         if "labels" in options[1]:
-            edges = np.load(file("edges"))
+            edges = np.vstack([np.load(file(name)) for name in world.edge_names])
             beside = next(end for end, other in np.vstack([edges, edges[:, ::-1]]) if end in train and other in train)
             code, said = with_array("labels", lambda array: array.__setitem__(beside, (array[beside] + 1) % 3))
             assert code == 1 and "formed again" in said, said
         model, _ = verify_certificate.read_model(world.store, solver)
-        arrays = [np.load(file(name)) for name in ("edges", "weights", "labels", "train", "rows", "train")]
+        arrays = [*world.edges(), *(np.load(file(name)) for name in ("labels", "train", "rows", "train"))]
         levels = [np.load(file(f"level{level}")) for level in range(3)]
-        assert row_programs.check(model, levels, *arrays) == []
+        assert row_programs.check(model, levels, *arrays, layers=world.layers) == []
         if "--lift" in options:
             drawn = row_programs.signs
             row_programs.signs = lambda key, count: drawn(key, count) * np.where(np.arange(count) == 1, -1, 1)
-            assert row_programs.check(model, levels, *arrays), "another sign was not told"
+            assert row_programs.check(model, levels, *arrays, layers=world.layers), "another sign was not told"
             row_programs.signs = drawn
         if "rows" in model:  # a certificate of other rows than those of the model
             other = {**model, "rows": {**model["rows"], "scale": "clip" if model["rows"]["scale"] == "unit" else "unit"}}

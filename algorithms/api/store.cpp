@@ -155,10 +155,16 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
     info.pairs = contents.rules().pairs;
     info.held_edges = contents.held()->num_edges();
   }
-  info.relations = manifest.layers.relations;
+  info.relations = relation_names(manifest.layers);
+  if (knows_ends(manifest.layers))
+    for (const Relation& relation : manifest.layers.relations) {
+      info.ends.emplace_back();
+      if (relation.ends)
+        info.ends.back() = {manifest.types[relation.ends->u].name, manifest.types[relation.ends->v].name};
+    }
   for (const auto& subset : manifest.layers.subsets) {
     info.subsets.emplace_back();
-    for (const std::uint32_t one : subset) info.subsets.back().push_back(manifest.layers.relations[one]);
+    for (const std::uint32_t one : subset) info.subsets.back().push_back(manifest.layers.relations[one].name);
   }
   info.max_weight = info.relations.empty() ? manifest.max_weight : 1;
   info.weight_sum = contents.graph().num_arcs() / 2;
@@ -382,8 +388,8 @@ ReadId id_reader(const Reader& reader) {
 }
 
 RequestWords words_of(const LiveStore& store, ReadId node) {
-  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)), store.manifest().layers.relations,
-          store.manifest().weight_unit.has_value()};
+  return {std::move(node), std::make_shared<const ClassWords>(class_names(store)),
+          relation_names(store.manifest().layers), store.manifest().weight_unit.has_value()};
 }
 
 }  // namespace

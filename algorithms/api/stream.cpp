@@ -294,7 +294,7 @@ std::vector<Request> StreamSession::expired(Millis now, std::size_t most) const 
   std::vector<Request> requests;
   const Contents& contents = impl_->store.contents();
   for (const Expiry& one : contents.expiries().due(now, most))
-    requests.push_back(removal_request(one, contents.order().users()));
+    requests.push_back(removal_request(one, contents.order().layers(), contents.order().users()));
   return requests;
 }
 

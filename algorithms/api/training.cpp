@@ -83,6 +83,7 @@ RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   program.pool = how.rows.pool;
   program.lift = how.rows.lift;
   program.scale = how.rows.scale.value_or(how.rows.lift ? RowScale::unit : RowScale::clip);
+  hold_level_0_once(program, spec.levels);
   return program;
 }
 
@@ -153,6 +154,7 @@ void complete(TrainingTask& task, const LiveStore& store, Resources& resources, 
         store, resources.memory(), options, task.rows, candidates, [&](const WeightsTrial&) { meter.advance(1); },
         ranks);
     task.rows.weights = std::move(chosen.weights);
+    hold_level_0_once(task.rows, store.embedding().levels());
     options.weights_chosen = chosen_by;
     trained.weights_trials = std::move(chosen.trials);
   }

@@ -6,6 +6,7 @@
 #include "algorithms/evaluation/validation_trial.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/propagation/schemes.h"
+#include "algorithms/rows/row_maker.h"
 #include "storage/io/error.h"
 
 namespace unweave {
@@ -42,6 +43,7 @@ ChosenWeights choose_weights(const LiveStore& store, MemoryBudget& budget, const
   for (const std::vector<double>& weights : candidates) {
     RowProgram rows = program;
     rows.weights = weights;
+    hold_level_0_once(rows, store.embedding().levels());
     ValidationTrial trial(store, budget, options, rows, ranks);
     chosen.trials.push_back({weights, trial.accuracy_at(options.lambda, keys)});
     if (told) told(chosen.trials.back());

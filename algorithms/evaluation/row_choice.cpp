@@ -20,12 +20,14 @@ std::vector<RowProgram> candidate_programs(const PropagationSpec& spec, std::siz
   std::vector<RowProgram> candidates{RowProgram(spec.weights)};
   candidates.front().copies = copies;
   candidates.front().pool = pool;
+  hold_level_0_once(candidates.front(), spec.levels);
   const auto add = [&](std::vector<std::string> blocks, RowScale scale, std::optional<Lift> lift) {
     RowProgram program(scheme_weights("stack", spec.levels, {}));
     program.copies = copies;
     program.pool = pool;
     program.blocks = std::move(blocks);
     program.scale = scale;
+    hold_level_0_once(program, spec.levels);
     if (lift && width_of(program, spec.levels, columns, classes) > lift->width) return;  // the lift would be wider, too
     program.lift = lift;
     if (std::find(candidates.begin(), candidates.end(), program) == candidates.end())

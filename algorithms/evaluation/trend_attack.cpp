@@ -36,7 +36,8 @@ std::vector<NodeId> positions_of_present(const LiveStore& before, const LiveStor
 bool are_joined(const Contents& contents, NodeId one, NodeId other) {
   const NodeOrder& order = contents.order();
   for (std::uint32_t copy = 0; copy < order.copies(); ++copy) {
-    const std::uint32_t end = order.layers().directed ? 1 - copy : copy;
+    const auto [from, to] = order.layers().copies_of(order.layers().layer_of(copy));
+    const std::uint32_t end = copy == from ? to : from;
     if (contents.graph().has_edge(order.position(one, copy), order.position(other, end))) return true;
   }
   return false;
@@ -117,8 +118,8 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
   Reservoir removed(most, random_key(seed, kRemovedEdges));
   std::vector<NodeId> there, neighbours;
   for (NodeId u = 0; u < old.num_nodes(); ++u) {
-    const bool is_of_set = !order.layers().relations.empty() && order.copy(u) >= order.layers().relations.size();
-    if (positions[u] == kNoNode || is_of_set) continue;  // edges of sets are those of relations
+    if (positions[u] == kNoNode || !order.layers().is_given(order.copy(u)))
+      continue;  // edges of sets are those of relations
     there.push_back(u);
     old.neighbours(u, neighbours);
     neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());  // whatever they weigh

@@ -363,7 +363,7 @@ void look_ahead(const Contents& contents, const Embedding* embedding, std::size_
 void add_layers(const Layers& layers, Words& words) {
   words.add(layers.directed ? 1 : 0);
   words.add(static_cast<std::uint32_t>(layers.relations.size()));
-  for (const std::string& name : layers.relations) words.add_text(name);
+  for (const Relation& relation : layers.relations) words.add_text(relation.name);
   words.add(static_cast<std::uint32_t>(layers.subsets.size()));
   for (const std::vector<std::uint32_t>& subset : layers.subsets) {
     words.add(static_cast<std::uint32_t>(subset.size()));

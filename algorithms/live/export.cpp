@@ -219,6 +219,8 @@ class EdgeSink {
       weight_writer_.emplace(*weights, is_real ? "<f8" : "<i8", sizeof(std::int64_t), std::span(shape).first(1));
     if (roles) role_writer_.emplace(*roles, "<i8", sizeof(std::int64_t), std::span(shape).first(1));
   }
+  /// From here on, ids are those within the types of both ends.
+  void count_within_types(const EndTypes& ends) { ends_ = ends; }
   /// Edges in their order; no weights where each weighs 1.
   void add(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
     if (left_ < edges.size()) fail();
@@ -230,8 +232,9 @@ class EdgeSink {
         pairs_.resize(2 * some.size());
         std::int64_t* out = pairs_.data();
         for (const Edge& edge : some) {
-          *out++ = edge.u;
-          *out++ = edge.v;
+          const Edge one = ends_ ? within_types(edge) : edge;
+          *out++ = one.u;
+          *out++ = one.v;
         }
         pair_writer_->append(std::span<const std::int64_t>(pairs_));
       }
@@ -286,8 +289,18 @@ class EdgeSink {
     }
   }
 
+  /// An edge without a direction may have its ends the other way round.
+  [[nodiscard]] Edge within_types(Edge edge) const {
+    const NodeOrder& order = store_.contents().order();
+    const NodeTypes& types = order.types();
+    if (!order.layers().directed && type_of(types, edge.u) != ends_->u) std::swap(edge.u, edge.v);
+    return {edge.u - static_cast<NodeId>(first_id(types, ends_->u)),
+            edge.v - static_cast<NodeId>(first_id(types, ends_->v))};
+  }
+
   const LiveStore& store_;
   std::uint64_t left_;  ///< edges that are still to come
+  std::optional<EndTypes> ends_;
   std::optional<TextWriter> text_writer_;
   std::optional<NpyWriter> pair_writer_, weight_writer_, role_writer_;
   std::string line_;
@@ -306,7 +319,8 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, relation ? 1 : graph.max_weight());
   for_all_edges(graph, [&](EdgePiece& piece) {
     if (relation) {
-      std::erase_if(piece.edges, [&](const Edge& edge) { return order.copy(edge.u) != *relation; });
+      std::erase_if(piece.edges,
+                    [&](const Edge& edge) { return order.layers().layer_of(order.copy(edge.u)) != *relation; });
       piece.weights.clear();
     }
     for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
@@ -344,7 +358,8 @@ std::optional<std::uint32_t> relation_of(const LiveStore& store, const std::stri
   if (relation < layers.relations.size()) return relation;
   if (layers.relations.empty())
     throw UsageError(option("relation", name) + ": the edges of " + store.path().string() + " have no relations");
-  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
+  const std::vector<std::string> texts = relation_names(layers);
+  const std::vector<std::string_view> names(texts.begin(), texts.end());
   throw UsageError(name.empty() ? store.path().string() + ": its edges have relations; name one of them by " +
                                       option("relation") + ": " + one_of(names)
                                 : unknown_name("relation", name, names));
@@ -403,6 +418,13 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   return exported;
 }
 
+void export_relation(const LiveStore& store, const NpyTarget& target, const Relation& relation) {
+  EdgeSink sink(store, count_edges(store, relation.name), target, std::nullopt, std::nullopt);
+  if (relation.ends) sink.count_within_types(*relation.ends);
+  write_sorted_edges(store, folder_beside(store, target), relation_of(store, relation.name), sink);
+  sink.finish();
+}
+
 std::uint64_t count_edges(const LiveStore& store, const std::string& relation) {
   const std::optional<std::uint32_t> wanted = relation_of(store, relation);
   const Graph& graph = store.contents().graph();
@@ -411,8 +433,9 @@ std::uint64_t count_edges(const LiveStore& store, const std::string& relation) {
   const NodeOrder& order = store.contents().order();
   std::uint64_t edges = 0;
   for_all_edges(graph, [&](const EdgePiece& piece) {
-    edges += static_cast<std::uint64_t>(std::count_if(piece.edges.begin(), piece.edges.end(),
-                                                      [&](const Edge& edge) { return order.copy(edge.u) == *wanted; }));
+    edges += static_cast<std::uint64_t>(std::count_if(piece.edges.begin(), piece.edges.end(), [&](const Edge& edge) {
+      return order.layers().layer_of(order.copy(edge.u)) == *wanted;
+    }));
   });
   return edges;
 }
@@ -525,7 +548,7 @@ void export_expiries(const LiveStore& store, const NpyTarget& target) {
   const NodeOrder& order = store.contents().order();
   TextWriter writer(target);
   for (const Expiry& one : store.contents().expiries().sorted())
-    writer.add(order.names().text_of(note_request(one, order.users())));
+    writer.add(order.names().text_of(note_request(one, order.layers(), order.users())));
   writer.finish();
 }
 

@@ -13,6 +13,7 @@
 #include "algorithms/live/reports.h"
 #include "storage/io/types.h"
 #include "storage/npy/npy_target.h"
+#include "storage/types/layers.h"
 
 namespace unweave {
 
@@ -34,6 +35,10 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
 void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target,
                   const std::optional<NpyTarget>& weights = std::nullopt, const std::string& relation = {},
                   const std::optional<NpyTarget>& roles = std::nullopt);
+/// The edges of a relation as export_edges() has them, and those of a relation whose ends' types
+/// are known as an import takes these: by ids that count from 0 within a type, the first node
+/// first.
+void export_relation(const LiveStore& store, const NpyTarget& target, const Relation& relation);
 /// How many export_edges() writes.
 [[nodiscard]] std::uint64_t count_edges(const LiveStore& store, const std::string& relation);
 

@@ -261,10 +261,10 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   if (exported.ids_are && !exported.by_name) exported.ids_are = IdsAre::positions;  // which the arrays have
   const auto weights =
       exported.max_weight > 1 && !exported.by_name ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt;
-  const std::vector<std::string>& relations = exported.layers.relations;
+  const std::vector<Relation>& relations = exported.layers.relations;
   for (std::size_t r = 0; r < relations.size(); ++r) {
     exported.relation_files.push_back("edges-" + std::to_string(r) + (exported.by_name ? ".txt" : ".npy"));
-    export_edges(store, NpyTarget(folder / exported.relation_files.back()), std::nullopt, relations[r]);
+    export_relation(store, NpyTarget(folder / exported.relation_files.back()), relations[r]);
   }
   if (exported.edges > 0 && relations.empty())
     export_edges(store, NpyTarget(folder / (exported.by_name ? "edges.txt" : "edges.npy")), weights);

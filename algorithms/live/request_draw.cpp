@@ -75,7 +75,8 @@ class Draw {
   [[nodiscard]] std::pair<NodeId, NodeId> ends(NodeId node, NodeId drawn, std::uint32_t relation) const {
     const NodeOrder& order = contents_.order();
     if (order.copies() == 1) return {node, drawn};
-    return {order.position(order.user(node), relation), order.position(drawn, order.layers().directed ? 1 : relation)};
+    const auto [from, to] = order.layers().copies_of(relation);
+    return {order.position(order.user(node), from), order.position(drawn, to)};
   }
 
   /// Positions of the pool's nodes, sorted, none twice; those of `standard` with a label where no
@@ -101,18 +102,18 @@ class Draw {
     return nodes;
   }
 
-  /// An edge by the user's ids: an arc begins at a first copy, and copies of relations name theirs.
+  /// An edge by the user's ids: an arc does not begin where arcs end, and copies name their
+  /// relation.
   [[nodiscard]] Request edge_request(RequestKind kind, NodeId u, NodeId v) const {
     const NodeOrder& order = contents_.order();
-    if (order.layers().directed && !order.is_first_copy(u)) std::swap(u, v);
+    if (order.layers().has_ends(order.copy(u))) std::swap(u, v);
     Request request{kind, order.user(u), order.user(v)};
-    if (!order.layers().relations.empty()) request.relation = order.copy(u) + 1;
+    if (!order.layers().relations.empty()) request.relation = order.layers().layer_of(order.copy(u)) + 1;
     return request;
   }
   /// Whether edges at a node are those of users, and not those of a set of relations.
   [[nodiscard]] bool has_own_edges(NodeId node) const {
-    const std::vector<std::string>& relations = contents_.order().layers().relations;
-    return relations.empty() || contents_.order().copy(node) < relations.size();
+    return contents_.order().layers().is_given(contents_.order().copy(node));
   }
 
   void draw_nodes(RequestKind kind) {
@@ -217,9 +218,12 @@ class Draw {
       const NodeId first = nodes[static_cast<std::size_t>(below(nodes.size()))];
       const auto second = static_cast<NodeId>(below(contents_.order().users()));
       const std::size_t relations = contents_.order().layers().relations.size();
-      const auto [u, v] = ends(first, second, relations > 1 ? static_cast<std::uint32_t>(below(relations)) : 0);
+      const std::uint32_t relation = relations > 1 ? static_cast<std::uint32_t>(below(relations)) : 0;
+      const auto [u, v] = ends(first, second, relation);
       const std::int32_t one = contents_.label(u), other = contents_.label(v);
       if (one == kNoLabel || other == kNoLabel || one == other || contents_.graph_of(u, v).has_edge(u, v)) continue;
+      const NodeOrder& order = contents_.order();
+      if (!order.layers().may_join(relation, order.types(), order.user(u), order.user(v))) continue;
       if (drawn.insert({std::min(u, v), std::max(u, v)}).second) add_edge(RequestKind::insert_edge, u, v);
     }
   }

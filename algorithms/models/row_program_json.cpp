@@ -39,6 +39,7 @@ Json program_json(const RowProgram& program) {
   if (program.lift) lift = {{"width", program.lift->width}, {"key", program.lift->key}, {"bias", program.lift->bias}};
   Json json = {{"unit", name_of(program.unit())}, {"blocks", program.blocks}};
   if (program.copies > 1) json["copies"] = program.copies;
+  if (program.level_0_once) json["level_0"] = "once";
   json["scale"] = scale_name(program.scale);
   if (program.pair) json["pair"] = pair_json(*program.pair);
   if (program.pool) json["pool"] = pool_json(*program.pool);
@@ -49,6 +50,7 @@ Json program_json(const RowProgram& program) {
 void read_program(RowProgram& program, const Json& json) {
   program.blocks = json.at("blocks").get<std::vector<std::string>>();
   if (json.contains("copies")) program.copies = whole_number<std::uint32_t>(json.at("copies"));
+  program.level_0_once = json.contains("level_0");
   program.scale = scale_named(json.at("scale").get<std::string>());
   if (json.contains("pair")) program.pair = pair_from(json.at("pair"));
   if (json.contains("pool")) program.pool = pool_from(json.at("pool"));

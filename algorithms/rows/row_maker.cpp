@@ -25,7 +25,29 @@ void to_unit(std::span<float> row) {
   for (float& x : row) x = static_cast<float>(static_cast<double>(x) / norm);
 }
 
+/// Which blocks of levels the first copy has alone.
+std::vector<bool> blocks_of_first_copy(const RowProgram& program, std::uint32_t levels) {
+  std::vector<bool> flags(blocks_of(program.weights, levels));
+  if (!program.level_0_once) return flags;
+  for (std::size_t block = 0; block < flags.size(); ++block) {
+    const auto first = program.weights.begin() + static_cast<std::ptrdiff_t>(block * (std::size_t{levels} + 1));
+    flags[block] = *first != 0 && std::all_of(first + 1, first + 1 + levels, [](double weight) { return weight == 0; });
+  }
+  return flags;
+}
+
+/// Numbers that all copies but the first leave out.
+std::size_t left_out(const RowProgram& program, std::uint32_t levels, std::size_t columns) {
+  const std::vector<bool> flags = blocks_of_first_copy(program, levels);
+  return columns * (program.copies - 1) * static_cast<std::size_t>(std::count(flags.begin(), flags.end(), true));
+}
+
 }  // namespace
+
+void hold_level_0_once(RowProgram& program, std::uint32_t levels) {
+  program.level_0_once = true;
+  program.level_0_once = left_out(program, levels, 1) > 0;
+}
 
 RowMaker::RowMaker(const RowSource& source, RowProgram program) : source_(source), program_(std::move(program)) {
   if (program_.copies != source.contents.order().copies())
@@ -36,7 +58,10 @@ RowMaker::RowMaker(const RowSource& source, RowProgram program) : source_(source
     blocks_.push_back(row_block(name).make(source));
     plain_width_ += blocks_.back()->width();
   }
-  plain_width_ *= program_.copies;
+  const std::uint32_t levels = source.embedding.levels();
+  of_first_copy_ = blocks_of_first_copy(program_, levels);
+  const std::size_t columns = of_first_copy_.empty() ? 0 : levels_width_ / of_first_copy_.size();
+  plain_width_ = plain_width_ * program_.copies - left_out(program_, levels, columns);
   width_ = plain_width_;
   if (!program_.lift) return;
   lift_.emplace(plain_width_, *program_.lift);
@@ -65,11 +90,15 @@ void RowMaker::rows(std::span<const NodeId> nodes, float* out) const {
 
 void RowMaker::finish(std::span<const NodeId> copies, const float* levels, float* out) const {
   const std::size_t nodes = copies.size() / program_.copies;
+  const std::size_t columns = of_first_copy_.empty() ? 0 : levels_width_ / of_first_copy_.size();
   for (std::size_t i = 0; i < nodes; ++i) {
     float* const row = out + i * width_;
     float* at = row;
     for (std::size_t copy = i * program_.copies; copy < (i + 1) * program_.copies; ++copy) {
-      at = std::copy_n(levels + copy * levels_width_, levels_width_, at);
+      const bool is_first = copy == i * program_.copies;
+      for (std::size_t block = 0; block < of_first_copy_.size(); ++block)
+        if (is_first || !of_first_copy_[block])
+          at = std::copy_n(levels + copy * levels_width_ + block * columns, columns, at);
       for (const auto& block : blocks_) {
         block->write(copies[copy], at);
         at += block->width();
@@ -118,7 +147,7 @@ std::optional<std::vector<NodeId>> RowMaker::changed(const UpdateReport& update,
 std::size_t width_of(const RowProgram& program, std::uint32_t levels, std::size_t columns, std::size_t classes) {
   std::size_t width = columns * blocks_of(program.weights, levels);
   for (const std::string& name : program.blocks) width += row_block(name).width(columns, classes);
-  width *= program.copies;
+  width = width * program.copies - left_out(program, levels, columns);
   if (program.pair && program.pair->how == PairForm::How::both) width *= 2;
   return program.lift ? width + lifted_width(width, *program.lift) : width;
 }

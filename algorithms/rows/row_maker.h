@@ -42,12 +42,17 @@ class RowMaker {
   RowProgram program_;
   std::vector<std::unique_ptr<RowBlock>> blocks_;
   std::size_t levels_width_ = 0, plain_width_ = 0, width_ = 0;
+  std::vector<bool> of_first_copy_;  ///< which blocks of levels only the first copy has; one flag a block
   std::optional<LiftTransform> lift_;
 };
 
 /// Puts lift(x) beside each of `count` rows x of `plain_width` numbers, which has room for it
 /// behind: both clipped to norm 1 before and divided by sqrt(2).
 void lift_beside(const LiftTransform& lift, std::size_t plain_width, float* rows, std::size_t count);
+
+/// Lets a new program have blocks of level 0 alone once, where all copies of a node would repeat
+/// them.
+void hold_level_0_once(RowProgram& program, std::uint32_t levels);
 
 /// Numbers of a row of this program, where features have so many columns. Throws UsageError for a
 /// block that is none and for widths that cannot be lifted.

@@ -132,6 +132,7 @@ std::string words_of(const RowProgram& program, const std::string& levels) {
 std::string text_of(const RowProgram& program) {
   std::string text = words_of(program, is_stack(program.weights) ? "stack" : "levels");
   if (program.copies > 1) text += " of " + std::to_string(program.copies) + " copies";
+  if (program.level_0_once) text += ", level 0 once";
   if (program.scale == RowScale::unit) text += " unit";
   if (program.pool) text += " pool " + text_of(*program.pool);
   if (program.pair) text += " pair " + text_of(*program.pair);

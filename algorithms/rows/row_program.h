@@ -63,6 +63,8 @@ struct RowProgram {
   std::vector<std::string> blocks{};  ///< names of further blocks (row_block.h), in the order of their table
   /// Copies of a node in the store (storage/types/layers.h), whose blocks stand side by side.
   std::uint32_t copies = 1;
+  /// Blocks of level 0 alone stand in the row of the first copy only: the others' are the same.
+  bool level_0_once = false;
   RowScale scale = RowScale::clip;
   std::optional<Pool> pool{};      ///< how rows of whole graphs come of those of nodes
   std::optional<PairForm> pair{};  ///< how rows of pairs do; a program has one of both at most

@@ -43,10 +43,14 @@ class Preview {
     return layers().relations.empty() ? request.relation == 0
                                       : request.relation > 0 && request.relation <= layers().relations.size();
   }
+  /// Whether the types of its nodes are those that its kind of edges joins; it names one that there
+  /// is.
+  [[nodiscard]] bool may_join(const Request& request) const {
+    return request.relation == 0 || layers().may_join(request.relation - 1, order().types(), request.u, request.v);
+  }
   /// The copies of its two nodes that an edge of a request joins.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> copies_of_ends(const Request& request) const noexcept {
-    const std::uint32_t relation = request.relation == 0 ? 0 : request.relation - 1;
-    return {relation, layers().directed ? 1 : relation};
+    return layers().copies_of(request.relation == 0 ? 0 : request.relation - 1);
   }
   /// All places of the node that stands at this one.
   [[nodiscard]] std::vector<NodeId> copies(NodeId node) const { return order().with_copies({&node, 1}); }
@@ -76,9 +80,10 @@ class Preview {
     const bool was = has_edge(u, v);
     set_edge(u, v, now);
     if (request.relation == 0 || was == (now > 0)) return;
-    const std::vector<std::uint32_t> copies = layers().copies_with(request.relation - 1);
-    for (std::size_t i = 1; i < copies.size(); ++i) {
-      const NodeId one = order().position(user(u), copies[i]), other = order().position(user(v), copies[i]);
+    const std::vector<std::uint32_t> all = layers().layers_with(request.relation - 1);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      const auto [from, to] = layers().copies_of(all[i]);
+      const NodeId one = order().position(user(u), from), other = order().position(user(v), to);
       set_edge(one, other, now > 0 ? weight(one, other) + 1 : weight(one, other) - 1);
     }
   }

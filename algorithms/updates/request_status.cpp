@@ -40,6 +40,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"empty-graph", "the graph has neither nodes nor a label, as one removed before"},
     {"joins-graphs", "the ends of the edge do not belong to one graph"},
     {"too-heavy", "a node's weights would add up to more than its sums hold"},
+    {"other-types", "edges of this kind join nodes of other types"},
 }};
 
 std::string_view name_of(RequestStatus status) {

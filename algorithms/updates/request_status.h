@@ -48,6 +48,7 @@ enum class RequestStatus : std::uint8_t {
   empty_graph,
   joins_graphs,
   too_heavy,
+  other_types,
 };
 
 struct StatusText {

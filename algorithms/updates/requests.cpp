@@ -273,6 +273,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
         return insert ? RequestStatus::present_edge : RequestStatus::absent_edge;
       }
       if (insert && preview.graph(u) != preview.graph(v)) return RequestStatus::joins_graphs;
+      if (insert && !preview.may_join(request)) return RequestStatus::other_types;
       const std::uint64_t weight = insert ? given_weight(preview, request.value) : 0;
       if (weight > preview.most_weight()) return RequestStatus::weight_outside;
       if (insert && !preview.holds_weight(u, v, weight)) return RequestStatus::too_heavy;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/random/counter_random.h"
@@ -46,43 +47,45 @@ void check_copies(const VerifyContext& context, FalseStatements& wrong) {
   });
 }
 
-/// Every edge joins a first copy, where its arc begins, and a second one.
-void check_arcs(const VerifyContext& context, FalseStatements& wrong) {
-  const NodeOrder& order = context.contents.order();
-  const auto text = [&](NodeId node) { return order.names().text(order.user(node)); };
-  for_edge_pieces(
-      context.contents.graph(), [](const EdgePiece&) {},
-      [&](const EdgePiece& piece) {
-        for (const Edge& edge : piece.edges)
-          if (order.is_first_copy(edge.u) == order.is_first_copy(edge.v))
-            wrong.add(std::uint64_t{edge.u} << 32 | edge.v,
-                      "the edge of " + text(edge.u) + " and " + text(edge.v) + " has no direction");
-      });
+/// What is wrong with an edge of two copies; empty where nothing is.
+std::string fault_of(const NodeOrder& order, const Edge& edge) {
+  const Layers& layers = order.layers();
+  const std::uint32_t from = order.copy(edge.u), to = order.copy(edge.v);
+  if (layers.layer_of(from) != layers.layer_of(to))
+    return "an edge of " + order.text(edge.u) + " joins copies of two relations";
+  if (layers.directed && from == to)
+    return "the edge of " + order.names().text(order.user(edge.u)) + " and " + order.names().text(order.user(edge.v)) +
+           " has no direction";
+  if (!layers.is_given(from)) return {};
+  NodeId u = order.user(edge.u), v = order.user(edge.v);
+  if (layers.has_ends(from)) std::swap(u, v);
+  if (layers.may_join(layers.layer_of(from), order.types(), u, v)) return {};
+  return "the edge of " + order.names().text(u) + " and " + order.names().text(v) +
+         " joins other types than its relation " + layers.relations[layers.layer_of(from)].name;
 }
 
-/// Every edge joins equal copies. Edges of a set weigh what its relations have: the sums of hashes
-/// of edges, times their weights, are equal, and else are so with probability 2^-64.
-void check_relations(const VerifyContext& context, FalseStatements& wrong) {
+/// Every edge joins the copies of its layer. Edges of a set weigh what its relations have: the sums
+/// of hashes of edges, times their weights, are equal, and else are so with probability 2^-64.
+void check_edges(const VerifyContext& context, FalseStatements& wrong) {
   const NodeOrder& order = context.contents.order();
   const Layers& layers = order.layers();
   std::array<std::uint64_t, 2> keys{};
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
   randombytes_buf(keys.data(), sizeof keys);
-  std::vector<std::uint64_t> sums(order.copies());
+  std::vector<std::uint64_t> sums(layers.count());
   for_edge_pieces(
       context.contents.graph(), [](const EdgePiece&) {},
       [&](const EdgePiece& piece) {
         for (std::size_t i = 0; i < piece.edges.size(); ++i) {
           const Edge& edge = piece.edges[i];
-          const std::uint32_t copy = order.copy(edge.u);
-          if (copy != order.copy(edge.v)) {
-            wrong.add(std::uint64_t{edge.u} << 32 | edge.v,
-                      "an edge of " + order.text(edge.u) + " joins copies of two relations");
+          if (std::string fault = fault_of(order, edge); !fault.empty()) {
+            wrong.add(std::uint64_t{edge.u} << 32 | edge.v, std::move(fault));
             continue;
           }
-          const auto [u, v] = std::minmax<NodeId>({order.user(edge.u), order.user(edge.v)});
+          NodeId u = order.user(edge.u), v = order.user(edge.v);
+          if (layers.directed ? layers.has_ends(order.copy(edge.u)) : u > v) std::swap(u, v);
           const std::uint64_t hash = random_bits(keys[0], random_bits(keys[1], std::uint64_t{u} << 32 | v));
-          sums[copy] += hash * (piece.weights.empty() ? 1 : piece.weights[i]);
+          sums[layers.layer_of(order.copy(edge.u))] += hash * (piece.weights.empty() ? 1 : piece.weights[i]);
         }
       });
   for (std::size_t i = 0; i < layers.subsets.size(); ++i) {
@@ -90,7 +93,7 @@ void check_relations(const VerifyContext& context, FalseStatements& wrong) {
     std::string names;
     for (const std::uint32_t relation : layers.subsets[i]) {
       of_relations += sums[relation];
-      names += (names.empty() ? "" : ",") + layers.relations[relation];
+      names += (names.empty() ? "" : ",") + layers.relations[relation].name;
     }
     if (sums[layers.relations.size() + i] != of_relations)
       wrong.add(i, "the edges of the set " + names + " are not those of its relations");
@@ -100,10 +103,10 @@ void check_relations(const VerifyContext& context, FalseStatements& wrong) {
 }  // namespace
 
 void check_layers(const VerifyContext& context) {
-  if (context.contents.order().copies() == 1) return;
+  if (!context.contents.order().layers().any()) return;
   FalseStatements wrong;
   check_copies(context, wrong);
-  (context.contents.order().layers().directed ? check_arcs : check_relations)(context, wrong);
+  check_edges(context, wrong);
   wrong.report_to(context.report, "layers");
 }
 

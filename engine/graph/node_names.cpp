@@ -16,7 +16,7 @@ struct NodeNames::Parts {
   explicit Parts(const Manifest& manifest)
       : nodes(manifest.user_nodes()),
         ids_are(manifest.ids_are),
-        relations(manifest.layers.relations),
+        relations(relation_names(manifest.layers)),
         lost(manifest.user_nodes()) {}
 
   NodeId nodes;

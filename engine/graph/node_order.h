@@ -22,6 +22,7 @@
 #include "storage/formats/order_file.h"
 #include "storage/io/types.h"
 #include "storage/types/layers.h"
+#include "storage/types/node_types.h"
 
 namespace unweave {
 
@@ -30,7 +31,11 @@ class NodeOrder {
  public:
   /// Throws DataError, FormatError.
   NodeOrder(const std::filesystem::path& store, const Manifest& manifest)
-      : names_(store, manifest), layers_(manifest.layers), copies_(layers_.copies()), users_(manifest.user_nodes()) {
+      : names_(store, manifest),
+        layers_(manifest.layers),
+        types_(manifest.types),
+        copies_(layers_.copies()),
+        users_(manifest.user_nodes()) {
     if (manifest.order_file) file_.emplace(store, *manifest.order_file, manifest.nodes);
   }
 
@@ -39,6 +44,8 @@ class NodeOrder {
   /// Nodes that users know, N below.
   [[nodiscard]] NodeId users() const noexcept { return users_; }
   [[nodiscard]] const Layers& layers() const noexcept { return layers_; }
+  /// Kinds of the nodes of users; empty where there is one.
+  [[nodiscard]] const NodeTypes& types() const noexcept { return types_; }
   [[nodiscard]] std::uint32_t copies() const noexcept { return copies_; }
 
   /// Takes an id below N. Throws FormatError, as all that take or give positions.
@@ -75,6 +82,7 @@ class NodeOrder {
  private:
   NodeNames names_;
   Layers layers_;
+  NodeTypes types_;
   std::uint32_t copies_;
   NodeId users_;
   std::optional<OrderFile> file_;

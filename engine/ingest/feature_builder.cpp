@@ -35,7 +35,7 @@ struct Batch {
 struct FeatureShape {
   NodeId nodes;
   std::uint32_t columns;
-  FeatureType type;
+  FeatureLayout layout;
 };
 
 /// Memory of the batches on their way.
@@ -56,7 +56,7 @@ class SpanFiles {
   /// The file that takes row `node`, and the row after its last one.
   Writer& writer_of(NodeId node) {
     const NodeRange range = span_range(shape_.nodes, node / span_nodes(shape_.nodes));
-    if (!writer_) writer_.emplace(store_, range, shape_.columns, shape_.type, span_.bytes());
+    if (!writer_) writer_.emplace(store_, range, shape_.columns, shape_.layout, span_.bytes());
     end_ = range.last;
     return *writer_;
   }
@@ -218,7 +218,7 @@ void bound_stored_values(Batch& batch, const FeatureShape& shape, double divisor
                                   std::span(batch.bounded).subspan(begin, end - begin), divisor);
     batch.norms.add(std::uint64_t{batch.first} + r, norm, divisor);
   }
-  round_to_type(batch.bounded, shape.type);
+  round_to_type(batch.bounded, shape.layout.type);
 }
 
 /// Bounds the dense rows that `make(index in batch, row)` gives.
@@ -307,11 +307,11 @@ BuiltFeatures build_rows(Sink& sink, FeatureReader& reader, std::size_t values, 
 
 }  // namespace
 
-BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
+BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, const FeatureLayout& layout,
                              const FeatureScale& scale, std::span<const NodeId> positions, MemoryBudget& budget,
                              WorkMeter& meter, std::optional<RankShare> part) {
   if (part && part->begin == part->end) return {};
-  const FeatureShape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), type};
+  const FeatureShape shape{static_cast<NodeId>(reader.rows()), static_cast<std::uint32_t>(reader.columns()), layout};
   const NodeRange rows = part ? nodes_of(*part, shape.nodes) : NodeRange{0, shape.nodes};
   const auto build = [&](auto&& sink) {
     const auto bound = [&](Batch& batch) { bound_stored_values(batch, shape, scale.divisor); };
@@ -327,7 +327,7 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
                                                    WorkMeter& meter) {
   const auto columns = static_cast<std::uint32_t>(reader.columns());
   const auto nodes = static_cast<NodeId>(reader.rows());
-  DenseSink sink(store, {nodes, columns, type}, positions, budget);
+  DenseSink sink(store, {nodes, columns, {false, type}}, positions, budget);
   // A sparse row counts as at least one value, so this bounds the rows, which become dense.
   const std::size_t values = reader.sparse() ? std::max<std::size_t>(2, kBatchValues / columns) : kBatchValues;
   const auto bound = [&](Batch& batch) {
@@ -384,7 +384,7 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
     });
     return sink.finish();
   };
-  const FeatureShape shape{nodes, columns, layout.type};
+  const FeatureShape shape{nodes, columns, layout};
   return layout.sparse ? build(SparseSink(store, shape, positions, budget))
                        : build(DenseSink(store, shape, positions, budget));
 }
@@ -396,7 +396,7 @@ std::uint64_t rebuild_bytes(std::uint32_t columns) {
 std::vector<FileEntry> build_computed_features(const std::filesystem::path& store, NodeId nodes, std::uint32_t columns,
                                                FeatureType type, const MakeRow& make, MemoryBudget& budget,
                                                WorkMeter& meter) {
-  SpanFiles<DenseFeatureWriter> files(store, {nodes, columns, type}, budget);
+  SpanFiles<DenseFeatureWriter> files(store, {nodes, columns, {false, type}}, budget);
   const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
   NodeId next = 0;
   run_pipeline<Batch>(

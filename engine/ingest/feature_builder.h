@@ -42,14 +42,15 @@ struct BuiltFeatures {
   RowNorms norms;
 };
 
-/// Writes the matrix that `reader` gives, scaled, sparse if it is. Row i goes to positions[i], a
-/// permutation of the rows, or to i where `positions` is empty; rows that change places pass
-/// through a temporary file in `store` where they do not fit the budget. `part`: writes the files
-/// of these spans alone, without positions; the result is of them, too. Throws what the reader
-/// throws, ResourceError where a few batches do not fit the budget or the disk is full.
-[[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader, FeatureType type,
-                                           const FeatureScale& scale, std::span<const NodeId> positions,
-                                           MemoryBudget& budget, WorkMeter& meter,
+/// Writes the matrix that `reader` gives, scaled, sparse if it is, as `layout` then says. Row i
+/// goes to positions[i], a permutation of the rows, or to i where `positions` is empty; rows that
+/// change places pass through a temporary file in `store` where they do not fit the budget. `part`:
+/// writes the files of these spans alone, without positions; the result is of them, too. Throws
+/// what the reader throws, ResourceError where a few batches do not fit the budget or the disk is
+/// full.
+[[nodiscard]] BuiltFeatures build_features(const std::filesystem::path& store, FeatureReader& reader,
+                                           const FeatureLayout& layout, const FeatureScale& scale,
+                                           std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter,
                                            std::optional<RankShare> part = std::nullopt);
 
 /// Writes the matrix standardised: always dense.

@@ -77,7 +77,7 @@ GraphImport::GraphImport(const ImportContext& context)
       report_(context.report),
       names_(context.names) {
   if (options_.edges) files_.push_back(&*options_.edges);
-  for (const InputFile& relation : options_.relations) files_.push_back(&relation);
+  for (const RelationEdges& relation : options_.relations) files_.push_back(&relation.file);
 }
 
 /// Reads the edges for their largest id alone, where the file does not declare a number of nodes.
@@ -193,12 +193,12 @@ NodeId GraphImport::graph_nodes() const {
   return static_cast<NodeId>(nodes);
 }
 
-/// By which the ids of an edge of a file grow in the graph. An arc from u to v is the edge of copy
-/// 0 of u and copy 1 of v, also from a node to itself; an edge of relation r is one of copies r.
+/// By which the ids of an edge of a file grow in the graph: an edge of relation r joins copies of
+/// layer r, an arc also from a node to itself.
 Edge GraphImport::shift(std::size_t file) const {
   if (!options_.layers.any() || !nodes_.known()) return {0, 0};  // else ids are only counted
-  const auto copy = static_cast<NodeId>(file);
-  Edge shift{copy * nodes_.value(), (options_.layers.directed ? 1 : copy) * nodes_.value()};
+  const auto [from, to] = options_.layers.copies_of(static_cast<std::uint32_t>(file));
+  Edge shift{from * nodes_.value(), to * nodes_.value()};
   if (const EndTypes* const ends = ends_of(file)) {
     shift.u += static_cast<NodeId>(first_id(options_.types, ends->u));
     shift.v += static_cast<NodeId>(first_id(options_.types, ends->v));
@@ -207,8 +207,8 @@ Edge GraphImport::shift(std::size_t file) const {
 }
 
 const EndTypes* GraphImport::ends_of(std::size_t file) const {
-  const auto& ends = options_.relation_ends;
-  return file < ends.size() && ends[file] ? &*ends[file] : nullptr;
+  const auto& relations = options_.layers.relations;
+  return file < relations.size() && relations[file].ends ? &*relations[file].ends : nullptr;
 }
 
 /// Throws InputError for an id that its type does not have.
@@ -259,11 +259,12 @@ void GraphImport::require_known_nodes() {
 ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manifest& manifest) {
   const NodeId users = nodes_.value();
   const auto relations = static_cast<NodeId>(options_.layers.relations.size());
+  const NodeId ends = options_.layers.directed ? 2 : 1;
   const std::filesystem::path of_relations = folder / kOfRelations;
   make_folders(of_relations);
   manifest.nodes = graph_nodes();
   Manifest apart;
-  apart.nodes = users * relations;
+  apart.nodes = users * relations * ends;
   ArcCounts counts;
   {
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
@@ -436,8 +437,7 @@ void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
 }
 
 const std::optional<StatedCount>& GraphImport::stated_edges(std::size_t file) const {
-  const auto& of_relations = options_.stated_relation_edges;
-  return file < of_relations.size() ? of_relations[file] : options_.stated_edges;
+  return file < options_.relations.size() ? options_.relations[file].stated : options_.stated_edges;
 }
 
 void GraphImport::require_stated_edges(std::size_t file, std::uint64_t count, const std::string& place) const {

@@ -164,7 +164,7 @@ class Survey {
       assume("nodes: the largest id among the first " + std::to_string(sampled_) + " edges is the largest of all");
     }
     if (nodes_ == 0 && (options_.edges || !options_.relations.empty()))
-      throw_no_edge(options_.edges ? *options_.edges : options_.relations.front());
+      throw_no_edge(options_.edges ? *options_.edges : options_.relations.front().file);
     forecast_.nodes = nodes_;
     nodes_ *= options_.layers.copies();  // each copy has a list, features and a label
     size_graph();
@@ -209,11 +209,11 @@ class Survey {
   void look_at_edges() {
     if (options_.edges) look_at_edges(*options_.edges, 1);
     for (std::size_t r = 0; r < options_.relations.size(); ++r)
-      look_at_edges(options_.relations[r], options_.layers.copies_with(static_cast<std::uint32_t>(r)).size());
+      look_at_edges(options_.relations[r].file, options_.layers.layers_with(static_cast<std::uint32_t>(r)).size());
   }
 
-  /// `copies`: how many of them an edge of the file joins.
-  void look_at_edges(const InputFile& file, std::size_t copies) {
+  /// `layers`: how many of them an edge of the file is in.
+  void look_at_edges(const InputFile& file, std::size_t layers) {
     // An import sorts while it reads: a window that has no room beside that is refused here, too.
     const Reservation sorting = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const PlainSize size = plain_size(file);
@@ -245,7 +245,7 @@ class Survey {
         assume("edges: the file is " + decimal(kAssumedRatio) + " times as long when it is decompressed");
     }
     forecast_.edges += edges;
-    arcs_ += 2 * static_cast<double>(edges) * static_cast<double>(copies);
+    arcs_ += 2 * static_cast<double>(edges) * static_cast<double>(layers);
     unpacked_bytes_ += size.compressed ? size.bytes : 0;
     text_bytes_ += is_text ? size.bytes : 0;
     edge_bytes_ += static_cast<double>(size_of(file));
@@ -272,6 +272,15 @@ class Survey {
     if (spooled_ > 0) ++forecast_.passes;
   }
 
+  /// Rows of all copies, but for those of types without features, which dense files leave out.
+  [[nodiscard]] std::uint64_t rows_of_features() const {
+    const auto* const typed = options_.features ? std::get_if<TypedFeatures>(&*options_.features) : nullptr;
+    if (typed == nullptr || options_.standardize) return nodes_;
+    std::uint64_t rows = 0;
+    for (std::size_t type = 0; type < typed->files.size(); ++type) rows += typed->files[type] ? typed->nodes[type] : 0;
+    return rows * options_.layers.copies();
+  }
+
   void size_others() {
     const std::uint64_t value = options_.feature_type == FeatureType::f16 ? 2 : 4;
     if (forecast_.sparse) {
@@ -282,7 +291,7 @@ class Survey {
       forecast_.feature_bytes = options_.layers.copies() * (bytes / 8) * (4 + value) + 8 * nodes_;
       assume("features: a value of a sparse matrix and its column take 8 bytes in the files");
     } else {
-      forecast_.feature_bytes = nodes_ * forecast_.columns * value * 513 / 512;
+      forecast_.feature_bytes = rows_of_features() * forecast_.columns * value * 513 / 512;
     }
     std::uint64_t memory = kLeastImport;
     if (options_.labels) {
@@ -314,7 +323,7 @@ class Survey {
   [[nodiscard]] bool is_of_edges(const InputFile* file) const {
     const auto& relations = options_.relations;
     return (options_.edges && file == &*options_.edges) ||
-           std::any_of(relations.begin(), relations.end(), [&](const InputFile& one) { return file == &one; });
+           std::any_of(relations.begin(), relations.end(), [&](const RelationEdges& one) { return file == &one.file; });
   }
   [[nodiscard]] ArcSorter::Room room_of(std::uint64_t sort_bytes) const {
     return ArcSorter::expected_room(static_cast<std::size_t>(sort_bytes), nodes_, arcs_, options_.max_weight);

@@ -62,29 +62,30 @@ class EdgeBatch {
 }  // namespace
 
 void add_with_subsets(const Graph& relations, const Layers& layers, NodeId users, ArcSorter& sorter, WorkMeter& meter) {
+  const auto count = static_cast<std::uint32_t>(layers.relations.size());
   std::vector<RelationLists> lists;
-  lists.reserve(layers.relations.size());
-  for (std::size_t r = 0; r < layers.relations.size(); ++r)
-    lists.emplace_back(relations, static_cast<NodeId>(r) * users);
-  const auto count = static_cast<NodeId>(layers.relations.size());
+  lists.reserve(count);
+  for (std::uint32_t r = 0; r < count; ++r) lists.emplace_back(relations, layers.copies_of(r).first * users);
   EdgeBatch batch(sorter);
-  std::vector<std::vector<NodeId>> ends(lists.size());  ///< later neighbours of the node, by users' ids
+  std::vector<std::vector<NodeId>> ends(
+      count);  ///< where arcs of the node lead, or its later neighbours, by users' ids
   std::vector<NodeId> all;
   for (NodeId user = 0; user < users; ++user) {
-    for (NodeId r = 0; r < count; ++r) {
+    for (std::uint32_t r = 0; r < count; ++r) {
+      const auto [from, to] = layers.copies_of(r);
       ends[r].clear();
       for (const NodeId other : lists[r].next())
-        if (other - r * users > user) ends[r].push_back(other - r * users);
-      for (const NodeId other : ends[r]) batch.add(r * users + user, r * users + other, 1);
+        if (layers.directed || other - to * users > user) ends[r].push_back(other - to * users);
+      for (const NodeId other : ends[r]) batch.add(from * users + user, to * users + other, 1);
     }
     for (std::size_t i = 0; i < layers.subsets.size(); ++i) {
       all.clear();
       for (const std::uint32_t r : layers.subsets[i]) all.insert(all.end(), ends[r].begin(), ends[r].end());
       std::sort(all.begin(), all.end());
-      const NodeId copy = (count + static_cast<NodeId>(i)) * users;
+      const auto [from, to] = layers.copies_of(count + static_cast<std::uint32_t>(i));
       for (auto at = all.begin(); at != all.end();) {
         const auto end = std::upper_bound(at, all.end(), *at);
-        batch.add(copy + user, copy + *at, static_cast<std::uint32_t>(end - at));
+        batch.add(from * users + user, to * users + *at, static_cast<std::uint32_t>(end - at));
         at = end;
       }
     }

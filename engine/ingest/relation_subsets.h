@@ -9,9 +9,9 @@
 
 namespace unweave {
 
-/// Adds every edge of the copies of relations, and for each set an edge between its copies of two
-/// nodes that weighs as many units as relations of the set have one (storage/types/layers.h).
-/// `relations`: the graph of the first copies alone, of `users` nodes each. The meter counts nodes
+/// Adds every edge of the layers of relations, and for each set an edge of its layer that weighs as
+/// many units as relations of the set have one (storage/types/layers.h). `relations`: the graph of
+/// the layers of relations alone, with `users` nodes a copy. The meter counts nodes
 /// of users. Throws FormatError, and what the sorter throws.
 void add_with_subsets(const Graph& relations, const Layers& layers, NodeId users, ArcSorter& sorter, WorkMeter& meter);
 

@@ -54,10 +54,10 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
           name + ": the zstd window, which is smaller when compressed with level 19 or below and without --long"));
     };
   };
-  for (InputFile& relation : options.relations) {
-    add(relation);
-    relation.header_key = "edges";
-    relation.words_are_data = options.ids.has_value();
+  for (RelationEdges& relation : options.relations) {
+    add(relation.file);
+    relation.file.header_key = "edges";
+    relation.file.words_are_data = options.ids.has_value();
   }
   const std::pair<std::optional<InputFile>&, const char*> files[] = {
       {options.edges, "edges"}, {options.edge_weights, ""}, {options.ids, "ids"},   {options.labels, "labels"},
@@ -161,8 +161,9 @@ std::string remark_on_ids(const ImportOptions& options) {
 
 /// Throws UsageError where copies of nodes cannot be made.
 void require_layers(const ImportOptions& options) {
-  const std::string directed = option(options.layers.directed ? "directed" : "relation");
-  if (const std::string fault = layers_fault(options.layers); !fault.empty()) throw UsageError(directed + ": " + fault);
+  const std::string directed = option(options.relations.empty() ? "directed" : "relation");
+  if (const std::string fault = layers_fault(options.layers, options.types); !fault.empty())
+    throw UsageError(directed + ": " + fault);
   if (options.layers.relations.size() != options.relations.size())
     throw UsageError(directed + ": " + std::to_string(options.layers.relations.size()) + " names of relations, and " +
                      std::to_string(options.relations.size()) + " files of their edges");
@@ -374,7 +375,8 @@ class Import {
     if (!reader) return;
     Manifest& manifest = builder_.manifest();
     manifest.features = static_cast<std::uint32_t>(reader->columns());
-    manifest.feature_layout = {reader->sparse() && !options_.standardize, options_.feature_type};
+    const bool sparse = reader->sparse() && !options_.standardize;
+    manifest.feature_layout = {sparse, options_.feature_type, packs_rows(options_.types, sparse, options_.standardize)};
     manifest.standardized = options_.standardize;
     manifest.scale = options_.scale;
     if (!options_.standardize) {
@@ -398,7 +400,7 @@ class Import {
         reader = surveyed(std::move(reader), survey);
       }
       reader = for_copies(std::move(reader));
-      BuiltFeatures built = build_features(builder_.path(), *reader, options_.feature_type, options_.scale, positions,
+      BuiltFeatures built = build_features(builder_.path(), *reader, manifest.feature_layout, options_.scale, positions,
                                            budget_, meter_, own_spans(nodes_, job_));
       join_features(builder_.path(), built, job_);
       built.norms.above /= options_.layers.copies();

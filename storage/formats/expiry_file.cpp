@@ -7,6 +7,8 @@
 #include "storage/formats/journal.h"
 #include "storage/formats/request_log.h"
 #include "storage/io/private_file.h"
+#include "storage/types/layers.h"
+#include "storage/types/request.h"
 
 namespace unweave {
 namespace {
@@ -17,23 +19,33 @@ bool is_item(Edge item, NodeId nodes) noexcept {
   return item.v < nodes && (item.u <= item.v || is_feature_item(item));
 }
 
-/// A request of one of these kinds, about the item.
-Request request_about(const Expiry& expiry, NodeId users, RequestKind edge, RequestKind node, RequestKind feature) {
+/// The kinds of a request about an edge, a node, and features.
+struct Kinds {
+  RequestKind edge, node, feature;
+};
+
+/// A request of one of these kinds, about the item: an edge is named by its nodes, the first one as
+/// an arc has it, and by its relation, which its copies tell.
+Request request_about(const Expiry& expiry, const Layers& layers, NodeId users, const Kinds& kinds) {
   const auto& [item, time, id] = expiry;
   const std::string moment = time_text(time);
-  if (is_feature_item(item)) return {feature, item.v, 0, id, moment};
-  if (is_node_item(item)) return {node, item.u, 0, id, moment};
-  return {edge, item.u, item.v % users, id, moment};  // the copy of an arc's end
+  if (is_feature_item(item)) return {kinds.feature, item.v, 0, id, moment};
+  if (is_node_item(item)) return {kinds.node, item.u, 0, id, moment};
+  Request request{kinds.edge, item.u % users, item.v % users, id, moment};
+  if (!layers.relations.empty()) request.relation = layers.layer_of(item.u / users) + 1;
+  return request;
 }
 
 }  // namespace
 
-Request note_request(const Expiry& expiry, NodeId users) {
-  return request_about(expiry, users, RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature);
+Request note_request(const Expiry& expiry, const Layers& layers, NodeId users) {
+  return request_about(expiry, layers, users,
+                       {RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature});
 }
 
-Request removal_request(const Expiry& expiry, NodeId users) {
-  return request_about(expiry, users, RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature);
+Request removal_request(const Expiry& expiry, const Layers& layers, NodeId users) {
+  return request_about(expiry, layers, users,
+                       {RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature});
 }
 
 FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries) {

@@ -19,6 +19,7 @@
 
 namespace unweave {
 
+struct Layers;
 struct Request;
 
 /// What a note is about: an edge u < v, or one of these.
@@ -49,10 +50,11 @@ struct PackedExpiry {
   Millis time = 0;
 };
 
-/// The request that sets the note anew. `users`: how many nodes users know.
-[[nodiscard]] Request note_request(const Expiry& expiry, NodeId users);
+/// The request that sets the note anew. `users`: how many nodes users know, of which the layers
+/// have copies.
+[[nodiscard]] Request note_request(const Expiry& expiry, const Layers& layers, NodeId users);
 /// The request that does what the note asks for when its time has come.
-[[nodiscard]] Request removal_request(const Expiry& expiry, NodeId users);
+[[nodiscard]] Request removal_request(const Expiry& expiry, const Layers& layers, NodeId users);
 
 /// `expiries` is sorted by item, each item once.
 FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries);

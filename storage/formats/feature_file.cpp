@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -53,19 +54,39 @@ const float* as_floats(std::span<const Half> values, std::span<float, kRunValues
 
 }  // namespace
 
-SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, FeatureLayout layout) {
-  const std::string kind(layout.kind());
+SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, FeatureLayout layout,
+                                bool packed) {
+  const std::string kind(packed ? layout.packed_kind() : layout.kind());
   return SealedWriter({store, "features", span_stem(range.first), kind, kind});
+}
+
+bool is_packed(const FileEntry& entry) {
+  return entry.path.ends_with(".packed") || entry.path.ends_with(".packed16");
 }
 
 FeatureFile::FeatureFile(const std::filesystem::path& store, const FileEntry& entry, NodeRange range,
                          std::uint32_t columns, FeatureLayout layout)
-    : file_(store, entry, layout.kind()), range_(range), columns_(columns), layout_(layout) {
+    : file_(store, entry, is_packed(entry) ? layout.packed_kind() : layout.kind()),
+      range_(range),
+      columns_(columns),
+      layout_(layout),
+      is_packed_(is_packed(entry)),
+      stored_(range.size()) {
   const SealedParameters& p = file_.parameters();
   if (p[0] != range.first || p[1] != range.size() || p[2] != columns)
     file_.fail(0, "the features belong to another range of nodes or have another number of columns");
   const std::uint64_t rows = range.size();
   const std::uint64_t bytes = value_bytes(layout.type);
+  if (is_packed_) {
+    const std::uint64_t words = bit_words(rows);
+    if (layout.sparse || p[3] > rows || file_.size() != packed_index_bytes(rows) + p[3] * columns * bytes)
+      file_.fail(0, "length: does not agree with the number of rows that are there");
+    stored_ = static_cast<NodeId>(p[3]);
+    present_ = {reinterpret_cast<const std::uint64_t*>(file_.data()), static_cast<std::size_t>(words)};
+    before_ = {reinterpret_cast<const std::uint32_t*>(file_.data() + 8 * words), static_cast<std::size_t>(words + 1)};
+    values_at_ = packed_index_bytes(rows);
+    return;
+  }
   if (!layout.sparse) {
     if (file_.size() != rows * columns * bytes) file_.fail(0, "length: not rows x columns values");
     return;
@@ -85,9 +106,51 @@ bool FeatureFile::can_pass_cache() const {
   return !layout_.sparse && File::open_direct_to_read(file_.path()).is_open();
 }
 
+NodeId FeatureFile::place(NodeId row) const noexcept {
+  if (!is_packed_) return row;
+  const std::uint64_t bits = row % 64 == 0 ? 0 : present_[row / 64] << (64 - row % 64);
+  return before_[row / 64] + static_cast<NodeId>(std::popcount(bits));
+}
+
+/// A range within the file whatever the bits say.
+NodeRange FeatureFile::places(NodeRange local) const noexcept {
+  const NodeId last = std::min(place(local.last), stored_);
+  return {std::min(place(local.first), last), last};
+}
+
+/// The rows that are there come first, in one piece; from the last one on each then goes to its
+/// place.
+void FeatureFile::read_packed(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out,
+                              PageCache cache) const {
+  const std::uint64_t words = bit_words(range_.size()), first_word = local.first / 64, last_word = local.last / 64;
+  file_.check(8 * first_word, 8 * (std::min(last_word + 1, words) - first_word));
+  file_.check(8 * words + 4 * first_word, 4 * (last_word + 1 - first_word));
+  const NodeRange stored = places(local);
+  const auto is_present = [&](NodeId row) { return (present_[row / 64] >> row % 64 & 1) != 0; };
+  NodeId count = 0;
+  for (NodeId row = local.first; row < local.last; ++row) count += is_present(row) ? 1 : 0;
+  if (count != stored.size()) file_.fail(8 * first_word, "rows that are there are counted wrongly");
+  if (count > 0) read_rows(stored, first_column, width, out, cache);
+  for (NodeId row = local.size(); row-- > 0;) {
+    float* const to = out + std::size_t{row} * width;
+    // Every row has its own bit, unless the file is cut short under us.
+    if (count > 0 && is_present(local.first + row))
+      std::copy_n(out + std::size_t{--count} * width, width, to);
+    else
+      std::fill_n(to, width, 0.0F);
+  }
+}
+
 void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
                        PageCache cache) const {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
+  if (is_packed_) return read_packed(local, first_column, width, out, cache);
+  read_rows(local, first_column, width, out, cache);
+}
+
+/// `local`: rows by their places among those that are there.
+void FeatureFile::read_rows(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out,
+                            PageCache cache) const {
   if (cache == PageCache::passed && !layout_.sparse) {
     const File direct = File::open_direct_to_read(file_.path());
     if (direct.is_open()) return read_past(direct, local, first_column, width, out);
@@ -124,7 +187,7 @@ void FeatureFile::read_past(const File& direct, NodeRange local, std::uint32_t f
 
 template <class Use>
 void FeatureFile::for_bytes(NodeRange range, std::uint32_t first_column, std::uint32_t width, const Use& use) const {
-  const NodeRange local{range.first - range_.first, range.last - range_.first};
+  NodeRange local{range.first - range_.first, range.last - range_.first};
   const std::uint64_t bytes = value_bytes(layout_.type);
   if (layout_.sparse) {
     const std::uint64_t begin = offsets_[local.first];
@@ -133,10 +196,11 @@ void FeatureFile::for_bytes(NodeRange range, std::uint32_t first_column, std::ui
     use(values_at_ + bytes * begin, bytes * count);
     return;
   }
+  local = places(local);
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < first_column + width;
        tile += kTileColumns) {
     const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
-    use((std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width) * bytes,
+    use(values_at_ + (std::uint64_t{tile} * stored_ + std::uint64_t{local.first} * tile_width) * bytes,
         std::uint64_t{local.size()} * tile_width * bytes);
   }
 }
@@ -159,8 +223,8 @@ void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::u
     const std::uint32_t tile_width = std::min(kTileColumns, columns_ - tile);
     const std::uint32_t from = std::max(tile, first_column);
     const std::uint32_t to = std::min(tile + tile_width, end);
-    const std::uint64_t index = std::uint64_t{tile} * range_.size() + std::uint64_t{local.first} * tile_width;
-    const auto rows = rows_at(index * sizeof(Value), std::uint64_t{local.size()} * tile_width);
+    const std::uint64_t index = std::uint64_t{tile} * stored_ + std::uint64_t{local.first} * tile_width;
+    const auto rows = rows_at(values_at_ + index * sizeof(Value), std::uint64_t{local.size()} * tile_width);
     for (std::size_t row = 0; row < local.size(); ++row)
       copy_values(rows.subspan(row * tile_width + (from - tile), to - from), out + row * width + (from - first_column));
   }
@@ -199,8 +263,21 @@ void FeatureFile::fail_column(std::uint64_t index) const {
   file_.fail(8 * (std::uint64_t{range_.size()} + 1) + 4 * index, "column out of range or out of order");
 }
 
+/// Bits and counts agree, and no bit is behind the last row.
+void FeatureFile::verify_index() const {
+  std::uint32_t before = 0;
+  for (std::size_t word = 0; word < present_.size(); ++word) {
+    if (before_[word] != before) file_.fail(8 * word, "rows that are there are counted wrongly");
+    before += static_cast<std::uint32_t>(std::popcount(present_[word]));
+  }
+  const std::uint32_t used = range_.size() % 64;
+  if (before_.back() != before || before != stored_ || (used != 0 && present_.back() >> used != 0))
+    file_.fail(0, "rows that are there are counted wrongly");
+}
+
 void FeatureFile::verify() const {
   file_.check_all();
+  if (is_packed_) verify_index();
   if (layout_.sparse) {
     for (NodeId row = 0; row < range_.size(); ++row)
       for (std::uint64_t i = offsets_[row]; i < offsets_[row + 1]; ++i)

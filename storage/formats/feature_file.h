@@ -2,13 +2,16 @@
 // "Features").
 //
 // Rows have norm at most 1 in float64. Two layouts with values of two types, the same for a whole
-// store:
+// store, and a third one for dense files with many rows of zeros:
 //   dense    tiles of kTileColumns columns, each rows x width row-major, so that a column tile is
 //            one read
 //   sparse   u64 offsets[rows + 1], u32 columns[nonzeros], values[nonzeros], columns increasing in
 //            a row
-// Values are float32, or binary16 under the kinds "dense16" and "sparse16"; writers take and
-// readers give float32. Parameters: first node, rows, columns, non-zeros (0 for dense).
+//   packed   u64 words of a bit for each row that is there, u32 rows before each word and in all,
+//            then the tiles of dense, of these rows alone
+// Values are float32, or binary16 under the kinds "dense16", "sparse16" and "packed16"; writers
+// take and readers give float32. Parameters: first node, rows, columns, non-zeros (0 for dense, the
+// rows that are there for packed).
 #pragma once
 
 #include <algorithm>
@@ -25,9 +28,19 @@ namespace unweave {
 
 inline constexpr std::uint32_t kTileColumns = 32;
 
-/// The empty file of one span, named by the layout.
-[[nodiscard]] SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range,
-                                              FeatureLayout layout);
+/// The empty file of one span, named by the layout. `packed`: without its rows of zeros.
+[[nodiscard]] SealedWriter start_feature_file(const std::filesystem::path& store, NodeRange range, FeatureLayout layout,
+                                              bool packed = false);
+/// Whether a file of features leaves rows of zeros out.
+[[nodiscard]] bool is_packed(const FileEntry& entry);
+
+/// Words of a bit a row, and what a packed file holds beside its values.
+[[nodiscard]] constexpr std::uint64_t bit_words(std::uint64_t rows) noexcept {
+  return (rows + 63) / 64;
+}
+[[nodiscard]] constexpr std::uint64_t packed_index_bytes(std::uint64_t rows) noexcept {
+  return 12 * bit_words(rows) + 4;
+}
 
 /// Appends values to a SealedWriter or OverflowBuffer, in the bits of `type`; what has too many is
 /// rounded toward zero.
@@ -76,6 +89,13 @@ class FeatureFile {
   /// Calls use(offset, length) for the bytes of the payload that hold these columns and rows.
   template <class Use>
   void for_bytes(NodeRange range, std::uint32_t first_column, std::uint32_t width, const Use& use) const;
+  void read_rows(NodeRange stored, std::uint32_t first_column, std::uint32_t width, float* out, PageCache cache) const;
+  void read_packed(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out, PageCache cache) const;
+  /// Places among the rows that are there; of those of a packed file's rows [0, row) without a
+  /// check.
+  [[nodiscard]] NodeId place(NodeId row) const noexcept;
+  [[nodiscard]] NodeRange places(NodeRange local) const noexcept;
+  void verify_index() const;
   [[noreturn]] void fail_column(std::uint64_t index) const;
 
   SealedFile file_;
@@ -85,6 +105,10 @@ class FeatureFile {
   std::span<const std::uint64_t> offsets_;
   std::span<const std::uint32_t> column_ids_;
   std::uint64_t values_at_ = 0;
+  bool is_packed_;
+  NodeId stored_;  ///< rows that are there
+  std::span<const std::uint64_t> present_;
+  std::span<const std::uint32_t> before_;
 };
 
 }  // namespace unweave

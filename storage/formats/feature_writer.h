@@ -13,31 +13,40 @@
 
 namespace unweave {
 
-/// Dense rows in order. Holds `memory_limit` bytes, and beside them one piece and the lengths of
-/// the pieces.
+/// Dense rows in order. Holds `memory_limit` bytes, and beside them one piece, the lengths of the
+/// pieces, and a bit a row where rows of zeros may be left out.
 class DenseFeatureWriter {
  public:
-  DenseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureType type,
+  /// `layout`: not sparse.
+  DenseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureLayout layout,
                      std::uint64_t memory_limit);
-  /// The next rows, row-major.
+  /// The next rows, row-major; values that binary16 does not have only where no row is left out.
   void add(std::span<const float> rows);
   /// After all rows of the range.
   FileEntry finish();
 
  private:
+  [[nodiscard]] std::span<const float> without_zeros(std::span<const float> rows);
+  FileEntry finish_packed(NodeId stored);
+  void write_tiles(SealedWriter& writer);
+  void write_padded(SealedWriter& writer);
   std::filesystem::path store_;
   NodeRange range_;
   std::uint32_t columns_;
-  FeatureType type_;
+  FeatureLayout layout_;
   OverflowBuffer tiles_;                   // piece after piece, each as its column tiles
   std::vector<std::uint32_t> piece_rows_;  // rows of each piece
   std::vector<float> piece_;
+  NodeId rows_ = 0;                     // that came
+  std::vector<std::uint64_t> present_;  // a bit for each that is not zeros, where such may be left out
+  std::vector<float> kept_;
 };
 
 /// Sparse rows in order. Holds `memory_limit` bytes and one offset a row.
 class SparseFeatureWriter {
  public:
-  SparseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureType type,
+  /// `layout`: sparse.
+  SparseFeatureWriter(const std::filesystem::path& store, NodeRange range, std::uint32_t columns, FeatureLayout layout,
                       std::uint64_t memory_limit);
   /// The next row: increasing columns, and as many values.
   void add(std::span<const std::uint32_t> columns, std::span<const float> values);
@@ -48,7 +57,7 @@ class SparseFeatureWriter {
   std::filesystem::path store_;
   NodeRange range_;
   std::uint32_t columns_;
-  FeatureType type_;
+  FeatureLayout layout_;
   std::vector<std::uint64_t> offsets_{0};
   OverflowBuffer column_ids_;
   OverflowBuffer values_;

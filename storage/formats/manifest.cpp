@@ -5,6 +5,7 @@
 #include <new>
 #include <set>
 
+#include "storage/formats/feature_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
 #include "storage/io/entry.h"
@@ -122,10 +123,27 @@ void read_order(const Json& json, Manifest& m) {
   if ((m.order == "none") == m.order_file.has_value()) throw std::runtime_error("order: name and file disagree");
 }
 
-/// A word where edges have directions, an object where they have relations.
+/// A word where edges have directions alone, an object where they have relations.
 Json layers_json(const Layers& layers) {
-  if (layers.directed) return "directed";
-  return {{"relations", layers.relations}, {"subsets", layers.subsets}};
+  if (layers.relations.empty()) return "directed";
+  Json json = {{"relations", relation_names(layers)}, {"subsets", layers.subsets}};
+  if (layers.directed) json["directed"] = true;
+  if (!knows_ends(layers)) return json;
+  Json& all = json["ends"] = Json::array();
+  for (const Relation& relation : layers.relations)
+    all.push_back(relation.ends ? Json({relation.ends->u, relation.ends->v}) : Json());
+  return json;
+}
+
+void read_ends(const Json& json, Layers& layers) {
+  if (json.size() != layers.relations.size()) throw std::runtime_error("layers: ends of another number of relations");
+  for (std::size_t r = 0; r < json.size(); ++r) {
+    if (json[r].is_null()) continue;
+    if (json[r].size() != 2) throw std::runtime_error("layers: ends that are not two");
+    layers.relations[r].ends =
+        EndTypes{whole_number<std::uint32_t>(json[r].at(0)), whole_number<std::uint32_t>(json[r].at(1))};
+  }
+  if (!knows_ends(layers)) throw std::runtime_error("layers: ends of no relation");
 }
 
 Json types_json(const NodeTypes& types) {
@@ -143,18 +161,21 @@ NodeTypes types_from(const Json& json) {
   return types;
 }
 
-Layers layers_from(const Json& json) {
+Layers layers_from(const Json& json, const NodeTypes& types) {
   Layers layers;
   if (json.is_string()) {
     layers.directed = json == "directed";
   } else {
-    layers.relations = json.at("relations").get<std::vector<std::string>>();
+    for (const Json& name : json.at("relations")) layers.relations.push_back({name.get<std::string>()});
     for (const Json& subset : json.at("subsets")) {
       layers.subsets.emplace_back();
       for (const Json& relation : subset) layers.subsets.back().push_back(whole_number<std::uint32_t>(relation));
     }
+    layers.directed = json.contains("directed");
+    if (layers.directed && json.at("directed") != true) throw std::runtime_error("layers: directed, and not true");
+    if (json.contains("ends")) read_ends(json.at("ends"), layers);
   }
-  const std::string fault = layers.any() ? layers_fault(layers) : "none";
+  const std::string fault = layers.any() ? layers_fault(layers, types) : "none";
   if (!fault.empty()) throw std::runtime_error("layers: " + fault);
   return layers;
 }
@@ -325,15 +346,14 @@ Manifest manifest_from(const Json& json) {
   if (json.contains("names"))
     m.names = {file_entry(json.at("names").at("names")), file_entry(json.at("names").at("index"))};
   if (json.contains("ids_are")) m.ids_are = ids_are_of(json.at("ids_are").get<std::string>());
+  if (json.contains("types")) m.types = types_from(json.at("types"));
+  m.feature_layout.packs = packs_rows(m.types, m.feature_layout.sparse, m.standardized);
   if (json.contains("layers")) {
-    m.layers = layers_from(json.at("layers"));
+    m.layers = layers_from(json.at("layers"), m.types);
     if (m.nodes % m.layers.copies() != 0) throw std::runtime_error("layers: copies of another number of nodes");
   }
-  if (json.contains("types")) {
-    m.types = types_from(json.at("types"));
-    if (first_id(m.types, m.types.size()) != m.user_nodes())
-      throw std::runtime_error("types: of another number of nodes");
-  }
+  if (!m.types.empty() && first_id(m.types, m.types.size()) != m.user_nodes())
+    throw std::runtime_error("types: of another number of nodes");
   if (json.contains("graphs")) {
     m.graphs = graphs_from(json.at("graphs"));
     require_graphs_in_place(m);
@@ -364,6 +384,8 @@ Manifest manifest_from(const Json& json) {
   need(!m.weight_unit || (m.max_weight == kMostWeight && !m.layers.any() && !m.pairs && !m.graphs),
        "weights: a unit beside a smaller maximum, layers, pairs or graphs");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
+  need(m.feature_layout.packs || std::none_of(m.feature_files.begin(), m.feature_files.end(), is_packed),
+       "feature_files: without rows of zeros in a store that leaves none out");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
   need(!json.contains("scale") ||
            (m.features > 0 && m.scale != FeatureScale() && m.scale.divisor >= FeatureScale::kLeastDivisor &&
@@ -402,7 +424,10 @@ std::vector<std::string> Manifest::needs() const {
   if (max_weight > 1) words.emplace_back("weights");
   if (propagation && !propagation->kept.has_sums()) words.emplace_back("rows");
   if (layers.any()) words.emplace_back("layers");
+  if (layers.directed && !layers.relations.empty()) words.emplace_back("arcs-of-relations");
   if (!types.empty()) words.emplace_back("types");
+  if (knows_ends(layers)) words.emplace_back("ends");
+  if (std::any_of(feature_files.begin(), feature_files.end(), is_packed)) words.emplace_back("packed-features");
   if (pairs) words.emplace_back("pairs");
   if (graphs) words.emplace_back("graphs");
   if (weight_unit) words.emplace_back("real-weights");
@@ -521,8 +546,9 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
   if (json.at("version") != kManifestVersion)
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
-  static const std::set<std::string> known{"names",  "ids-are", "expiries", "weights", "rows",
-                                           "layers", "types",   "pairs",    "graphs",  "real-weights"};
+  static const std::set<std::string> known{
+      "names", "ids-are", "expiries",        "weights", "rows",   "layers",      "arcs-of-relations",
+      "types", "ends",    "packed-features", "pairs",   "graphs", "real-weights"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");

@@ -52,16 +52,18 @@ struct TuInput {
 
 using FeatureInput = std::variant<InputFile, CsrInput, TypedFeatures, TuInput>;
 
-/// The types of the ends of all edges of a file, whose ids are then those within a type.
-struct EndTypes {
-  std::size_t u = 0, v = 0;  ///< places among ImportOptions::types
-};
-
 /// A count that a file states, and the place in the file, for messages.
 struct StatedCount {
   std::uint64_t count = 0;
   InputFile file;
   std::string place;
+};
+
+/// The edges of a relation. Where the types of its ends are known (Layers::relations), ids in the
+/// file are those within a type.
+struct RelationEdges {
+  InputFile file;
+  std::optional<StatedCount> stated{};  ///< as ImportOptions::stated_edges
 };
 
 /// What an empty line among labels means. Where it is a mistake, empty lines may still end the
@@ -99,16 +101,14 @@ struct ImportOptions {
   std::string order = "none";                             ///< order of nodes inside the store, graph_order.h
   std::optional<StatedCount> stated_nodes, stated_edges;  ///< what files beside the data say, which must agree
   Layers layers;                                          ///< directed: an edge u-v is the arc from u to v
-  std::vector<InputFile> relations;                       ///< edges of each of the relations, in the place of `edges`
+  std::vector<RelationEdges> relations;                   ///< one for each of the layers', in the place of `edges`
   NodeTypes types;                                        ///< kinds of nodes; then `nodes` is their sum
-  std::vector<std::optional<EndTypes>> relation_ends{};   ///< one for each of `relations`, or empty
-  std::vector<std::optional<StatedCount>> stated_relation_edges{};  ///< as stated_edges, of each relation; or empty
-  std::optional<std::size_t> labels_of{};  ///< the type whose nodes alone have labels and splits
-  std::optional<PairRules> pairs{};        ///< what pairs of nodes are for, to predict links; not with layers
-  bool two_row_edges = false;              ///< as EdgeOptions::two_rows
-  bool ignore_weights = false;             ///< as EdgeOptions::ignore_weights
-  std::uint32_t max_weight = 1;            ///< as EdgeOptions::max_weight; kMostWeight at most
-  std::optional<InputFile> edge_weights;   ///< as EdgeOptions::weights
+  std::optional<std::size_t> labels_of{};                 ///< the type whose nodes alone have labels and splits
+  std::optional<PairRules> pairs{};       ///< what pairs of nodes are for, to predict links; not with layers
+  bool two_row_edges = false;             ///< as EdgeOptions::two_rows
+  bool ignore_weights = false;            ///< as EdgeOptions::ignore_weights
+  std::uint32_t max_weight = 1;           ///< as EdgeOptions::max_weight; kMostWeight at most
+  std::optional<InputFile> edge_weights;  ///< as EdgeOptions::weights
   EmptyLine empty_label = EmptyLine::kMistake;
   std::optional<WeightUnit> weight_unit{};  ///< edges have real weights; then max_weight is kMostWeight
 };

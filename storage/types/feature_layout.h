@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "storage/types/node_types.h"
+
 namespace unweave {
 
 /// Bits of a value at rest. Whoever reads gets float32 of the same value.
@@ -42,14 +44,25 @@ struct FeatureScale {
 struct FeatureLayout {
   bool sparse = false;  ///< whether files keep non-zeros alone
   FeatureType type = FeatureType::f32;
+  bool packs = false;  ///< whether dense files leave rows of zeros out, each where that makes it smaller
 
-  /// Kind and extension of the files.
+  /// Kind and extension of the files that leave no row out.
   [[nodiscard]] constexpr std::string_view kind() const noexcept {
     if (type == FeatureType::f16) return sparse ? "sparse16" : "dense16";
     return sparse ? "sparse" : "dense";
   }
+  /// Kind and extension of dense files without their rows of zeros.
+  [[nodiscard]] constexpr std::string_view packed_kind() const noexcept {
+    return type == FeatureType::f16 ? "packed16" : "packed";
+  }
   friend constexpr bool operator==(const FeatureLayout&, const FeatureLayout&) = default;
 };
+
+/// Whether a store's feature files pack: dense ones, where nodes are of several types, of which
+/// some have no features.
+[[nodiscard]] inline bool packs_rows(const NodeTypes& types, bool sparse, bool standardized) noexcept {
+  return !types.empty() && !sparse && !standardized;
+}
 
 /// These are columns [first, first + count) of the features, which are read or summed together.
 struct TileColumns {

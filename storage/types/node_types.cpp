@@ -30,6 +30,12 @@ std::size_t type_named(const NodeTypes& types, const std::string& name) {
   return static_cast<std::size_t>(found - types.begin());
 }
 
+std::size_t type_of(const NodeTypes& types, std::uint64_t id) {
+  std::size_t type = 0;
+  for (std::uint64_t end = types.front().nodes; id >= end; end += types[type].nodes) ++type;
+  return type;
+}
+
 std::string node_types_fault(const NodeTypes& types) {
   constexpr std::uint64_t kMost = std::uint64_t{kMaxNodeId} + 1;
   if (types.size() > kMostTypes) return "more than " + std::to_string(kMostTypes) + " types of nodes";

@@ -19,10 +19,20 @@ struct NodeType {
 /// The types of a store, in the order of their ids; empty where nodes are of one kind.
 using NodeTypes = std::vector<NodeType>;
 
+/// Types of both ends of an edge, by their places among all: that of its first node and of its
+/// second.
+struct EndTypes {
+  std::size_t u = 0, v = 0;
+
+  friend bool operator==(const EndTypes&, const EndTypes&) = default;
+};
+
 /// The first id of a type; with the number of types, how many nodes all have.
 [[nodiscard]] std::uint64_t first_id(const NodeTypes& types, std::size_t type);
 /// The place of a type of this name; as many as there are types where none has it.
 [[nodiscard]] std::size_t type_named(const NodeTypes& types, const std::string& name);
+/// The place of the type that has an id, which is below the number of all nodes.
+[[nodiscard]] std::size_t type_of(const NodeTypes& types, std::uint64_t id);
 /// Why no store has these types; empty where one may.
 [[nodiscard]] std::string node_types_fault(const NodeTypes& types);
 

@@ -91,7 +91,7 @@ void sealed(std::string_view bytes) {
 void payload(std::string_view bytes) {
   constexpr NodeId kMostNodes = 200;
   Taker taker(bytes);
-  const auto which = taker.take<std::uint8_t>() % 19;
+  const auto which = taker.take<std::uint8_t>() % 21;
   const NodeId nodes = 1 + taker.take<std::uint8_t>() % kMostNodes;
   const std::uint32_t columns = 1 + taker.take<std::uint8_t>() % 40;
   SealedParameters p{};
@@ -99,7 +99,7 @@ void payload(std::string_view bytes) {
   const NodeRange range{0, nodes};
   static constexpr const char* kKinds[] = {"shard",   "lists",   "dense",  "sparse", "dense16", "sparse16", "labels",
                                            "ids",     "changes", "run",    "stale",  "order",   "state",    "names",
-                                           "nameidx", "rows",    "rows16", "graphs", "tile"};
+                                           "nameidx", "rows",    "rows16", "graphs", "tile",    "packed",   "packed16"};
   const std::string kind = kKinds[which];
   const std::uint32_t max_weight = p[2] % 2 == 0 ? 1 : 3;
   const ListForm form(max_weight, p[0] % 2 == 1);
@@ -107,7 +107,9 @@ void payload(std::string_view bytes) {
                                 : max_weight == 1 ? 0
                                                   : max_weight;
   if (which <= 1) p[0] = 0, p[1] = nodes, p[3] = nodes, p[5] = weights;
-  if (which >= 2 && which <= 5) p[0] = 0, p[1] = nodes, p[2] = columns;
+  const bool is_packed = which >= 19;
+  if ((which >= 2 && which <= 5) || is_packed) p[0] = 0, p[1] = nodes, p[2] = columns;
+  if (is_packed) p[3] %= nodes + 1;
   if (which == 6) p[1] %= 64;  // bytes of names
   if (which == 9 || which == 10) p[0] = 1, p[1] = columns;
   if (which == 11) p[0] = nodes;
@@ -132,9 +134,11 @@ void payload(std::string_view bytes) {
       if (shard.counts()[node] > 0) shard.decode_node(node, list.data());
     }
     shard.verify();
-  } else if (which <= 5) {
-    const FeatureFile file(scratch(), entry, range, columns,
-                           {which % 2 == 1, which >= 4 ? FeatureType::f16 : FeatureType::f32});
+  } else if (which <= 5 || is_packed) {
+    const FeatureFile file(
+        scratch(), entry, range, columns,
+        {which % 2 == 1 && !is_packed, (which >= 4 && !is_packed) || which == 19 ? FeatureType::f16 : FeatureType::f32,
+         is_packed});
     std::vector<float> rows(std::size_t{nodes} * columns);
     file.read(range, columns / 3, columns - columns / 3, rows.data());
     file.verify();

@@ -24,7 +24,8 @@ struct RelationWorld {
   ChangedWorld base;
   std::vector<std::string> names{"cites", "writes", "likes"};
   std::vector<std::vector<std::uint32_t>> subsets{{0, 1}, {0, 1, 2}};
-  std::vector<std::set<std::pair<NodeId, NodeId>>> edges{3};  ///< those of each relation, u < v
+  bool directed = false;
+  std::vector<std::set<std::pair<NodeId, NodeId>>> edges{3};  ///< those of each relation, u < v, or arcs from u to v
 
   /// Does what a line of a request says; false where it changes nothing.
   bool apply(const std::string& line) {
@@ -35,8 +36,8 @@ struct RelationWorld {
     if (word == "edge" || word == "insert-edge") {
       in >> v >> relation;
       const auto r = static_cast<std::size_t>(std::find(names.begin(), names.end(), relation) - names.begin());
-      const std::pair<NodeId, NodeId> edge{std::min(u, v), std::max(u, v)};
-      if (u == v) return false;
+      const std::pair<NodeId, NodeId> edge = edge_of(u, v);
+      if (u == v && !directed) return false;
       return word == "edge" ? edges[r].erase(edge) > 0 : edges[r].insert(edge).second;
     }
     bool has_edges = false;
@@ -50,25 +51,44 @@ struct RelationWorld {
     return base.apply(line) || (word == "node" && has_edges);
   }
 
+  [[nodiscard]] std::pair<NodeId, NodeId> edge_of(NodeId u, NodeId v) const {
+    return directed ? std::pair(u, v) : std::pair(std::min(u, v), std::max(u, v));
+  }
+  /// How many relations of a layer, of one or of a set of them, have an edge.
+  [[nodiscard]] std::uint32_t units(std::uint32_t layer, NodeId u, NodeId v) const {
+    std::uint32_t found = 0;
+    for (std::uint32_t r = 0; r < names.size(); ++r) {
+      const bool is_in = layer < names.size() ? r == layer
+                                              : std::binary_search(subsets[layer - names.size()].begin(),
+                                                                   subsets[layer - names.size()].end(), r);
+      found += is_in && edges[r].contains(edge_of(u, v)) ? 1 : 0;
+    }
+    return found;
+  }
+
   void import(const std::filesystem::path& store) const {
     const TempDir dir;
     ImportOptions options = base.options_in(dir.path());
     options.edges.reset();
-    options.layers.relations = names;
+    options.layers.directed = directed;
+    for (const std::string& name : names) options.layers.relations.push_back({name});
     options.layers.subsets = subsets;
     for (std::size_t r = 0; r < edges.size(); ++r) {
       std::string text = "# edges\n";
       for (const auto& [u, v] : edges[r]) text += std::to_string(u) + " " + std::to_string(v) + "\n";
-      options.relations.push_back(InputFile{write_file(dir / ("relation" + std::to_string(r)), text), {}});
+      options.relations.push_back({InputFile{write_file(dir / ("relation" + std::to_string(r)), text), {}}});
     }
     WorkMeter nobody;
     import_store(store, options, ample_budget(), nobody);
   }
 };
 
-/// Each edge of a random world in one relation or several.
-inline RelationWorld relation_world(std::uint64_t seed) {
+/// Each edge of a random world in one relation or several, with directions each way or both.
+inline RelationWorld relation_world(std::uint64_t seed, bool directed = false) {
   RelationWorld world{changed_world(40, 3, seed, false)};
+  world.directed = directed;
+  if (directed) world.base.direct_all(seed);
+  world.base.directed = false;  // it has no edges of its own
   std::mt19937_64 random(seed);
   for (const auto& edge : std::exchange(world.base.edges, {}))
     for (auto& of_relation : world.edges)

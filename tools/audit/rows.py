@@ -9,9 +9,10 @@
 Shares nothing with the program: reads the program of rows out of models/MODEL.model and follows algorithms/rows/README.md. Levels
 are those of a propagation with rho 1 and at most 24 bits, whose float32 hold the integers of the store exactly; of `open` level 0
 must be there for all neighbours (propagate --rows all). Rows are those of the training nodes, or of --nodes where these were given
-to `export`. Of a model of `train --pool` they are those of the training graphs, --graphs is what `export --graphs` has written, and
---labels what `export --graph-labels` has. Prints which rows differ and where, a line each, and exits 1; 0 where all bits are equal;
-2 where something cannot be read. Python 3.9 and NumPy.
+to `export`. Where edges are of several kinds, --edges has a file for each, in their order. Of a model of `train --pool` rows are
+those of the training graphs, --graphs is what `export --graphs` has written, and --labels what `export --graph-labels` has. Prints
+which rows differ and where, a line each, and exits 1; 0 where all bits are equal; 2 where something cannot be read. Python 3.9 and
+NumPy.
 """
 import argparse
 import json
@@ -75,17 +76,32 @@ def lifted(rows, lift):
     return np.hstack(parts)
 
 
+def in_copies(edges, weights, layers, nodes):
+    """Edges between copies of nodes. `layers`: None, "directed", or the object of relations in a manifest, whose edges and weights are lists,
+    one a relation. A layer is a relation, or a set of them behind all relations; with directions it has two copies of a node, where arcs
+    begin and where they end, else one."""
+    if layers is None:
+        return edges, weights
+    if layers == "directed":
+        return edges + np.array([0, nodes]), weights
+    ends = np.array([0, nodes if layers.get("directed") else 0])
+    copies = 2 if layers.get("directed") else 1
+    members = [[relation] for relation in range(len(layers["relations"]))] + layers["subsets"]
+    parts = [(edges[relation] + ends + copies * layer * nodes, weights[relation]) for layer, all_ in enumerate(members) for relation in all_]
+    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+
+
 class Data:
     """What rows are made from: whole[l] [nodes, columns], level l times 2^scale_bits, NaN for a node without one; edges [m, 2], each
-    once, their weights; labels; train, the training nodes that have one; classes. With two copies of a node, whose levels stand side
-    by side in `levels`, an edge is an arc from copy 0 of its first end to copy 1 of its second: copy c of node u is node c N + u here."""
+    once, their weights; labels; train, the training nodes that have one; classes. With copies of a node, whose levels stand side by side
+    in `levels`, copy c of node u is node c N + u here, and `layers` says what edges join (in_copies())."""
 
-    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1, self_weight=1):
+    def __init__(self, levels, scale_bits, edges, weights, labels, train, classes, copies=1, layers=None, self_weight=1):
         self.self_weight = self_weight
         self.unit, self.classes, self.nodes, self.copies = 2.0**-scale_bits, classes, len(labels), copies
         levels = [np.concatenate(np.split(level, copies, axis=1)) for level in levels]
+        edges, weights = in_copies(edges, weights, layers, self.nodes)
         if copies > 1:
-            edges = edges + np.array([0, self.nodes])
             train = np.concatenate([train + copy * self.nodes for copy in range(copies)])
         labels = self.labels = np.tile(labels, copies)
         self.whole = [level.astype(float) / self.unit for level in levels]
@@ -124,7 +140,7 @@ class Data:
                 if weight != 0:
                     total += weight * level[nodes]
             out.append((total * self.unit).astype(np.float32))
-        return np.hstack(out)
+        return np.hstack(out) if out else np.zeros((len(nodes), 0), np.float32)
 
     def open(self, nodes):
         out = np.zeros((len(nodes), self.whole[0].shape[1]), np.float32)
@@ -182,15 +198,27 @@ def form_graphs(data, weights, program, graphs, numbers):
     return beside(rows, program["lift"])
 
 
+def weights_of_copy(weights, levels, copy, program):
+    """The blocks of weights that a copy of a node has: where level 0 stands once, blocks of it alone are those of the first copy."""
+    if copy == 0 or program.get("level_0") is None:
+        return weights
+    blocks = np.array(weights).reshape(-1, levels)
+    is_level_0 = (blocks[:, 0] != 0) & (blocks[:, 1:] == 0).all(axis=1)
+    return blocks[~is_level_0].ravel()
+
+
 def form(data, weights, program, nodes):
     """The rows of a program: weights of its levels, and the member `rows` of a model."""
     if program["unit"] != "node":
         raise ValueError(f"rows of {program['unit']!r} are not known")
+    if program.get("level_0", "once") != "once":
+        raise ValueError(f"level 0 {program['level_0']!r} is not known")
     if program.get("copies", 1) != data.copies:
         raise ValueError(f"rows of {program.get('copies', 1)} copies of a node, and the data have {data.copies}")
     copies = [nodes + copy * data.nodes for copy in range(data.copies)]
-    rows = np.hstack([part for some in copies
-                      for part in (data.levels(some, weights), *(BLOCKS[name](data, some) for name in program["blocks"]))])
+    rows = np.hstack([part for copy, some in enumerate(copies)
+                      for part in (data.levels(some, weights_of_copy(weights, len(data.whole), copy, program)),
+                                   *(BLOCKS[name](data, some) for name in program["blocks"]))])
     if np.isnan(rows).any():
         raise ValueError("a node has no level, and so no row")
     if program["scale"] == "unit":
@@ -226,14 +254,15 @@ def differences(said, found, nodes, unit="node"):
 
 def in_units(store, weights):
     """Weights as whole numbers, and that of a self loop: of units, where weights are real."""
-    of = json.loads((store / "manifest.json").read_text())["contents"].get("weights", {})
+    of = json.loads((store / "manifest.json").read_text(encoding="utf-8"))["contents"].get("weights", {})
     if "unit" not in of:
         return weights, 1
-    return np.rint(weights / 2.0 ** of["unit"]).astype(np.int64), of["self"]
+    return [np.rint(some / 2.0 ** of["unit"]).astype(np.int64) for some in weights], of["self"]
 
 
-def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None, self_weight=1):
-    """What is false; `model`: the text of its file. `graphs`: those of the nodes, of which `nodes` then names some. Raises ValueError where there is nothing to check."""
+def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None, layers=None, self_weight=1):
+    """What is false; `model`: the text of its file. `graphs`: those of the nodes, of which `nodes` then names some. `layers`: as in_copies() takes
+    them, where nodes have copies. Raises ValueError where there is nothing to check."""
     propagation = model["propagation"]
     if propagation["rho"] != 1 or propagation["scale_bits"] > 24:
         raise ValueError("levels are exact in float32 after a propagation with --rho 1 and --scale-bits 24 at most")
@@ -246,7 +275,8 @@ def check(model, levels, edges, weights, labels, train, rows, nodes, graphs=None
         labels, trains = np.full(len(graphs), -1), np.empty(0, np.int64)
     else:
         trains = train
-    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1), self_weight)
+    data = Data(levels, propagation["scale_bits"], edges, weights, labels, trains, model["classes"], program.get("copies", 1), layers,
+                self_weight)
     if graphs is not None:
         return differences(rows, form_graphs(data, model["weights"], program, graphs, nodes), nodes, "graph")
     return differences(rows, form(data, model["weights"], program, nodes), nodes)
@@ -257,7 +287,8 @@ def main():
     parser.add_argument("store", type=pathlib.Path)
     parser.add_argument("model")
     parser.add_argument("--levels", nargs="+", required=True)
-    for name in ("edges", "labels", "train", "rows"):
+    parser.add_argument("--edges", nargs="+", required=True)
+    for name in ("labels", "train", "rows"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--edge-weights")
     parser.add_argument("--nodes")
@@ -266,12 +297,19 @@ def main():
 
     def run():
         model, _ = read_model(given.store, given.model)
-        edges, labels, train, rows = (np.load(getattr(given, name)) for name in ("edges", "labels", "train", "rows"))
-        weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
+        labels, train, rows = (np.load(getattr(given, name)) for name in ("labels", "train", "rows"))
+        layers = json.loads((given.store / "manifest.json").read_text(encoding="utf-8"))["contents"].get("layers")
+        edges = [np.load(name) for name in given.edges]
+        wanted = len(layers["relations"]) if isinstance(layers, dict) else 1
+        if len(edges) != wanted:
+            raise ValueError(f"{len(edges)} files of edges are given, and the store has edges of {wanted} kinds")
+        weights = [np.load(given.edge_weights)] if given.edge_weights else [np.ones(len(some), np.int64) for some in edges]
         weights, self_weight = in_units(given.store, weights)
+        if not isinstance(layers, dict):
+            edges, weights = edges[0], weights[0]
         nodes = np.load(given.nodes) if given.nodes else train
         return check(model, [np.load(name) for name in given.levels], edges, weights, labels, train, rows, nodes,
-                     np.load(given.graphs) if given.graphs else None, self_weight)
+                     np.load(given.graphs) if given.graphs else None, layers, self_weight)
 
     return certificate_trail.report("rows", run)
 

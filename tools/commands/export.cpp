@@ -93,11 +93,16 @@ std::string import_command(const ExportedStore& exported) {
     text += exported.by_name ? " --ids names.txt --header no" : " --ids names.txt --header ids=no";
   if (exported.ids_are) text += " --ids-are " + std::string(text_of(*exported.ids_are));
   for (std::size_t r = 0; r < exported.relation_files.size(); ++r)
-    text += " --relation '" + exported.layers.relations[r] + "=" + exported.relation_files[r] +
+    text += " --relation '" + exported.layers.relations[r].name + "=" + exported.relation_files[r] +
             (exported.by_name ? "'" : "[0,1]'");
+  for (const Relation& relation : exported.layers.relations)
+    if (relation.ends)
+      text += " --ends '" + relation.name + "=" + exported.types[relation.ends->u].name + "," +
+              exported.types[relation.ends->v].name + "'";
   for (const std::vector<std::uint32_t>& subset : exported.layers.subsets) {
     text += " --subset ";
-    for (std::size_t i = 0; i < subset.size(); ++i) text += (i == 0 ? "" : ",") + exported.layers.relations[subset[i]];
+    for (std::size_t i = 0; i < subset.size(); ++i)
+      text += (i == 0 ? "" : ",") + exported.layers.relations[subset[i]].name;
   }
   const bool has_edges = exported.edges > 0 && exported.relation_files.empty();
   if (has_edges && exported.by_name) text += " --edges edges.txt";

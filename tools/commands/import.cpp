@@ -11,19 +11,15 @@
 #include <vector>
 
 #include "storage/input/features/feature_reader.h"
-#include "storage/input/foreign_format.h"
-#include "storage/input/ogb_folder.h"
-#include "storage/input/typed_folder.h"
-#include "storage/input/words/line_reader.h"
-#include "storage/input/words/quoted_word.h"
 #include "storage/io/error.h"
-#include "storage/io/nearest_name.h"
 #include "tools/cli/build_report.h"
 #include "tools/cli/message_style.h"
 #include "tools/cli/report_json.h"
 #include "tools/cli/step_progress.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/import_figures.h"
+#include "tools/commands/import_folders.h"
+#include "tools/commands/import_kinds.h"
 #include "unweave/fields/ingest.h"
 #include "unweave/ranks.h"
 
@@ -131,7 +127,7 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
       throw UsageError("--header: there is no key '" + key +
                        "'; there are edges, features, graphs, ids, labels, test, train, valid");
     } else if (key == "edges" && !options.relations.empty()) {
-      for (InputFile& relation : options.relations) relation.header = header;
+      for (RelationEdges& relation : options.relations) relation.file.header = header;
     } else if (!*file->second) {
       throw UsageError("--header: there is no file of " + key);
     } else {
@@ -154,7 +150,8 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
 }
 
 void require_one_pipe(const ImportOptions& options) {
-  std::vector<std::optional<InputFile>> files(options.relations.begin(), options.relations.end());
+  std::vector<std::optional<InputFile>> files;
+  for (const RelationEdges& relation : options.relations) files.emplace_back(relation.file);
   files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
                              options.valid, options.test, options.replay, options.graphs, options.graph_labels,
                              options.graph_train, options.graph_valid, options.graph_test});
@@ -163,207 +160,6 @@ void require_one_pipe(const ImportOptions& options) {
   const auto pipes =
       std::count_if(files.begin(), files.end(), [](const auto& file) { return file && file->path == "-"; });
   if (pipes > 1) throw UsageError("only one file can be -, standard input");
-}
-
-/// A folder that was fetched in part makes a store on which nothing can be trained, which would be
-/// noticed later.
-void note_missing_parts(const CommandLine& line, const ImportOptions& from) {
-  const std::pair<const char*, const std::optional<InputFile>&> parts[] = {
-      {"labels", from.labels}, {"train", from.train}, {"valid", from.valid}, {"test", from.test}};
-  std::string missing;
-  for (const auto& [name, file] : parts)
-    if (!file) missing += (missing.empty() ? "" : ", ") + std::string(name);
-  if (!missing.empty())
-    line.note(line.get<std::string>("ogb") + " has no files of these, nor has the store now: " + missing);
-}
-
-/// The parts before and behind '='.
-std::pair<std::string, std::string> name_and_value(const std::string& option, const std::string& text,
-                                                   const std::string& form) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw UsageError("--" + option + ": " + quote_for_message(text) + " is not " + form);
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
-/// The place of a type that an option names.
-std::size_t type_option(const NodeTypes& types, const std::string& option, const std::string& name) {
-  const std::size_t place = type_named(types, name);
-  if (place < types.size()) return place;
-  std::vector<std::string_view> names;
-  for (const NodeType& type : types) names.emplace_back(type.name);
-  throw UsageError("--" + option + ": " + unknown_name("type", name, names));
-}
-
-std::vector<std::string> texts_of(const CommandLine& line, const std::string& option) {
-  return line.has(option) ? line.get<std::vector<std::string>>(option) : std::vector<std::string>();
-}
-
-/// `--type NAME=N` for each kind of nodes, and which of them files speak of.
-void add_types(const CommandLine& line, ImportOptions& options) {
-  NodeTypes& types = options.types;
-  for (const std::string& text : texts_of(line, "type")) {
-    const auto [name, number] = name_and_value("type", text, "NAME=NODES");
-    const std::optional<Count> nodes = Count::read(number);
-    if (!nodes) throw UsageError("--type: " + quote_for_message(text) + " is not NAME=NODES, with a whole number");
-    types.push_back({name, nodes->value});
-  }
-  for (const std::string other : {"features-of", "labels-of", "ends"})
-    if (types.empty() && line.has(other)) throw UsageError("--" + other + " needs --type: it names types of nodes");
-  if (types.empty()) return;
-  if (const std::string fault = node_types_fault(types); !fault.empty()) throw UsageError("--type: " + fault);
-  if (!options.nodes) options.nodes = first_id(types, types.size());
-  if (line.has("features-of")) {
-    if (line.has("features"))
-      throw UsageError("--features-of and --features: features are those of types, or of all nodes; give one of both");
-    TypedFeatures typed;
-    for (const NodeType& type : types) typed.nodes.push_back(type.nodes);
-    typed.files.resize(types.size());
-    for (const std::string& text : texts_of(line, "features-of")) {
-      const auto [name, path] = name_and_value("features-of", text, "TYPE=FILE");
-      std::optional<InputFile>& file = typed.files[type_option(types, "features-of", name)];
-      if (file) throw UsageError("--features-of: " + name + " is given twice");
-      file = named_input(path);
-    }
-    options.features = std::move(typed);
-  }
-  if (!line.has("labels-of")) return;
-  if (!line.has("labels")) throw UsageError("--labels-of needs --labels: it says whose they are");
-  options.labels_of = type_option(types, "labels-of", line.get<std::string>("labels-of"));
-}
-
-/// `--ends RELATION=TYPE,TYPE`.
-void add_ends(const CommandLine& line, ImportOptions& options) {
-  options.relation_ends.resize(options.relations.size());
-  const std::vector<std::string_view> names(options.layers.relations.begin(), options.layers.relations.end());
-  for (const std::string& text : texts_of(line, "ends")) {
-    const auto [name, ends] = name_and_value("ends", text, "RELATION=TYPE,TYPE");
-    const std::uint32_t relation = relation_named(options.layers, name);
-    if (relation == names.size()) throw UsageError("--ends: " + unknown_name("relation", name, names));
-    const std::size_t comma = ends.find(',');
-    if (comma == std::string::npos)
-      throw UsageError("--ends: " + quote_for_message(text) + " is not RELATION=TYPE,TYPE");
-    if (options.relation_ends[relation]) throw UsageError("--ends: " + name + " is given twice");
-    options.relation_ends[relation] = EndTypes{type_option(options.types, "ends", ends.substr(0, comma)),
-                                               type_option(options.types, "ends", ends.substr(comma + 1))};
-  }
-}
-
-/// `--relation NAME=F` for each kind of edges.
-void add_relations(const CommandLine& line, ImportOptions& options) {
-  Layers& layers = options.layers;
-  for (const std::string& text : texts_of(line, "relation")) {
-    const auto [name, path] = name_and_value("relation", text, "NAME=FILE");
-    layers.relations.push_back(name);
-    options.relations.push_back(named_input(path));
-  }
-}
-
-/// `--subset A,B` for each set of relations.
-void add_subsets(const CommandLine& line, ImportOptions& options) {
-  Layers& layers = options.layers;
-  const std::vector<std::string_view> names(layers.relations.begin(), layers.relations.end());
-  for (const std::string& text : texts_of(line, "subset")) {
-    std::vector<std::uint32_t>& subset = layers.subsets.emplace_back();
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t comma = std::min(text.find(',', at), text.size());
-      const std::string name = text.substr(at, comma - at);
-      subset.push_back(relation_named(layers, name));
-      if (subset.back() == names.size()) throw UsageError("--subset: " + unknown_name("relation", name, names));
-      at = comma + 1;
-    }
-    if (subset.size() < 2)
-      throw UsageError("--subset " + text +
-                       ": a set is of two relations or more, with commas between them; there are " + one_of(names));
-    std::sort(subset.begin(), subset.end());
-  }
-}
-
-/// The sources that a folder of nodes and edges of one kind holds.
-void add_plain_folder(const OgbFolder& folder, ImportOptions& options) {
-  options.edges = folder.edges;
-  options.features = folder.features;
-  options.labels = folder.labels;
-  options.train = folder.train;
-  options.valid = folder.valid;
-  options.test = folder.test;
-  options.stated_nodes = folder.num_nodes;
-  options.stated_edges = folder.num_edges;
-  options.two_row_edges = true;
-  // Weights in the archive of the edges are read with these.
-  const bool reads_weights =
-      options.max_weight > 1 && folder.edge_values && folder.edge_values->member == "edge_weight";
-  if (folder.edge_values && !options.ignore_weights && !reads_weights)
-    throw InputError(display_name(*folder.edge_values), "whole file",
-                     "weights or features of edges, which are not read from a folder of OGB",
-                     "take the edges without them by --ignore-weights");
-}
-
-/// Those of a folder of several kinds.
-void add_typed_folder(const CommandLine& line, TypedFolder folder, ImportOptions& options) {
-  options.types = std::move(folder.types);
-  options.nodes = first_id(options.types, options.types.size());
-  for (TypedFolder::Relation& relation : folder.relations) {
-    options.layers.relations.push_back(std::move(relation.name));
-    options.relations.push_back(std::move(relation.edges));
-    options.relation_ends.emplace_back(relation.ends);
-    options.stated_relation_edges.push_back(std::move(relation.stated));
-  }
-  TypedFeatures features;
-  for (const NodeType& type : options.types) features.nodes.push_back(type.nodes);
-  features.files = std::move(folder.features);
-  if (std::any_of(features.files.begin(), features.files.end(), [](const auto& file) { return file.has_value(); }))
-    options.features = std::move(features);
-  options.labels = std::move(folder.labels);
-  if (options.labels) options.labels_of = 0;
-  options.two_row_edges = true;
-  if (line.has("split")) {
-    if (folder.unread_splits.empty()) throw UsageError("--ogb and --split: give one of them; the folder has its own");
-    return;
-  }
-  options.train = std::move(folder.train);
-  options.valid = std::move(folder.valid);
-  options.test = std::move(folder.test);
-  if (!folder.unread_splits.empty())
-    line.note(folder.unread_splits +
-              " is a file of PyTorch, which is not read, so that the store has no splits; `python3 -c \"import numpy, "
-              "torch; d = torch.load(" +
-              python_path(folder.unread_splits) +
-              ", weights_only=False); [numpy.save(s + '.npy', d[s]) for s in ('train', 'valid')]\"` writes its ids, "
-              "and --split train=train.npy,valid=valid.npy gives them to an import");
-}
-
-/// The sources that the folder holds.
-void add_ogb_folder(const CommandLine& line, ImportOptions& options) {
-  const std::filesystem::path path = line.get<std::string>("ogb");
-  const bool is_typed = is_typed_folder(path);
-  for (const std::string other :
-       {"edges", "relation", "features", "features-of", "nodes", "labels", "labels-of", "split", "type"})
-    if (line.has(other) && !(is_typed && (other == "type" || other == "split")))
-      throw UsageError("--ogb and --" + other + ": give one of them; the folder has its own");
-  if (is_typed) {
-    add_typed_folder(line, open_typed_folder(path, std::exchange(options.types, {})), options);
-  } else {
-    add_plain_folder(open_ogb_folder(path), options);
-  }
-  options.empty_label = EmptyLine::kUnlabelled;
-  for (InputFile& relation : options.relations) relation.header = Header::no;
-  if (options.features && is_typed)
-    for (InputFile* const file : feature_files(*options.features)) file->header = Header::no;
-  for (std::optional<InputFile>* const file :
-       {&options.edges, &options.labels, &options.train, &options.valid, &options.test})
-    if (*file) (*file)->header = Header::no;  // as OGB writes them
-}
-
-/// The files of a data set of TUDataset.
-void add_tu_folder(const CommandLine& line, ImportOptions& options) {
-  for (const std::string other : {"edges", "relation", "features", "nodes", "ids", "labels", "graphs",
-                                  "number-of-graphs", "graph-labels", "edge-weights", "max-weight", "ogb"})
-    if (line.has(other)) throw UsageError("--tu and --" + other + ": give one of them; the data set has its own");
-  const std::optional<double> bound =
-      line.has("attribute-bound") ? std::optional(line.get<double>("attribute-bound")) : std::nullopt;
-  for (const std::string& file : use_tu_dataset(line.get<std::string>("tu"), bound, options))
-    line.note(file + " is not read");
 }
 
 /// Real weights: the unit, and what a self loop weighs.
@@ -462,7 +258,8 @@ void run_import(CommandLine& line) {
       "or by place from 0 are F.csv[src,dst] or F.csv[0,2], and a folder of parts is read as one table, here and below");
   add("directed", po::bool_switch(),
       "edges are arcs, from the first node to the second; a loop is one, too. A hop then averages over where arcs of a node "
-      "lead, and beside it over where they come from: a row of the embedding has both, and is twice as wide");
+      "lead, and beside it over where they come from: a row of the embedding has both, and is twice as wide. With "
+      "--relation, each kind of edges and each set of kinds has both");
   add("relation", po::value<std::vector<std::string>>()->value_name("NAME=F")->composing(),
       "in place of --edges, once for each kind of edges: their file, and what requests call them. A hop then averages over "
       "each kind apart: a row of the embedding has one for each, side by side");
@@ -470,7 +267,8 @@ void run_import(CommandLine& line) {
       "with --relation, for each set of kinds: a hop also averages over all edges of these kinds together");
   add("ends", po::value<std::vector<std::string>>()->value_name("RELATION=TYPE,TYPE")->composing(),
       "with --relation and --type: ids in the file of the relation count from 0 within these types, that of its first and "
-      "that of its second nodes, as OGB and PyTorch Geometric have them; else they are ids of the store");
+      "that of its second nodes, as OGB and PyTorch Geometric have them; else they are ids of the store. Edges that requests "
+      "insert are held to these types, too");
   add("pairs", po::value<std::string>()->value_name("valid=S,test=S,.."),
       "to predict links: shares of all pairs of nodes, drawn by a hash of their ids and key=K (0), whose edges are held "
       "out of the graph for validation and test; of the other pairs share=S (1) are for training, whose edges stay in the "

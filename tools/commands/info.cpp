@@ -75,8 +75,8 @@ void print_tables(const Json& info, std::ostream& out) {
     } else if (name != "levels" &&
                !(value.is_null() &&
                  (name == "max_weight" || name == "weight_sum" || name == "weight_unit" || name == "self_weight" ||
-                  name == "digest" || name == "types" || name == "relations" || name == "subsets" || name == "pairs" ||
-                  name == "held_edges" || name == "graphs" || name == "labelled_graphs"))) {
+                  name == "digest" || name == "types" || name == "ends" || name == "relations" || name == "subsets" ||
+                  name == "pairs" || name == "held_edges" || name == "graphs" || name == "labelled_graphs"))) {
       facts.add_row({label, cell(name, value)});
     }
   }

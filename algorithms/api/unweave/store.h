@@ -75,10 +75,13 @@ struct ModelInfo {
 struct StoreInfo {
   /// An edge is two arcs for each unit of its weight, or one where edges have directions.
   std::uint64_t nodes = 0, edges = 0, arcs = 0;
-  std::vector<NodeTypeInfo> types{};                ///< kinds of nodes; empty where there is one
-  std::optional<PairRules> pairs{};                 ///< where links are predicted
-  std::uint64_t held_edges = 0;                     ///< edges out of the graph, which are not among `edges`
-  std::vector<std::string> relations{};             ///< kinds of edges; empty where there is one
+  std::vector<NodeTypeInfo> types{};     ///< kinds of nodes; empty where there is one
+  std::optional<PairRules> pairs{};      ///< where links are predicted
+  std::uint64_t held_edges = 0;          ///< edges out of the graph, which are not among `edges`
+  std::vector<std::string> relations{};  ///< kinds of edges; empty where there is one
+  /// Types of the ends of each of them, first and second; none where they are not known, and no
+  /// lists where no ends are.
+  std::vector<std::vector<std::string>> ends{};
   std::vector<std::vector<std::string>> subsets{};  ///< sets of them that have copies of their own
   bool directed = false;                            ///< each edge leads from its first node to its second
   std::uint32_t max_weight = 1;                     ///< as declared; 1 where edges have no weights

@@ -97,6 +97,66 @@ Digest digest_of_import(const ChangedWorld& world) {
   return content_digest(StoreReader(dir / "fresh", ample_budget()));
 }
 
+/// What a layer of a world with directions is by itself: edges that weigh as many units as
+/// relations have them.
+ChangedWorld world_of(const testing::RelationWorld& world, std::uint32_t layer) {
+  ChangedWorld one = world.base;
+  one.directed = true;
+  one.max_weight = 3;
+  for (NodeId u = 0; u < one.nodes; ++u)
+    for (NodeId v = 0; v < one.nodes; ++v) {
+      const std::uint32_t units = world.units(layer, u, v);
+      if (units > 0) one.edges.insert({u, v});
+      if (units > 1) one.weights[{u, v}] = units;
+    }
+  return one;
+}
+
+/// An edge of a set weighs as many units as its relations have it: a multiset, and no union.
+void check_layers_of(const testing::RelationWorld& world, const fs::path& dir) {
+  const StoreReader store(dir / "s", ample_budget());
+  const NodeOrder& order = store.contents().order();
+  REQUIRE(order.copies() == (world.directed ? 10 : 5));
+  for (NodeId u = 0; u < order.users(); ++u)
+    for (NodeId v = 0; v < order.users(); ++v)
+      for (std::uint32_t layer = 0; layer < 5; ++layer) {
+        const auto [from, to] = order.layers().copies_of(layer);
+        CHECK(store.contents().graph().weight(order.position(u, from), order.position(v, to)) ==
+              world.units(layer, u, v));
+      }
+  for (std::uint32_t r = 0; r < 3; ++r) CHECK(count_edges(store, world.names[r]) == world.edges[r].size());
+  CHECK_THROWS_AS(static_cast<void>(count_edges(store, "")), UsageError);
+  export_edges(store, NpyTarget(dir / "e.npy"), std::nullopt, "writes");
+  const std::vector<std::int64_t> pairs = testing::Npy<std::int64_t>(dir / "e.npy").values;
+  std::size_t at = 0;
+  for (const auto& [u, v] : world.edges[1]) {
+    CHECK(pairs.at(at++) == u);
+    CHECK(pairs.at(at++) == v);
+  }
+  const ExportedStore exported = export_all(store, dir / "all");
+  CHECK(exported.relation_files.size() == 3);
+  CHECK(exported.max_weight == 1);
+}
+
+/// Sends requests of every kind to the store and to the world.
+void stream_lines(testing::RelationWorld& world, const fs::path& path) {
+  const std::vector<std::string> lines = testing::changing_lines(world, 200, 6);
+  StoreWriter store(path, ample_budget());
+  for (std::size_t at = 0; at < lines.size(); at += 8) {
+    const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                                        lines.begin() + static_cast<std::ptrdiff_t>(std::min(at + 8, lines.size())));
+    const std::vector<Request> requests = testing::requests_of(world, some);
+    BatchChanges changes = store.resolve(requests);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      CAPTURE(some[i]);
+      CHECK(store.contents().order().names().text_of(requests[i]).starts_with(some[i].substr(0, 6)));
+      CHECK((changes.statuses[i] == RequestStatus::applied) == world.apply(some[i]));
+    }
+    store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
+    if (at == 96) store.checkpoint();
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -227,74 +287,134 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("edges of several kinds have sums apart and together, which streams and purges keep right") {
-    testing::RelationWorld world = testing::relation_world(4);
-    const TempDir dir;
-    world.import(dir / "s");
-    testing::propagate_store(dir / "s", spec());
-    const auto& own = world.edges;
-    {
+    for (const auto& [directed, order_name] : {std::pair(false, "none"), {true, "none"}, {true, "bfs"}}) {
+      CAPTURE(directed);
+      CAPTURE(order_name);
+      testing::RelationWorld world = testing::relation_world(4, directed);
+      world.base.order = order_name;
+      const TempDir dir;
+      world.import(dir / "s");
+      testing::propagate_store(dir / "s", spec());
+      CHECK(findings_of(dir / "s").empty());
+      check_layers_of(world, dir.path());
+      stream_lines(world, dir / "s");
+      const TempDir other;
+      world.import(other / "fresh");
+      testing::propagate_store(other / "fresh", spec());
+      {
+        const StoreReader store(dir / "s", ample_budget());  // which replays the journal
+        CHECK(content_digest(store) == content_digest(StoreReader(other / "fresh", ample_budget())));
+        DrawOptions draw;
+        draw.kind = DrawKind::kEdge;
+        draw.count = world.edges[0].size() + world.edges[1].size() + world.edges[2].size();
+        for (const Request& one : draw_requests(store, draw))
+          CHECK(world.edges.at(one.relation - 1)
+                    .contains(world.edge_of(static_cast<NodeId>(one.u), static_cast<NodeId>(one.v))));
+      }
+      CHECK(findings_of(dir / "s").empty());
+      testing::purge(dir / "s");
+      testing::check_same_store(dir / "s", other / "fresh");
+    }
+  }
+
+  TEST_CASE("each relation and each set of them has means over where arcs lead and over where they come from") {
+    for (const std::string order : {"none", "degree"}) {
+      testing::RelationWorld world = testing::relation_world(8, true);
+      world.base.order = order;
+      const TempDir dir;
+      world.import(dir / "s");
+      testing::propagate_store(dir / "s", spec());
       const StoreReader store(dir / "s", ample_budget());
-      const NodeOrder& order = store.contents().order();
-      REQUIRE(order.copies() == 5);
-      // An edge of a set weighs as many units as its relations have it: a multiset, and no union.
-      for (NodeId u = 0; u < order.users(); ++u)
-        for (NodeId v = u + 1; v < order.users(); ++v)
-          for (std::uint32_t copy = 0; copy < 5; ++copy) {
-            std::uint32_t units = 0;
-            for (std::uint32_t r = 0; r < 3; ++r)
-              if (r == copy ||
-                  (copy >= 3 && std::binary_search(world.subsets[copy - 3].begin(), world.subsets[copy - 3].end(), r)))
-                units += own[r].contains({u, v}) ? 1 : 0;
-            CHECK(store.contents().graph().weight(order.position(u, copy), order.position(v, copy)) == units);
+      const std::uint32_t copies = store.contents().order().copies();
+      CHECK(copies == 10);
+      for (std::uint32_t layer = 0; layer < 5; ++layer) {
+        const ChangedWorld one = world_of(world, layer);
+        PlainMeans means(one);
+        for (std::size_t level = 1; level <= 2; ++level) {
+          means.hop();
+          std::vector<double> weights(3);
+          weights[level] = 1;
+          RowProgram program(weights);
+          program.copies = copies;
+          const RowMaker maker(row_source(store), program);
+          REQUIRE(maker.width() == std::size_t{copies} * one.columns);
+          std::vector<float> row(maker.width());
+          for (NodeId user = 0; user < one.nodes; ++user) {
+            const NodeId node = store.contents().order().position(user);
+            maker.rows({&node, 1}, row.data());
+            for (std::size_t copy = 0; copy < 2; ++copy)
+              for (std::size_t c = 0; c < one.columns; ++c)  // a level's value is not rounded to the grid
+                CHECK(std::abs(row[(2 * layer + copy) * one.columns + c] - means.at(copy, user, c)) <= 0x1p-23);
           }
-      for (std::uint32_t r = 0; r < 3; ++r) CHECK(count_edges(store, world.names[r]) == own[r].size());
-      CHECK_THROWS_AS(static_cast<void>(count_edges(store, "")), UsageError);
-      export_edges(store, NpyTarget(dir / "e.npy"), std::nullopt, "writes");
-      const std::vector<std::int64_t> pairs = testing::Npy<std::int64_t>(dir / "e.npy").values;
-      std::size_t at = 0;
-      for (const auto& [u, v] : own[1]) {
-        CHECK(pairs.at(at++) == u);
-        CHECK(pairs.at(at++) == v);
-      }
-      const ExportedStore exported = export_all(store, dir / "all");
-      CHECK(exported.relation_files.size() == 3);
-      CHECK(exported.max_weight == 1);
-    }
-    const std::vector<std::string> lines = testing::changing_lines(world, 200, 6);
-    {
-      StoreWriter store(dir / "s", ample_budget());
-      for (std::size_t at = 0; at < lines.size(); at += 8) {
-        const std::vector<std::string> some(
-            lines.begin() + static_cast<std::ptrdiff_t>(at),
-            lines.begin() + static_cast<std::ptrdiff_t>(std::min(at + 8, lines.size())));
-        const std::vector<Request> requests = testing::requests_of(world, some);
-        BatchChanges changes = store.resolve(requests);
-        for (std::size_t i = 0; i < some.size(); ++i) {
-          CAPTURE(some[i]);
-          CHECK(store.contents().order().names().text_of(requests[i]).starts_with(some[i].substr(0, 6)));
-          CHECK((changes.statuses[i] == RequestStatus::applied) == world.apply(some[i]));
         }
+      }
+    }
+  }
+
+  TEST_CASE("a digest tells directions of relations from none, and notes of their arcs become requests of users") {
+    testing::RelationWorld world = testing::relation_world(11);
+    const TempDir dir;
+    world.import(dir / "plain");
+    world.directed = true;
+    world.import(dir / "s");
+    CHECK(content_digest(StoreReader(dir / "s", ample_budget())) !=
+          content_digest(StoreReader(dir / "plain", ample_budget())));
+    testing::propagate_store(dir / "s", spec());
+    StoreWriter store(dir / "s", ample_budget());
+    const auto [u, v] = *world.edges[1].begin();  // whose arc back there is not
+    const std::string there = std::to_string(u) + " " + std::to_string(v) + " writes expires 2030-01-01T00:00:00Z",
+                      back = std::to_string(v) + " " + std::to_string(u) + " writes expires 2030-01-01T00:00:00Z";
+    const std::vector<Request> notes = testing::requests_of(world, {"edge " + there, "edge " + back});
+    BatchChanges changes = store.resolve(notes);
+    CHECK(changes.statuses[0] == RequestStatus::applied);
+    CHECK(changes.statuses[1] == RequestStatus::absent_edge);
+    store.apply(notes, std::move(changes), {0, ThresholdScale::absolute});
+    store.checkpoint();
+    export_expiries(store, NpyTarget(dir / "expiries.txt"));
+    CHECK(testing::read_all(dir / "expiries.txt") ==
+          "edge " + std::to_string(u) + " " + std::to_string(v) + " writes expires 2030-01-01T00:00:00.000Z\n");
+  }
+
+  TEST_CASE("requests insert edges between the types of nodes that a relation joins, and no others") {
+    for (const bool directed : {false, true}) {
+      const TempDir dir;
+      ImportOptions options;
+      options.types = {{"paper", 3}, {"author", 2}};
+      options.nodes = 5;
+      options.layers = {directed, {{"writes", EndTypes{1, 0}}, {"cites"}}, {}};
+      options.relations = {{InputFile{testing::write_file(dir / "w", "# edges\n0 0\n1 2\n"), {}}},
+                           {InputFile{testing::write_file(dir / "c", "# edges\n0 1\n"), {}}}};
+      options.features = InputFile{testing::write_file(dir / "x.txt", "1\n0\n0.5\n0\n0.25\n"), {}};
+      WorkMeter nobody;
+      import_store(dir / "s", options, ample_budget(), nobody);
+      testing::propagate_store(dir / "s", spec());
+      CHECK(findings_of(dir / "s").empty());
+      {
+        StoreWriter store(dir / "s", ample_budget());
+        RequestWords words;
+        words.relations = {"writes", "cites"};
+        std::vector<Request> requests;
+        for (const char* line : {"insert-edge 0 1 writes", "insert-edge 4 3 writes", "insert-edge 1 3 writes",
+                                 "edge 0 1 writes", "insert-edge 3 1 writes", "insert-edge 3 4 cites"})
+          requests.push_back(parse_request(line, words, nullptr).value());
+        BatchChanges changes = store.resolve(requests);
+        using enum RequestStatus;
+        const std::vector<RequestStatus> wanted{
+            other_types, other_types, directed ? other_types : applied, absent_edge, directed ? applied : repeated,
+            applied};
+        CHECK(changes.statuses == wanted);
         store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
-        if (at == 96) store.checkpoint();
       }
+      testing::purge(dir / "s");
+      CHECK(read_manifest(dir / "s").layers == options.layers);
+      CHECK(findings_of(dir / "s").empty());
+      const StoreReader store(dir / "s", ample_budget());
+      static_cast<void>(export_all(store, dir / "all"));
+      const std::vector<std::int64_t> written = testing::Npy<std::int64_t>(dir / "all" / "edges-0.npy").values;
+      std::set<std::pair<std::int64_t, std::int64_t>> pairs;
+      for (std::size_t i = 0; i < written.size(); i += 2) pairs.emplace(written[i], written[i + 1]);
+      CHECK(pairs == std::set<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 1}, {1, 2}});
     }
-    const TempDir other;
-    world.import(other / "fresh");
-    testing::propagate_store(other / "fresh", spec());
-    {
-      const StoreReader store(dir / "s", ample_budget());  // which replays the journal
-      CHECK(content_digest(store) == content_digest(StoreReader(other / "fresh", ample_budget())));
-      DrawOptions draw;
-      draw.kind = DrawKind::kEdge;
-      draw.count = own[0].size() + own[1].size() + own[2].size();
-      for (const Request& one : draw_requests(store, draw)) {
-        const auto [u, v] = std::minmax({static_cast<NodeId>(one.u), static_cast<NodeId>(one.v)});
-        CHECK(own.at(one.relation - 1).contains({u, v}));
-      }
-    }
-    CHECK(findings_of(dir / "s").empty());
-    testing::purge(dir / "s");
-    testing::check_same_store(dir / "s", other / "fresh");
   }
 
   TEST_CASE("an id stands for one arc, and not for the arc back") {
@@ -329,8 +449,11 @@ TEST_SUITE("unit") {
     CHECK(text_of(
               request, [](std::uint64_t id, bool) { return std::to_string(id); }, words.relations) ==
           "edge 1 2 writes expires 2030-01-01T00:00:00.000Z id=a");
-    const auto fault_of = [](std::vector<std::string> names, std::vector<std::vector<std::uint32_t>> subsets) {
-      return layers_fault({false, std::move(names), std::move(subsets)});
+    const auto fault_of = [](const std::vector<std::string>& names, std::vector<std::vector<std::uint32_t>> subsets,
+                             bool directed = false) {
+      Layers layers{directed, {}, std::move(subsets)};
+      for (const std::string& name : names) layers.relations.push_back({name});
+      return layers_fault(layers, {});
     };
     CHECK(fault_of({"a", "b"}, {{0, 1}}).empty());
     for (const std::string name : {"", "7", "expires", "a b", "a,b", "a=b", "a\nb"})
@@ -341,7 +464,11 @@ TEST_SUITE("unit") {
     CHECK_FALSE(fault_of({"a", "b"}, {{0, 2}}).empty());
     CHECK_FALSE(fault_of({"a", "b"}, {{0, 1}, {0, 1}}).empty());
     CHECK_FALSE(fault_of({}, {{0, 1}}).empty());
-    CHECK_FALSE(layers_fault({true, {"a"}, {}}).empty());
+    CHECK(fault_of({"a", "b"}, {{0, 1}}, true).empty());
+    const NodeTypes types{{"paper", 3}, {"author", 2}};
+    CHECK(layers_fault({false, {{"a", EndTypes{1, 0}}}, {}}, types).empty());
+    CHECK_FALSE(layers_fault({false, {{"a", EndTypes{2, 0}}}, {}}, types).empty());
+    CHECK_FALSE(layers_fault({false, {{"a", EndTypes{0, 0}}}, {}}, {}).empty());
   }
 
   TEST_CASE("formats whose edges have no direction, and what cannot be read twice, are refused") {
@@ -377,8 +504,8 @@ TEST_SUITE("unit") {
     CHECK(StoreReader(dir / "t", ample_budget()).contents().order().users() == 5);
     ImportOptions many;
     many.nodes = 3'000'000'000;
-    many.layers = {false, {"a", "b"}, {{0, 1}}};
-    many.relations = {*options.edges, *options.edges};
+    many.layers = {false, {{"a"}, {"b"}}, {{0, 1}}};
+    many.relations = {{*options.edges}, {*options.edges}};
     CHECK_THROWS_AS(import_store(dir / "u", many, ample_budget(), nobody), UsageError);
   }
 }

@@ -26,6 +26,7 @@
 #include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
 #include "storage/formats/feature_file.h"
+#include "storage/formats/feature_writer.h"
 #include "storage/formats/journal.h"
 #include "storage/formats/name_file.h"
 #include "storage/formats/node_file.h"
@@ -206,6 +207,13 @@ void write_example_tile(const fs::path& store) {
   tile.publish();
 }
 
+/// Three rows, of which the second one alone has values.
+FileEntry write_example_packed(const fs::path& store) {
+  DenseFeatureWriter writer(store, {0, 3}, 4, {false, FeatureType::f32, true}, 1 << 20);
+  writer.add(std::vector<float>{0, 0, 0, 0, 0.5F, 0, 0, -0.25F, 0, 0, 0, 0});
+  return writer.finish();
+}
+
 TEST_SUITE("golden") {
   TEST_CASE("a propagated store") {
     const TempDir folder;
@@ -238,11 +246,16 @@ TEST_SUITE("golden") {
     directed.edges = InputFile{write_file(dir / "arcs.txt", "# arcs\n0 1\n1 0\n2 1\n"), {}};
     ImportOptions kinds = options;
     kinds.types = {{"paper", 2}, {"author", 1}};
-    kinds.layers.relations = {"cites", "writes"};
+    kinds.layers.relations = {{"cites"}, {"writes"}};
     kinds.layers.subsets = {{0, 1}};
-    kinds.relations = {InputFile{write_file(dir / "cites.txt", "# edges\n0 1\n"), {}},
-                       InputFile{write_file(dir / "writes.txt", "# edges\n2 0\n1 0\n"), {}}};
-    const std::pair<const char*, const ImportOptions*> stores[] = {{"directed", &directed}, {"kinds", &kinds}};
+    kinds.relations = {{InputFile{write_file(dir / "cites.txt", "# edges\n0 1\n"), {}}},
+                       {InputFile{write_file(dir / "writes.txt", "# edges\n2 0\n1 0\n"), {}}}};
+    ImportOptions arcs = kinds;
+    arcs.layers.directed = true;
+    arcs.layers.relations[1].ends = EndTypes{1, 0};
+    arcs.relations[1].file = InputFile{write_file(dir / "within.txt", "# arcs\n0 0\n0 1\n"), {}};
+    const std::pair<const char*, const ImportOptions*> stores[] = {
+        {"directed", &directed}, {"kinds", &kinds}, {"arcs-of-kinds", &arcs}};
     for (const auto& one : stores) {
       const std::string name = one.first;
       CAPTURE(name);
@@ -284,6 +297,7 @@ TEST_SUITE("golden") {
     const FileEntry sparse16 = write_sparse_features(store, {0, 3}, 4, sparse, FeatureType::f16);
     const std::vector<float> third{1.0F, -1.0F / 3.0F, 0x1.8p-24F};
     const FileEntry dense16 = write_dense_features(store, {0, 3}, 1, third, FeatureType::f16);
+    const FileEntry packed = write_example_packed(store);
     const FileEntry state = write_example_state(store);
     const FileEntry rows16 = write_example_rows(store);
     const FileEntry order = write_order(store, std::vector<NodeId>{2, 0, 1});
@@ -325,6 +339,11 @@ TEST_SUITE("golden") {
     const fs::path golden = kGolden / "formats";
     FeatureFile(golden, features, {0, 3}, 4, {true}).verify();
     FeatureFile(golden, sparse16, {0, 3}, 4, {true, FeatureType::f16}).verify();
+    const FeatureFile one_row(golden, packed, {0, 3}, 4, {false, FeatureType::f32, true});
+    one_row.verify();
+    std::vector<float> all_rows(12);
+    one_row.read({0, 3}, 0, 4, all_rows.data());
+    CHECK(all_rows == std::vector<float>{0, 0, 0, 0, 0.5F, 0, 0, -0.25F, 0, 0, 0, 0});
     const FeatureFile halves(golden, dense16, {0, 3}, 1, {false, FeatureType::f16});
     halves.verify();
     std::vector<float> kept(3);

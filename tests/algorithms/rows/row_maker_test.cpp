@@ -13,6 +13,7 @@
 #include "algorithms/evaluation/evaluation.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/models/learner.h"
+#include "algorithms/models/row_program_json.h"
 #include "algorithms/propagation/schemes.h"
 #include "algorithms/verification/verify.h"
 #include "storage/io/error.h"
@@ -134,6 +135,40 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("rows of copies hold level 0 once where a program says so, and nothing else differs") {
+    ChangedWorld world = testing::changed_world(40, 5, 12, false);
+    world.direct_all(12);
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", spec());
+    const StoreWriter store(dir / "s", ample_budget());
+    RowProgram program = program_of({"degree"});
+    program.copies = 2;
+    const std::vector<float> twice = all_rows(store, program);
+    hold_level_0_once(program, spec().levels);
+    REQUIRE(program.level_0_once);
+    CHECK(text_of(program) == "stack,degree of 2 copies, level 0 once");
+    const std::vector<float> once = all_rows(store, program);
+    const std::size_t copy = 15 + 32, wide = 2 * copy, width = wide - 5;
+    CHECK(width_of(program, 2, 5, 3) == width);
+    REQUIRE(once.size() / width == twice.size() / wide);
+    for (std::size_t i = 0; i < once.size() / width; ++i)
+      for (std::size_t c = 0; c < width; ++c) CHECK(once[i * width + c] == twice[i * wide + (c < copy ? c : c + 5)]);
+    const nlohmann::ordered_json json = program_json(program);
+    CHECK(json.at("level_0") == "once");
+    RowProgram again(program.weights);
+    read_program(again, json);
+    CHECK(again == program);
+    RowProgram last(std::vector<double>{0, 0, 1});
+    last.copies = 2;
+    hold_level_0_once(last, spec().levels);
+    CHECK_FALSE(last.level_0_once);
+    CHECK_FALSE(program_json(last).contains("level_0"));
+    program.copies = 1;
+    hold_level_0_once(program, spec().levels);
+    CHECK_FALSE(program.level_0_once);
+  }
+
   TEST_CASE("rows that follow requests of every kind are those of a fresh import, bit for bit, and so is the model") {
     for (std::size_t i = 0; i < 2 * programs().size(); ++i) {
       RowProgram program = programs()[i / 2];
@@ -141,6 +176,7 @@ TEST_SUITE("unit") {
       if (i % 2 == 1) {
         world.direct_all(11);
         program.copies = 2;
+        if (i % 4 == 3) hold_level_0_once(program, spec().levels);
       }
       CAPTURE(text_of(program));
       const TempDir dir;

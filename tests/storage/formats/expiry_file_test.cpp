@@ -45,13 +45,18 @@ TEST_SUITE("unit") {
     const testing::TempDir dir;
     const std::vector<Expiry> notes{{{0, 3}, 1, "T1"}, {node_item(2), 2}, {{2, 4}, 3}, {feature_item(1), 4, "T4"}};
     CHECK(read_expiries(dir.path(), write_expiries(dir.path(), notes), 5) == notes);
-    CHECK(text_of(note_request(notes[1], kNodes)) == "node 2 expires 1970-01-01T00:00:00.002Z");
-    CHECK(text_of(removal_request(notes[2], 3)) == "edge 2 1 expired 1970-01-01T00:00:00.003Z");  // copy 1 of node 1
-    CHECK(text_of(removal_request(notes[3], kNodes)) == "feature 1 expired 1970-01-01T00:00:00.004Z id=T4");
-    CHECK(text_of(removal_request(notes[0], kNodes)) == "edge 0 3 expired 1970-01-01T00:00:00.001Z id=T1");
+    CHECK(text_of(note_request(notes[1], {}, kNodes)) == "node 2 expires 1970-01-01T00:00:00.002Z");
+    CHECK(text_of(removal_request(notes[2], {true}, 3)) == "edge 2 1 expired 1970-01-01T00:00:00.003Z");  // copy 1 of node 1
+    CHECK(text_of(removal_request(notes[3], {}, kNodes)) == "feature 1 expired 1970-01-01T00:00:00.004Z id=T4");
+    CHECK(text_of(removal_request(notes[0], {}, kNodes)) == "edge 0 3 expired 1970-01-01T00:00:00.001Z id=T1");
+    const Layers kinds{true, {{"cites"}, {"writes"}}, {}};
+    const Request of_writes = removal_request({{7, 11}, 1}, kinds, 3);  // copies 2 and 3 of 3 nodes
+    CHECK(of_writes.u == 1);
+    CHECK(of_writes.v == 2);
+    CHECK(of_writes.relation == 2);
     for (const Expiry& one : notes) {
-      CHECK(is_expired(removal_request(one, kNodes)));
-      CHECK_FALSE(is_expired(note_request(one, kNodes)));
+      CHECK(is_expired(removal_request(one, {}, kNodes)));
+      CHECK_FALSE(is_expired(note_request(one, {}, kNodes)));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -45,9 +46,93 @@ SparseRows non_zeros(const std::vector<float>& rows, std::uint32_t columns) {
   return sparse;
 }
 
+/// Rows of which one in `every` has values.
+std::vector<float> rows_with_gaps(std::uint32_t columns, std::size_t every) {
+  std::vector<float> rows = random_rows(columns);
+  for (std::size_t row = 0; row < kRange.size(); ++row)
+    for (std::uint32_t c = 0; c < columns; ++c) {
+      float& value = rows[row * columns + c];
+      if (row / 3 % every != 1 % every)
+        value = 0;
+      else if (c == 0)
+        value = 0.125F;
+    }
+  return rows;
+}
+
 }  // namespace
 
 TEST_SUITE("unit") {
+  TEST_CASE("dense files without their rows of zeros say the same, and are written where they are smaller") {
+    for (const auto& [columns, type] : kShapes)
+      for (const std::size_t every : {std::size_t{1}, std::size_t{2}, std::size_t{40}, std::size_t{1000}}) {
+        CAPTURE(columns);
+        CAPTURE(every);
+        const auto rows = rows_with_gaps(columns, every);
+        const testing::TempDir whole(testing::Where::disk);
+        const FileEntry dense = write_dense_features(whole.path(), kRange, columns, rows, type);
+        std::optional<FileEntry> first;
+        for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{1} << 30})
+          for (const std::size_t piece : {1U, 64U, 301U}) {
+            DenseFeatureWriter writer(whole.path(), kRange, columns, {false, type, true}, limit);
+            for (std::size_t row = 0; row < kRange.size(); row += piece)
+              writer.add(
+                  std::span(rows).subspan(row * columns, std::min<std::size_t>(piece, kRange.size() - row) * columns));
+            const FileEntry entry = writer.finish();
+            if (!first) first = entry;
+            CHECK(entry == *first);
+          }
+        const std::uint64_t stored = static_cast<std::uint64_t>(every == 1      ? kRange.size()
+                                                                : every == 1000 ? 3
+                                                                : every == 2    ? 150
+                                                                                : 9);
+        const std::uint64_t saved = (kRange.size() - stored) * columns * value_bytes(type);
+        CHECK(is_packed(*first) == (saved > packed_index_bytes(kRange.size())));
+        CHECK((*first == dense) == !is_packed(*first));
+        const FeatureFile file(whole.path(), *first, kRange, columns, {false, type, true});
+        const FeatureFile plain(whole.path(), dense, kRange, columns, {false, type, true});
+        file.verify();
+        std::mt19937 random(4);
+        for (int draw = 0; draw < 100; ++draw) {
+          const auto from = static_cast<NodeId>(random() % kRange.size());
+          const auto last = static_cast<NodeId>(from + random() % (kRange.size() - from) + 1);
+          const auto column = static_cast<std::uint32_t>(random() % columns);
+          const auto width = static_cast<std::uint32_t>(random() % (columns - column) + 1);
+          const NodeRange range{kRange.first + from, kRange.first + last};
+          file.read_ahead(range, column, width);
+          std::vector<float> out(std::size_t{last - from} * width, -1), expected(out.size(), -2);
+          file.read(range, column, width, out.data(), draw % 2 == 0 ? PageCache::used : PageCache::passed);
+          plain.read(range, column, width, expected.data());
+          CHECK(out == expected);
+          file.forget(range, column, width);
+        }
+      }
+  }
+
+  TEST_CASE("bits and counts of rows that do not agree, under checksums that do, are refused") {
+    const testing::TempDir store;
+    const auto file_of = [&](std::uint64_t bits, std::uint32_t first, std::uint32_t all, std::uint64_t stored) {
+      SealedWriter writer = start_feature_file(store.path(), {0, 3}, {}, true);
+      writer.append_values(std::span<const std::uint64_t>({bits}));
+      const std::vector<std::uint32_t> before{first, all};
+      writer.append_values(std::span<const std::uint32_t>(before));
+      const std::vector<float> values(stored, 0.5F);
+      writer.append_values(std::span<const float>(values));
+      return FeatureFile(store.path(), writer.finish({0, 3, 1, stored}), {0, 3}, 1, {});
+    };
+    std::vector<float> out(3);
+    const FeatureFile good = file_of(0b101, 0, 2, 2);
+    good.verify();
+    good.read({0, 3}, 0, 1, out.data());
+    CHECK(out == std::vector<float>{0.5F, 0, 0.5F});
+    for (const FeatureFile& bad : {file_of(0b111, 0, 2, 2), file_of(0b101, 1, 2, 2), file_of(0b101, 0, 9, 2)}) {
+      CHECK_THROWS_AS(bad.verify(), FormatError);
+      CHECK_THROWS_AS(bad.read({0, 3}, 0, 1, out.data()), FormatError);
+    }
+    CHECK_THROWS_AS(file_of(0b1101, 0, 3, 3).verify(), FormatError);
+    CHECK_THROWS_AS(file_of(0b101, 0, 2, 4), FormatError);
+  }
+
   TEST_CASE("dense pieces of any size, spilled or not, give the bytes of one span") {
     for (const auto& [columns, type] : kShapes) {
       const auto rows = random_rows(columns);
@@ -56,7 +141,7 @@ TEST_SUITE("unit") {
       for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
         for (const std::size_t piece : {1U, 64U, 301U}) {
           const testing::TempDir store;
-          DenseFeatureWriter writer(store.path(), kRange, columns, type, limit);
+          DenseFeatureWriter writer(store.path(), kRange, columns, {false, type}, limit);
           for (std::size_t row = 0; row < kRange.size(); row += piece) {
             const std::size_t count = std::min<std::size_t>(piece, kRange.size() - row);
             writer.add(std::span(rows).subspan(row * columns, count * columns));
@@ -78,7 +163,7 @@ TEST_SUITE("unit") {
       const FileEntry expected = write_sparse_features(whole.path(), kRange, kColumns, sparse, type);
       for (const std::uint64_t limit : {std::uint64_t{0}, std::uint64_t{5000}, std::uint64_t{1} << 30}) {
         const testing::TempDir store;
-        SparseFeatureWriter writer(store.path(), kRange, kColumns, type, limit);
+        SparseFeatureWriter writer(store.path(), kRange, kColumns, {true, type}, limit);
         for (std::size_t row = 0; row < kRange.size(); ++row) {
           const std::size_t begin = sparse.offsets[row];
           const std::size_t count = sparse.offsets[row + 1] - begin;

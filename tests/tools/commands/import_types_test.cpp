@@ -253,7 +253,6 @@ TEST_SUITE("tools/commands/import") {
     refuses(arrays, {}, {"author", "--type author=N", "meta.pt"});
     refuses(arrays, {"--type", "author=4", "--type", "editor=2"}, {"editor"});
     refuses(arrays, {"--type", "author=4", "--type", "paper=6"}, {"paper=6", "5 rows"});
-    refuses(text, {"--directed"}, {"directions and relations"});
     const fs::path edges = text / "raw" / "relations" / "paper___cites___paper";
     write_file(edges / "num-edge-list.csv.gz", testing::gzipped("4\n"));
     refuses(text, {}, {"edge.csv.gz", "3 edges", "says 4"});

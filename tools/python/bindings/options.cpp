@@ -56,8 +56,9 @@ void add_types(const py::dict& options, ImportOptions& out) {
     out.types.push_back({name, nodes});
   out.labels_of = taken<std::size_t>(options, "labels_of");
   using Ends = std::optional<std::pair<std::size_t, std::size_t>>;
-  for (const Ends& ends : taken_or(options, "relation_ends", std::vector<Ends>()))
-    out.relation_ends.push_back(ends ? std::optional(EndTypes{ends->first, ends->second}) : std::nullopt);
+  const auto all = taken_or(options, "relation_ends", std::vector<Ends>());
+  for (std::size_t r = 0; r < all.size(); ++r)
+    if (all[r]) out.layers.relations.at(r).ends = EndTypes{all[r]->first, all[r]->second};
 }
 
 /// A file or None for each type.
@@ -92,8 +93,8 @@ ImportOptions import_options(const py::dict& options) {
   out.layers.directed = taken_or(options, "directed", false);
   if (options.contains("relations"))
     for (const auto& [name, edges] : options["relations"].cast<py::dict>()) {
-      out.layers.relations.push_back(name.cast<std::string>());
-      out.relations.push_back(input_file(py::reinterpret_borrow<py::object>(edges)));
+      out.layers.relations.push_back({name.cast<std::string>()});
+      out.relations.push_back({input_file(py::reinterpret_borrow<py::object>(edges))});
     }
   out.layers.subsets = taken_or(options, "subsets", std::vector<std::vector<std::uint32_t>>());
   if (options.contains("types")) add_types(options, out);

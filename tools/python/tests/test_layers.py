@@ -61,8 +61,37 @@ def test_kinds_of_edges_have_blocks_of_their_own(tmp_path):
         stream.send(["edge 0 2"])
 
 
+def test_kinds_of_edges_have_directions_each(tmp_path):
+    kinds = {"cites": ARCS, "writes": np.array([[0, 2, 4], [1, 2, 5]])}
+    store = unweave.import_store(tmp_path / "s", None, X, relations=kinds, subsets=[("cites", "writes")], directed=True)
+    info = store.info()
+    assert info.directed and info.relations == ["cites", "writes"] and info.subsets == [["cites", "writes"]]
+    store.propagate(1, weights=[0, 1], rho=1.0)
+    together = np.hstack([kinds["cites"], kinds["writes"]])
+    np.testing.assert_allclose(store.embeddings(), np.hstack([means(arcs[::way]) for arcs in (kinds["cites"], kinds["writes"], together)
+                                                              for way in (1, -1)]), atol=1e-6)
+    with store.stream() as stream:
+        stream.remove_edges([(1, 0), (2, 2)], relation="writes")  # there is 0 -> 1 alone
+        stream.insert_edges([(5, 4)], relation="writes")
+    assert sorted(map(tuple, store.edges(relation="writes").tolist())) == [(0, 1), (4, 5), (5, 4)]
+    assert {tuple(arc) for arc in store.edges(relation="cites")} == set(map(tuple, ARCS.T))
+
+
+def test_requests_keep_to_the_kinds_of_nodes_that_a_relation_joins(tmp_path):
+    for directed in (False, True):
+        store = unweave.import_store(tmp_path / str(directed), None, {"paper": PAPERS}, [1, 0, 1], relations={"writes": WRITES, "cites": CITES},
+                                     types={"paper": 3, "author": 2}, ends={"writes": ("author", "paper")}, labels_of="paper", directed=directed)
+        assert store.info().ends == [["author", "paper"], []]
+        store.propagate(1, rho=1.0)
+        with store.stream() as stream:
+            outcome = stream.send([("insert-edge", 3, 1, "writes"), ("insert-edge", 0, 4, "writes"), ("insert-edge", 3, 4, "writes"),
+                                   ("insert-edge", 3, 4, "cites")])
+        back = "other-types" if directed else "applied"
+        assert list(outcome.statuses) == ["applied", back, "other-types", "applied"]
+
+
 def test_what_makes_no_sense_is_refused(tmp_path):
-    for options in ({"directed": True}, {"max_weight": 3}, {"subsets": [("a", "b")]}, {"subsets": ["a"]}):
+    for options in ({"max_weight": 3}, {"subsets": [("a", "b")]}, {"subsets": ["a"]}):
         with pytest.raises(unweave.UsageError):
             unweave.import_store(tmp_path / "s", None, X, relations={"a": ARCS}, **options)
     with pytest.raises(unweave.UsageError, match="subsets"):

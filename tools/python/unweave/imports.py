@@ -45,13 +45,15 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     as :class:`unweave.Columns`, which can name columns.
 
     ``directed``: edges are arcs, from the first node to the second; those of a matrix lead from its row to its column, and a loop is one. A hop then
-    averages over where arcs of a node lead, and beside it over where they come from: a row of Z has both, and is twice as wide.
+    averages over where arcs of a node lead, and beside it over where they come from: a row of Z has both, and is twice as wide. With
+    ``relations`` each kind has both.
     ``relations``: edges of several kinds in the place of ``graph``, {"cites": edges, "writes": edges}, each as ``graph`` takes them, all arrays or
     all paths. A hop then averages over each kind apart, and a row of Z has one mean for each, side by side. ``subsets``: sets of these names; a
     hop also averages over all edges of the kinds of a set together.
     ``types``: nodes of several kinds, {"paper": 5, "author": 4}, how many there are of each: those of the first have the numbers from 0, those of
     the next follow. ``features`` may then be a dict of them, by kinds: each has columns of its own, and nodes of the others zeros there. ``ends``:
-    {"writes": ("author", "paper")}, numbers in the edges of this relation count from 0 within these kinds. ``labels_of``: the kind whose nodes
+    {"writes": ("author", "paper")}, numbers in the edges of this relation count from 0 within these kinds, and requests insert no edges of
+    others. ``labels_of``: the kind whose nodes
     labels and splits count. ``HeteroData`` of PyG has all of these.
     ``pairs``: to predict links, what ``--pairs`` of the command takes, "valid=.1,test=.1" or {"valid": .1, "test": .1, "apart": True}: shares of
     all pairs of nodes whose edges are held out of the graph, what the others are for, and how many pairs of no edge stand beside an edge.
@@ -138,9 +140,9 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         if not (is_weighted or edge_weights is not None):
             edges_of_graphs.warn_of_third_column(graph)
     if relations is not None:
-        if directed or is_declared or edge_weights is not None:
-            raise UsageError("relations: edges of several kinds have neither directions nor weights; leave out directed, max_weight and edge_weights",
-                             ["relations", "directed", "max_weight", "edge_weights"])
+        if is_declared or edge_weights is not None:
+            raise UsageError("relations: edges of several kinds have no weights; leave out weights, max_weight and edge_weights",
+                             ["relations", "weights", "max_weight", "edge_weights"])
         options.update(edges_of_graphs.relations_of(relations, subsets, table, are_names))
     if parts["edge_weights"] is not None:
         options.update(edges_of_graphs.weights_of(parts["edge_weights"], graph))

@@ -61,7 +61,8 @@ class FeatureStore(_FeatureStore):
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None:
         if attr.group_name != NODE or attr.attr_name not in ("x", "y"):
             return None
-        width = self._info.features * (2 if self._info.directed else 1)  # of both directions
+        layers = len(self._info.relations or [None]) + len(self._info.subsets or [])  # one where edges are of one kind
+        width = self._info.features * layers * (2 if self._info.directed else 1)  # of both directions
         return (self._info.nodes,) if attr.attr_name == "y" else (self._info.nodes, width)
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:

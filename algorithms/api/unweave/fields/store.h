@@ -64,6 +64,7 @@ void describe(const StoreInfo& store, Visit&& field) {
   field("pairs", store.pairs ? std::optional(text_of(*store.pairs)) : std::nullopt);
   field("held_edges", only_if(store.pairs.has_value(), store.held_edges));
   field("relations", only_if(!store.relations.empty(), store.relations));
+  field("ends", only_if(!store.ends.empty(), store.ends));
   field("subsets", only_if(!store.subsets.empty(), store.subsets));
   field("arcs", store.arcs);
   field("max_weight", only_if(store.max_weight > 1, store.max_weight));
