@@ -81,13 +81,17 @@ std::uint64_t PairUnits::declared() const {
 
 void PairUnits::rows(std::span<const NodeId> keys, float* out) const {
   std::vector<Edge> ends(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) ends[i] = list(role_of(keys[i])).ends()[place_of(keys[i])];
+  for (std::size_t i = 0; i < keys.size(); ++i) ends[i] = this->ends(keys[i]);
   rows_of(ends, out);
 }
 
 std::string PairUnits::text(NodeId key) const {
-  const Edge ends = list(role_of(key)).ends()[place_of(key)];
+  const Edge ends = this->ends(key);
   return "the pair of " + contents_.order().text(ends.u) + " and " + contents_.order().text(ends.v);
+}
+
+Edge PairUnits::ends(NodeId key) const {
+  return list(role_of(key)).ends()[place_of(key)];
 }
 
 NodeId PairUnits::key(PairRole role, std::size_t place) noexcept {

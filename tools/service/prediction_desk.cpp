@@ -34,7 +34,7 @@ namespace {
 using Json = AnswerJson;
 
 constexpr std::size_t kMostPredicted = 10'000;            // nodes, graphs or pairs of a call
-constexpr std::size_t kMostLinks = 1000, kFewLinks = 10;  // of a node; where nobody says
+constexpr std::size_t kMostLinks = 1000, kFewLinks = 10;  // most of a node, and those where nobody says
 constexpr std::size_t kPredictedAtOnce = 64;              // between two looks at whether the service ends
 constexpr std::uint64_t kTextGrowth = 3;  // times a text that grows: its room, and its next one beside it
 
