@@ -64,6 +64,21 @@ class GraphUnits final : public RowUnits {
   [[nodiscard]] std::size_t width() const override { return maker_.width() + (lift_ ? lift_->width() : 0); }
   [[nodiscard]] std::string text(NodeId key) const override { return "graph " + std::to_string(key); }
 
+  /// Graphs of the nodes whose rows may have moved. Whoever holds rows knows which graphs have
+  /// another number of nodes.
+  [[nodiscard]] std::optional<std::vector<NodeId>> changed(const UpdateReport& update,
+                                                           std::span<const NodeId> touched) const override {
+    std::optional<std::vector<NodeId>> nodes = maker_.changed(update, touched);
+    if (!nodes) return std::nullopt;
+    std::vector<NodeId> graphs;
+    for (const std::span<const NodeId> some : {std::span<const NodeId>(*nodes), touched})
+      for (const NodeId node : some)
+        if (graphs_.of(node) != kNoGraph) graphs.push_back(static_cast<NodeId>(graphs_.of(node)));
+    std::sort(graphs.begin(), graphs.end());
+    graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
+    return graphs;
+  }
+
   void rows(std::span<const NodeId> keys, float* out) const override {
     Pooling pooling(*this, out);
     for (std::size_t i = 0; i < keys.size(); ++i) {
