@@ -1,14 +1,14 @@
 // algorithms/evaluation/unit_canary.h - canaries of models whose rows are of whole graphs or of
 // pairs of nodes.
 //
-// Of graphs:
+// Canaries of graphs:
 //   hub       the training graph with the most nodes, removed
 //   bridge    an edge of the smallest training graph that has one, removed
 //   gradient  the training graph whose row has the largest gradient at the model's published
 //             weights, removed
 //   planted   the training graph and the class that the model finds least likely: the graph is
 //             learnt with this wrong class, and removed
-// Of pairs:
+// Canaries of pairs:
 //   hub       the node with the most edges, removed with them
 //   bridge    the training edge whose ends have the fewest edges, removed
 //   gradient  the training edge with the largest gradient, removed

@@ -23,24 +23,17 @@ namespace {
 
 constexpr std::size_t kNodeRowBytes = std::size_t{4} << 20;
 
-/// What is made of nodes before rows are pooled.
-RowProgram of_nodes(RowProgram program) {
-  program.pool.reset();
-  program.lift.reset();
-  return program;
-}
-
 class GraphUnits final : public RowUnits {
  public:
   GraphUnits(const LiveStore& store, const RowProgram& program)
       : RowUnits(store),
         graphs_(store.contents().graphs()),
         pool_(program.pool.value()),
-        maker_(row_source(store), of_nodes(program)) {
+        maker_(row_source(store), program.of_nodes()) {
     if (!graphs_.any())
       throw UsageError(store.path().string() + ": has no whole graphs, whose rows " + option("pool") + " makes; run " +
                        operation("import") + " with " + option("graphs") + " to build it again");
-    if (program.lift) lift_.emplace(maker_.width(), *program.lift);
+    if (const auto lift = program.lift_of_units()) lift_.emplace(maker_.width(), *lift);
   }
 
   void require_training() const override {

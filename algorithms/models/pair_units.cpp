@@ -18,13 +18,6 @@ namespace {
 constexpr std::size_t kNodeBlockBytes = std::size_t{8} << 20;
 constexpr std::size_t kPairsAtOnce = 64;
 
-/// The part of a program that is one of nodes.
-RowProgram node_program(RowProgram program) {
-  program.pair.reset();
-  program.lift.reset();
-  return program;
-}
-
 /// Half of all keys are for training, a quarter each for validation and test.
 constexpr NodeId first_key(PairRole role) noexcept {
   return role == PairRole::label ? 0 : role == PairRole::valid ? NodeId{1} << 31 : NodeId{3} << 30;
@@ -45,7 +38,7 @@ constexpr std::size_t place_of(NodeId key) noexcept {
 PairUnits::PairUnits(const LiveStore& store, const RowProgram& program)
     : RowUnits(store),
       contents_(store.contents()),
-      maker_(row_source(store), node_program(program)),
+      maker_(row_source(store), program.of_nodes()),
       pairs_(program, maker_.width()) {
   const std::string name = store.path().string();
   if (!contents_.rules().pairs)

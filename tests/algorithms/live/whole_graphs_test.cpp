@@ -59,7 +59,8 @@ std::vector<RowProgram> pooled_programs() {
   RowProgram levels(scheme_weights("sgc", 2, {}));
   levels.pool = Pool{Pool::By::number, 4};
   return {pooled_program({Pool::By::nodes, 0}), pooled_program({Pool::By::root, 0}, RowScale::unit), levels,
-          pooled_program({Pool::By::root, 0}, RowScale::unit, Lift{40, 3, 0.25})};
+          pooled_program({Pool::By::root, 0}, RowScale::unit, Lift{40, 3, 0.25}),
+          pooled_program({Pool::By::nodes, 0}, RowScale::unit, Lift{40, 3, 0.25, true})};
 }
 
 /// A row by loops over the nodes of a graph: whole numbers in long double, one division.
@@ -67,7 +68,11 @@ std::vector<float> slow_row(const LiveStore& store, const GraphWorld& world, con
                             std::int32_t graph) {
   RowProgram of_nodes = program;
   of_nodes.pool.reset();
-  of_nodes.lift.reset();
+  const bool at_nodes = program.lift && program.lift->of_nodes;
+  if (at_nodes)
+    of_nodes.lift->of_nodes = false;
+  else
+    of_nodes.lift.reset();
   const RowMaker maker(row_source(store), of_nodes);
   std::vector<long double> sums(maker.width());
   std::vector<float> row(maker.width());
@@ -85,7 +90,7 @@ std::vector<float> slow_row(const LiveStore& store, const GraphWorld& world, con
                                                               : program.pool->divisor;
   for (std::size_t c = 0; c < row.size(); ++c)
     row[c] = static_cast<float>(std::ldexp(static_cast<double>(sums[c]), -24) / divisor);
-  if (!program.lift) return row;
+  if (!program.lift || at_nodes) return row;
   const LiftTransform lift(row.size(), *program.lift);
   LiftTransform::Room room;
   clip_row(row, 1);
