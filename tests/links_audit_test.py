@@ -95,7 +95,8 @@ def main():
         for number, (rules, models) in enumerate([
                 ("valid=.2,test=.1,negatives=2", [("exact", ["--pair", "hadamard,by=16", "--scale-rows", "unit"]),
                                                   ("newton", ["--pair", "both,by=4", "--rows-of", "stack,degree"])]),
-                ("valid=.1,share=.5,apart,key=18446744073709551615", [("exact", ["--pair", "difference,by=8", "--lift", "20,key=3,bias=0.5"])]),
+                ("valid=.1,share=.5,apart,key=18446744073709551615", [("exact", ["--pair", "difference,by=8", "--lift", "20,key=3,bias=0.5"]),
+                                                                       ("newton", ["--pair", "hadamard,by=4", "--lift", "20,key=3,at=node"])]),
                 ("test=.3,uniform=50", [("exact", ["--pair", "hadamard"])])]):
             folder = pathlib.Path(name) / str(number)
             folder.mkdir()

@@ -18,7 +18,7 @@ class Sender:
 
     METHODS = ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "get", "", "G\xffT", "POST"]
     PATHS = ["/requests", "/requests/x", "/receipts/x", "/status", "/ready", "/metrics", "/predict?nodes=1", "/certificates/exact", "/", "/?find=x", "/login", "/logout", "*",
-             "/%", "/requests/%ff", "/requests/\xff", "//", "/predict?nodes=\xff&model=\x01", "/requests?x"]
+             "/%", "/requests/%ff", "/requests/\xff", "//", "/predict?nodes=\xff&model=\x01", "/requests?x", "/predict?graphs=1", "/pairs", "/links/1?top=3"]
     WORDS = ["node", "edge", "feature", "set-feature", "insert-edge", "set-label", "move-split", "expires", "weight", "id=", "1", "2", "999999",
              "-1", "1e400", "nan", "1:1", "\xff", "\xc2\x80", "\xe2\x80\xae", "\0", "\x1b[2J", "#", ",", "id=\xff", "\t", "'", '"', "\\"]
 

@@ -436,7 +436,8 @@ def check_graphs(folder, program):
     solver = "exact"
     for number, options in enumerate([["--pool", "mean", "--rows-of", "stack,degree"],
                                       ["--pool", "root", "--rows-of", "stack,open", "--scale-rows", "unit"],
-                                      ["--pool", "sum=8", "--lift", "40,key=3,bias=0.25"]]):
+                                      ["--pool", "sum=8", "--lift", "40,key=3,bias=0.25"],
+                                      ["--pool", "mean", "--lift", "40,key=3,at=node"]]):
         world.options = options
         text = f"node {2 * number}\ngraph {number}\nset-graph-label {5 + number} 1\nmove-graph-split {8 + number} none\n"
         check_solver(world, solver, "logistic", text, theorem="T0")

@@ -26,7 +26,7 @@ namespace {
 
 void require_attack(const AttackOptions& options) {
   if (options.rows < 2) throw UsageError(option("rows") + " must be at least 2");
-  constexpr std::array<std::string_view, 4> kKinds{"all", "hub", "bridge", "gradient"};
+  constexpr std::array<std::string_view, 5> kKinds{"all", "hub", "bridge", "gradient", "planted"};
   if (std::find(kKinds.begin(), kKinds.end(), options.canary) == kKinds.end())
     throw UsageError(unknown_name("canary", options.canary, kKinds));
 }
@@ -56,7 +56,6 @@ std::vector<Attack> plan_attacks(const std::filesystem::path& named, const Model
     ModelRecord record = Internals::record(model);
     record.options.seed = options.seed;
     check_propagation(record, store.manifest(), store.path());
-    require_rows_of_nodes(record.rows, "an audit by canaries");
     const StoredModel seeded = Internals::model(std::move(record));
     for (CanaryRequests& canary : chosen_canaries(store, Internals::record(seeded), options, resources.memory()))
       attacks.push_back({seeded, std::move(canary)});

@@ -141,7 +141,7 @@ struct Evaluator::Impl {
         require_ids(of, ends);
       }
     }
-    if (before != nullptr) tests.emplace(*before, store, options.attack_rows, options.seed);
+    if (before != nullptr) require_copy(*before, store);
   }
 
   [[nodiscard]] const LiveStore& store_of_nodes() const { return before != nullptr ? *before : store; }
@@ -214,13 +214,14 @@ struct Evaluator::Impl {
   std::vector<ModelEvaluation> evaluate(const ModelRecord& record) {
     const std::string& name = name_of(record);
     check_propagation(record, store.manifest(), store.path());
-    if (before != nullptr) require_rows_of_nodes(record.rows, option("before", before->path().string()));
     if (options.nodes) require_rows_of_nodes(record.rows, option("nodes"));
     if (options.negatives) require_links(record);
     if (before != nullptr && !edges) {
       check_propagation(record, before->manifest(), before->path());
       edges.emplace(*before, store, options.attack_rows, options.seed);
     }
+    if (before != nullptr && (!tests || tests->unit() != record.rows.unit()))
+      tests.emplace(*before, store, record.rows, options.attack_rows, options.seed);
     original.reset();
     retrained.reset();
     if (before != nullptr && has_model(before->path(), name)) original = load_model(before->path(), name);

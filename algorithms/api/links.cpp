@@ -44,6 +44,13 @@ class Listed {
   PairListing listing_;
 };
 
+/// Whoever watches this thread already, such as a service that may end, or else the reader's own
+/// meter.
+WorkMeter& meter_for(const Reader& reader) {
+  WorkMeter* const present = WatchedBy::now();
+  return present != nullptr ? *present : Internals::resources(reader).meter();
+}
+
 void require_pairs_in(const Reader& reader, std::span<const Edge> pairs) {
   for (const Edge& pair : pairs) {
     const std::array<NodeId, 2> ends{pair.u, pair.v};
@@ -119,7 +126,7 @@ std::string remark_on_present_edges(const Reader& reader, const std::string& fil
 }
 
 void score_links(const Reader& reader, const StoredModel& model, const std::vector<Edge>& pairs, const LinkSink& sink) {
-  const WatchedBy watched(Internals::resources(reader).meter());
+  const WatchedBy watched(meter_for(reader));
   require_propagation(reader, model);
   require_pairs_in(reader, pairs);
   unweave::score_links(Internals::store(reader), Internals::record(model), pairs, sink);
@@ -127,7 +134,7 @@ void score_links(const Reader& reader, const StoredModel& model, const std::vect
 
 void best_links(const Reader& reader, const StoredModel& model, const std::vector<NodeId>& nodes, std::size_t top,
                 const LinkSink& sink) {
-  const WatchedBy watched(Internals::resources(reader).meter());
+  const WatchedBy watched(meter_for(reader));
   require_propagation(reader, model);
   require_ids(reader, nodes);
   unweave::best_links(Internals::store(reader), Internals::record(model), nodes, top, sink);

@@ -82,6 +82,10 @@ RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   program.pair = how.rows.pair;
   program.pool = how.rows.pool;
   program.lift = how.rows.lift;
+  if (program.lift && program.lift->of_nodes && program.unit() == RowUnit::node)
+    throw UsageError(option("lift", text_of(*program.lift)) +
+                     ": rows of nodes have their lift at nodes anyway; leave at=node away, or give " + option("pair") +
+                     " or " + option("pool"));
   program.scale = how.rows.scale.value_or(how.rows.lift ? RowScale::unit : RowScale::clip);
   hold_level_0_once(program, spec.levels);
   return program;

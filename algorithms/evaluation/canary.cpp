@@ -4,25 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/evaluation/unit_canary.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
-
-/// How far each row pulls at the model: the norm of the gradient of its loss for linear models; for
-/// networks, of the gradient by its margins, times that of the row.
-std::vector<double> gradient_norms(const TrainingSet& rows, const Model& model) {
-  std::vector<double> norms(rows.size());
-  Vector slopes(index_of(rows.classes()));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    margins_of(model, rows.row(i).data(), 1, slopes.data());
-    slopes_in_place(model.head, slopes.data(), rows.classes(), rows.labels()[i]);
-    norms[i] = rows.rows().norms[i] * slopes.norm();
-  }
-  return norms;
-}
 
 NodeId hub_of(const Graph& graph) {
   NodeId hub = 0;
@@ -76,6 +64,7 @@ TrainingSet only(const TrainingSet& rows, const std::vector<NodeId>& nodes) {
 }  // namespace
 
 std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
+  if (record.rows.unit() != RowUnit::node) return find_unit_canaries(store, record, budget);
   const TrainingRows held(store, record.rows, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const Graph& graph = store.contents().graph();
@@ -106,6 +95,7 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
 
 CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
                              MemoryBudget& budget) {
+  if (record.rows.unit() != RowUnit::node) return steepest_units(store, record, count, budget);
   const TrainingRows held(store, record.rows, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const std::vector<double> gradient = gradient_norms(rows, record.model);
@@ -121,7 +111,8 @@ CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, 
 
 Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record, std::uint64_t most_rows,
                       MemoryBudget& budget) {
-  static_cast<void>(store.rehearse({}));  // an audit is about exact rows
+  static_cast<void>(store.rehearse(of.planted));  // also without any: an audit is about exact rows
+  if (record.rows.unit() != RowUnit::node) return release_unit_canary(of, store, record, most_rows, budget);
   TrainingRows rows(store, record.rows, form_of(record), budget);
   const BatchChanges changes = store.resolve(of.requests);
   const BatchChange change = rows.follow(store.rehearse(of.requests), true);

@@ -21,20 +21,23 @@ namespace unweave {
 ///             fewest edges, where there is no such edge), the one with the largest gradient
 ///   gradient  the training node whose row has the largest gradient at the model's published
 ///             weights, removed
-/// Flat data has no hub and no bridge. Throws what TrainingRows throws.
+/// Flat data has no hub and no bridge. Where rows are of whole graphs or of pairs, hub, bridge and
+/// gradient are those of unit_canary.h, and there is one more, `planted`. Throws what TrainingRows
+/// throws.
 [[nodiscard]] std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record,
                                                         MemoryBudget& budget);
 
-/// The removal, together, of the `count` training nodes whose rows have the largest gradients at
-/// the model's published weights, or of all but one where there are no more. Throws what
-/// TrainingRows throws.
+/// The removal, together, of the `count` training nodes, graphs or edges whose rows have the
+/// largest gradients at the model's published weights, or of all but one where there are no more.
+/// Throws what TrainingRows throws.
 [[nodiscard]] CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
                                            MemoryBudget& budget);
 
 /// Applies the requests to a reader of the store, which then stands after them. At most `most_rows`
 /// training rows take part: those that leave first, then those that move farthest, then others
-/// evenly; a claim holds for every data set, hence for this part too. Throws UsageError where the
-/// requests change no training row.
+/// evenly; a claim holds for every data set, hence for this part too. Rows of whole graphs and of
+/// pairs are numbered anew, and their change begins anew, as in a stream. Throws UsageError where
+/// the requests change no training row.
 [[nodiscard]] Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record,
                                     std::uint64_t most_rows, MemoryBudget& budget);
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "algorithms/models/pair_units.h"
 #include "algorithms/random/counter_random.h"
 #include "algorithms/random/permutation.h"
 #include "engine/resources/parallel.h"
@@ -27,15 +28,33 @@ std::vector<NodeId> sample(const std::vector<NodeId>& nodes, std::size_t count, 
   return drawn;
 }
 
-std::vector<NodeId> labelled(const Contents& contents, std::vector<NodeId> nodes) {
-  std::erase_if(nodes, [&](NodeId node) { return contents.label(node) == kNoLabel; });
-  return nodes;
+/// Labelled units of a split; of pairs the edges alone.
+std::vector<NodeId> members_of(const RowUnits& units, SplitName split) {
+  std::vector<NodeId> keys = units.labelled(split);
+  if (dynamic_cast<const PairUnits*>(&units) != nullptr)
+    std::erase_if(keys, [&](NodeId key) { return units.label(key) != kEdgeClass; });
+  return keys;
 }
 
-std::vector<double> confidences(const LiveStore& store, const ModelRecord& model, const std::vector<NodeId>& nodes) {
+/// What names a unit in both stores.
+std::uint64_t name_of_unit(const RowUnits& units, RowUnit unit, NodeId key) {
+  const NodeOrder& order = units.store().contents().order();
+  if (unit == RowUnit::graph) return key;
+  if (unit == RowUnit::node) return order.user(key);
+  const Edge ends = dynamic_cast<const PairUnits&>(units).ends(key);
+  return std::uint64_t{order.user(ends.u)} << 32 | order.user(ends.v);
+}
+
+/// Whether a node or a whole graph has a row of its own.
+bool has_row(const LiveStore& store, RowUnit unit, NodeId key) {
+  if (unit == RowUnit::graph) return store.contents().graphs().size(key) > 0;
+  return store.embedding().is_target(key) && store.contents().order().is_first_copy(key);
+}
+
+std::vector<double> confidences(const RowUnits& units, const ModelRecord& model, const std::vector<NodeId>& keys) {
   std::vector<double> values;
-  values.reserve(nodes.size());
-  for (const Prediction& one : predict(*row_units(store, model.rows), model, nodes)) values.push_back(one.confidence);
+  values.reserve(keys.size());
+  for (const Prediction& one : predict(units, model, keys)) values.push_back(one.confidence);
   return values;
 }
 
@@ -53,6 +72,8 @@ std::vector<double> each(std::size_t rows, const Of& of) {
   return values;
 }
 
+}  // namespace
+
 void require_copy(const LiveStore& before, const LiveStore& present) {
   const Manifest &old = before.manifest(), &now = present.manifest();
   if (old.nodes == now.nodes && old.features == now.features && old.classes == now.classes && old.layers == now.layers)
@@ -69,30 +90,32 @@ void require_copy(const LiveStore& before, const LiveStore& present) {
                        : "; name a copy of the store from before the removals"));
 }
 
-}  // namespace
-
-EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows,
-                             std::uint64_t seed)
-    : before_(before), present_(present), seed_(seed) {
+EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, const RowProgram& rows,
+                             std::size_t attack_rows, std::uint64_t seed)
+    : before_(before), present_(present), unit_(rows.unit()), seed_(seed) {
   require_copy(before, present);
-  const Contents &old = before.contents(), &now = present.contents();
+  const std::unique_ptr<const RowUnits> old = row_units(before, rows), now = row_units(present, rows);
+  const std::vector<NodeId> train = members_of(*now, SplitName::train);
+  std::vector<std::uint64_t> seen;
+  for (const NodeId key : train) seen.push_back(name_of_unit(*now, unit_, key));
+  std::sort(seen.begin(), seen.end());
   std::vector<NodeId> retained;
-  std::vector<bool> seen(old.num_nodes(), false);
-  for (const NodeId node : now.train()) seen[now.order().user(node)] = true;
-  vanished_.assign(before.manifest().classes, false);
-  for (const NodeId node : labelled(old, old.train())) {
-    const bool kept = seen[old.order().user(node)];
-    (kept ? retained : forgotten_).push_back(node);
-    if (!kept) vanished_[static_cast<std::size_t>(old.label(node))] = true;
+  const bool may_vanish = unit_ != RowUnit::pair;
+  vanished_.assign(may_vanish ? old->classes() : 0, false);
+  for (const NodeId key : members_of(*old, SplitName::train)) {
+    const bool kept = std::binary_search(seen.begin(), seen.end(), name_of_unit(*old, unit_, key));
+    (kept ? retained : forgotten_).push_back(key);
+    if (!kept && may_vanish) vanished_[static_cast<std::size_t>(old->label(key))] = true;
   }
-  for (const NodeId node : retained) vanished_[static_cast<std::size_t>(old.label(node))] = false;
+  if (may_vanish)
+    for (const NodeId key : retained) vanished_[static_cast<std::size_t>(old->label(key))] = false;
   vanished_count_ = static_cast<std::size_t>(std::count(vanished_.begin(), vanished_.end(), true));
 
-  const std::vector<NodeId> train = labelled(now, now.train()), test = labelled(now, now.test());
-  const std::size_t rows = std::min({attack_rows, train.size(), test.size()});
-  members_ = sample(train, rows, seed, kMembers);
-  others_ = sample(test, rows, seed, kOthers);
-  const std::vector<NodeId> unseen = labelled(old, old.test());
+  const std::vector<NodeId> test = members_of(*now, SplitName::test);
+  const std::size_t most = std::min({attack_rows, train.size(), test.size()});
+  members_ = sample(train, most, seed, kMembers);
+  others_ = sample(test, most, seed, kOthers);
+  const std::vector<NodeId> unseen = members_of(*old, SplitName::test);
   const std::size_t old_rows = std::min({attack_rows, retained.size(), unseen.size()});
   retained_ = sample(retained, old_rows, seed, kRetained);
   unseen_ = sample(unseen, old_rows, seed, kUnseen);
@@ -103,8 +126,9 @@ void EfficacyTests::set_original(const ModelRecord* original) {
   original_presence_.clear();
   if (original == nullptr || retained_.empty() || forgotten_.empty()) return;
   check_propagation(*original, before_.manifest(), before_.path());
-  original_.emplace(confidences(before_, *original, retained_), confidences(before_, *original, unseen_));
-  original_presence_ = presence_of(confidences(before_, *original, forgotten_));
+  const std::unique_ptr<const RowUnits> units = row_units(before_, original->rows);
+  original_.emplace(confidences(*units, *original, retained_), confidences(*units, *original, unseen_));
+  original_presence_ = presence_of(confidences(*units, *original, forgotten_));
 }
 
 std::vector<double> EfficacyTests::presence_of(const std::vector<double>& confidences) const {
@@ -120,7 +144,7 @@ Efficacy EfficacyTests::of(const ModelRecord& model) const {
   if (vanished_count_ > 0) {
     std::size_t rows = 0, replayed = 0;
     for (std::size_t i = 0; i < forgotten_.size(); ++i) {
-      if (!vanished_[static_cast<std::size_t>(before_.contents().label(forgotten_[i]))]) continue;
+      if (!vanished_[static_cast<std::size_t>(units->label(forgotten_[i]))]) continue;
       ++rows;
       replayed += vanished_[predictions[i].predicted] ? 1 : 0;
     }
@@ -140,13 +164,11 @@ double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& m
   std::uint64_t rows = 0, replayed = 0;
   const std::unique_ptr<const RowUnits> units = row_units(store, model.rows);
   std::vector<NodeId> chunk;
-  const NodeId nodes = store.contents().num_nodes();
-  for (std::uint64_t node = 0; node < nodes;) {
+  const std::uint64_t keys = unit_ == RowUnit::graph ? store.contents().graphs().count() : store.contents().num_nodes();
+  for (std::uint64_t key = 0; key < keys;) {
     chunk.clear();
-    for (; node < nodes && chunk.size() < kRowsAtOnce; ++node)
-      if (store.embedding().is_target(static_cast<NodeId>(node)) &&
-          store.contents().order().is_first_copy(static_cast<NodeId>(node)))
-        chunk.push_back(static_cast<NodeId>(node));
+    for (; key < keys && chunk.size() < kRowsAtOnce; ++key)
+      if (has_row(store, unit_, static_cast<NodeId>(key))) chunk.push_back(static_cast<NodeId>(key));
     rows += chunk.size();
     for (const Prediction& one : predict(*units, model, chunk)) replayed += vanished_[one.predicted] ? 1 : 0;
   }
@@ -156,8 +178,9 @@ double EfficacyTests::replay_of_all(const LiveStore& store, const ModelRecord& m
 void EfficacyTests::add_attacks(Efficacy& result, const ModelRecord& model,
                                 const std::vector<double>& forgotten) const {
   if (!members_.empty()) {
-    const std::vector<double> members = confidences(present_, model, members_);
-    const std::vector<double> others = confidences(present_, model, others_);
+    const std::unique_ptr<const RowUnits> units = row_units(present_, model.rows);
+    const std::vector<double> members = confidences(*units, model, members_);
+    const std::vector<double> others = confidences(*units, model, others_);
     const Reservation memory = present_.budget().reserve(ConfidenceAttack::bytes(members_.size() + others_.size()),
                                                          "a membership attack (" + option("attack-rows") + ")");
     const ConfidenceAttack attack(members, others);

@@ -2,7 +2,9 @@
 // judged by a copy of the store from before the removals.
 //
 // The copy is the caller's. From it come the rows that were forgotten, as they were, and their
-// labels; the store itself keeps neither. Splits are compared by the users' ids.
+// labels; the store itself keeps neither. Splits are compared by the users' ids. Rows are of nodes
+// or of whole graphs; or of pairs, where those of edges alone take part: training edges are
+// members, edges of the test split are none.
 //
 // source   Yi and Wei, ScaleGUN, ICLR 2025, appendix: deleted data replay and presence probability,
 // the latter after
@@ -23,14 +25,21 @@
 
 namespace unweave {
 
+/// Throws DataError when `before` cannot be a copy of a store.
+void require_copy(const LiveStore& before, const LiveStore& present);
+
+/// For models whose rows are of one unit.
 class EfficacyTests {
  public:
-  /// Forgotten are the labelled training nodes of `before` that are no training nodes of `present`.
+  /// Forgotten are the labelled training units of `before` that are no training units of `present`.
   /// An attack learns from as many training rows, drawn by `seed`, as test rows, `attack_rows` of
-  /// each at most; 0 for no attacks. Throws DataError when `before` cannot be a copy of the store.
-  EfficacyTests(const LiveStore& before, const LiveStore& present, std::size_t attack_rows, std::uint64_t seed);
+  /// each at most; 0 for no attacks. Throws DataError when `before` cannot be a copy of the store,
+  /// and what row_units() throws for this program.
+  EfficacyTests(const LiveStore& before, const LiveStore& present, const RowProgram& rows, std::size_t attack_rows,
+                std::uint64_t seed);
 
-  /// Their positions in `before`.
+  [[nodiscard]] RowUnit unit() const noexcept { return unit_; }
+  /// Their keys in `before` (row_units.h).
   [[nodiscard]] const std::vector<NodeId>& forgotten() const noexcept { return forgotten_; }
   [[nodiscard]] std::size_t vanished_classes() const noexcept { return vanished_count_; }
   /// Rows of either kind that an attack on a model of the present store learns from.
@@ -50,10 +59,11 @@ class EfficacyTests {
 
   const LiveStore& before_;
   const LiveStore& present_;
+  RowUnit unit_;
   std::uint64_t seed_;
-  std::vector<NodeId> forgotten_;          ///< positions in before_
-  std::vector<NodeId> members_, others_;   ///< positions in present_
-  std::vector<NodeId> retained_, unseen_;  ///< rows of an attack on the original model: positions in before_
+  std::vector<NodeId> forgotten_;          ///< keys in before_
+  std::vector<NodeId> members_, others_;   ///< keys in present_
+  std::vector<NodeId> retained_, unseen_;  ///< rows of an attack on the original model: keys in before_
   std::vector<bool> vanished_;             ///< whether a class has vanished
   std::size_t vanished_count_ = 0;
   std::optional<PresenceAttack> original_;

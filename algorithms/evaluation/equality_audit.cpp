@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/evaluation/trials.h"
 #include "algorithms/random/permutation.h"
 #include "engine/resources/parallel.h"
 
@@ -37,6 +38,7 @@ Canary renamed(const Canary& canary, const Permutation* nodes) {
   change.moved_to = renamed(canary.change.moved_to, nodes);
   change.adaptive = canary.change.adaptive;
   change.only_edges = canary.change.only_edges;
+  change.begins_anew = canary.change.begins_anew;
   return {canary.name, renamed(before, nodes), std::move(change), renamed(after, nodes)};
 }
 
@@ -79,7 +81,7 @@ AuditResult audit_equality(const SolverFactory& make, const SolverOptions& optio
     if (t / 2 % 2 == 0) one.emplace(1);
     Model model = solver->fit(other.before, exact).model;
     if (t % 2 == 1) scatter(model.published, t);
-    const StepReport report = solver->absorb(model, other.after, other.change, exact);
+    const StepReport report = unlearn_canary(*solver, model, other, exact);
     result.certified = result.certified && report.certified;
     result.claim = report.claim;
     if (!same_bits(model.published, anew)) ++result.evidence.unlearned_hits;

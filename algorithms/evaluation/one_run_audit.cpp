@@ -136,6 +136,7 @@ Canary with_labels_by_coins(const Canary& canary, const std::vector<bool>& coins
   change.moved_from = canary.change.moved_from;
   change.moved_to = canary.change.moved_to;
   change.only_edges = canary.change.only_edges;
+  change.begins_anew = canary.change.begins_anew;
   return {canary.name, relabelled(canary.before, removed, coins, shift), std::move(change), canary.after};
 }
 

@@ -13,10 +13,9 @@
 
 #include "algorithms/privacy/accounting/one_run_bound.h"
 #include "algorithms/rows/row_program.h"
+#include "storage/types/request.h"
 
 namespace unweave {
-
-struct Request;
 
 /// Fractions of right predictions; none for a split without labelled nodes.
 struct Accuracies {
@@ -113,6 +112,7 @@ struct EdgeRecovery {
 struct CanaryRequests {
   std::string name;
   std::vector<Request> requests;
+  std::vector<Request> planted{};  ///< what puts into the data, before anything is learnt, what they remove
 };
 
 /// What trials of two random sources have shown (distinguisher.h).

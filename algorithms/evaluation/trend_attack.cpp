@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "algorithms/evaluation/evaluation.h"
+#include "algorithms/evaluation/links.h"
 #include "algorithms/evaluation/membership.h"
 #include "algorithms/learning/head.h"
 #include "algorithms/random/counter_random.h"
@@ -37,8 +38,8 @@ bool are_joined(const Contents& contents, NodeId one, NodeId other) {
   const NodeOrder& order = contents.order();
   for (std::uint32_t copy = 0; copy < order.copies(); ++copy) {
     const auto [from, to] = order.layers().copies_of(order.layers().layer_of(copy));
-    const std::uint32_t end = copy == from ? to : from;
-    if (contents.graph().has_edge(order.position(one, copy), order.position(other, end))) return true;
+    const NodeId u = order.position(one, copy), v = order.position(other, copy == from ? to : from);
+    if (contents.graph_of(u, v).has_edge(u, v)) return true;
   }
   return false;
 }
@@ -157,7 +158,25 @@ std::vector<NodeId> TrendAttack::neighbours_of(NodeId user) const {
   return kept;
 }
 
+EdgeRecovery TrendAttack::by_score(const ModelRecord& model, const LiveStore& rows) const {
+  const auto scores = [&](const std::vector<NodePair>& pairs) {
+    std::vector<Edge> ends;
+    for (const auto& [u, v] : pairs) ends.push_back({u, v});
+    std::vector<double> all;
+    score_links(rows, model, ends, [&](std::span<const ScoredLink> links) {
+      for (const ScoredLink& link : links) all.push_back(link.score);
+    });
+    return all;
+  };
+  EdgeRecovery recovery;
+  recovery.edges = removed_.size();
+  recovery.auc = area_under_curve(scores(removed_), scores(others_));
+  return recovery;
+}
+
 EdgeRecovery TrendAttack::of(const ModelRecord& model, const LiveStore& rows) const {
+  if (model.rows.unit() == RowUnit::graph) return {};
+  if (model.rows.unit() == RowUnit::pair) return by_score(model, rows);
   std::vector<NodeId> ends;
   for (const auto* pairs : {&removed_, &others_})
     for (const auto& [u, v] : *pairs) ends.insert(ends.end(), {u, v});

@@ -42,12 +42,14 @@ class TrendAttack {
   [[nodiscard]] const std::vector<NodePair>& others() const noexcept { return others_; }
 
   /// How well a model's predictions on rows of `rows`, one of the two stores, tell removed edges
-  /// from the other pairs. At most 64 neighbours of a node take part. Throws UsageError,
-  /// ResourceError.
+  /// from the other pairs. At most 64 neighbours of a node take part. A model of links says itself
+  /// how likely an edge is, and is asked for that alone; one of whole graphs says nothing of nodes,
+  /// and recovers none. Throws UsageError, ResourceError.
   [[nodiscard]] EdgeRecovery of(const ModelRecord& model, const LiveStore& rows) const;
 
  private:
   [[nodiscard]] std::vector<NodeId> neighbours_of(NodeId user) const;
+  [[nodiscard]] EdgeRecovery by_score(const ModelRecord& model, const LiveStore& rows) const;
 
   const LiveStore& present_;
   std::vector<NodePair> removed_, others_;

@@ -33,6 +33,14 @@ Knowledge know(const SolverOptions& options, const Canary& canary, std::size_t m
 
 }  // namespace
 
+StepReport unlearn_canary(const Solver& solver, Model& model, const Canary& canary, const ApproximationError& lazy) {
+  if (!canary.change.begins_anew) return solver.absorb(model, canary.after, canary.change, lazy);
+  if (solver.has_place_for(model, canary.after)) return solver.catch_up(model, canary.after, lazy);
+  Fit fit = solver.fit(canary.after, lazy);
+  model = std::move(fit.model);
+  return std::move(fit.report);
+}
+
 Trials::Trials(const SolverFactory& make, const SolverOptions& options, const Canary& canary, const AuditOptions& how)
     : make_(make), options_(options), canary_(canary), how_(how), known_(know(options, canary, how.working_memory)) {
   result_.certified = true;
@@ -71,7 +79,7 @@ Matrix Trials::unlearn(Matrix& first) {
   Matrix out;
   with_model([&](const Solver& solver, Model& model) {
     first = model.published;
-    const StepReport report = solver.absorb(model, canary_.after, canary_.change, exact_);
+    const StepReport report = unlearn_canary(solver, model, canary_, exact_);
     result_.certified = result_.certified && report.certified;
     result_.claim = report.claim;
     curve_ = report.certified && report.gaussian_curve;

@@ -22,6 +22,10 @@ struct Knowledge {
   Matrix gradient;
 };
 
+/// Brings a model of the rows before a canary's removal to those after it, as a stream does.
+[[nodiscard]] StepReport unlearn_canary(const Solver& solver, Model& model, const Canary& canary,
+                                        const ApproximationError& lazy);
+
 /// Trials of one solver on one canary, each with a solver, a folder and noise of its own. The
 /// references are those of audit.h.
 class Trials {

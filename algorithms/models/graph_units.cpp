@@ -23,24 +23,17 @@ namespace {
 
 constexpr std::size_t kNodeRowBytes = std::size_t{4} << 20;
 
-/// What is made of nodes before rows are pooled.
-RowProgram of_nodes(RowProgram program) {
-  program.pool.reset();
-  program.lift.reset();
-  return program;
-}
-
 class GraphUnits final : public RowUnits {
  public:
   GraphUnits(const LiveStore& store, const RowProgram& program)
       : RowUnits(store),
         graphs_(store.contents().graphs()),
         pool_(program.pool.value()),
-        maker_(row_source(store), of_nodes(program)) {
+        maker_(row_source(store), program.of_nodes()) {
     if (!graphs_.any())
       throw UsageError(store.path().string() + ": has no whole graphs, whose rows " + option("pool") + " makes; run " +
                        operation("import") + " with " + option("graphs") + " to build it again");
-    if (program.lift) lift_.emplace(maker_.width(), *program.lift);
+    if (const auto lift = program.lift_of_units()) lift_.emplace(maker_.width(), *lift);
   }
 
   void require_training() const override {
@@ -63,6 +56,21 @@ class GraphUnits final : public RowUnits {
   [[nodiscard]] std::uint64_t declared() const override { return graphs_.count(); }
   [[nodiscard]] std::size_t width() const override { return maker_.width() + (lift_ ? lift_->width() : 0); }
   [[nodiscard]] std::string text(NodeId key) const override { return "graph " + std::to_string(key); }
+
+  /// Graphs of the nodes whose rows may have moved. Whoever holds rows knows which graphs have
+  /// another number of nodes.
+  [[nodiscard]] std::optional<std::vector<NodeId>> changed(const UpdateReport& update,
+                                                           std::span<const NodeId> touched) const override {
+    std::optional<std::vector<NodeId>> nodes = maker_.changed(update, touched);
+    if (!nodes) return std::nullopt;
+    std::vector<NodeId> graphs;
+    for (const std::span<const NodeId> some : {std::span<const NodeId>(*nodes), touched})
+      for (const NodeId node : some)
+        if (graphs_.of(node) != kNoGraph) graphs.push_back(static_cast<NodeId>(graphs_.of(node)));
+    std::sort(graphs.begin(), graphs.end());
+    graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
+    return graphs;
+  }
 
   void rows(std::span<const NodeId> keys, float* out) const override {
     Pooling pooling(*this, out);

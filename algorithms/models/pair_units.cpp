@@ -18,13 +18,6 @@ namespace {
 constexpr std::size_t kNodeBlockBytes = std::size_t{8} << 20;
 constexpr std::size_t kPairsAtOnce = 64;
 
-/// The part of a program that is one of nodes.
-RowProgram node_program(RowProgram program) {
-  program.pair.reset();
-  program.lift.reset();
-  return program;
-}
-
 /// Half of all keys are for training, a quarter each for validation and test.
 constexpr NodeId first_key(PairRole role) noexcept {
   return role == PairRole::label ? 0 : role == PairRole::valid ? NodeId{1} << 31 : NodeId{3} << 30;
@@ -45,7 +38,7 @@ constexpr std::size_t place_of(NodeId key) noexcept {
 PairUnits::PairUnits(const LiveStore& store, const RowProgram& program)
     : RowUnits(store),
       contents_(store.contents()),
-      maker_(row_source(store), node_program(program)),
+      maker_(row_source(store), program.of_nodes()),
       pairs_(program, maker_.width()) {
   const std::string name = store.path().string();
   if (!contents_.rules().pairs)
@@ -81,13 +74,17 @@ std::uint64_t PairUnits::declared() const {
 
 void PairUnits::rows(std::span<const NodeId> keys, float* out) const {
   std::vector<Edge> ends(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) ends[i] = list(role_of(keys[i])).ends()[place_of(keys[i])];
+  for (std::size_t i = 0; i < keys.size(); ++i) ends[i] = this->ends(keys[i]);
   rows_of(ends, out);
 }
 
 std::string PairUnits::text(NodeId key) const {
-  const Edge ends = list(role_of(key)).ends()[place_of(key)];
+  const Edge ends = this->ends(key);
   return "the pair of " + contents_.order().text(ends.u) + " and " + contents_.order().text(ends.v);
+}
+
+Edge PairUnits::ends(NodeId key) const {
+  return list(role_of(key)).ends()[place_of(key)];
 }
 
 NodeId PairUnits::key(PairRole role, std::size_t place) noexcept {

@@ -45,6 +45,8 @@ class PairUnits final : public RowUnits {
   /// The pairs of a role, listed when they are first asked for. Throws ResourceError where there
   /// are more than keys.
   [[nodiscard]] const PairList& list(PairRole role) const;
+  /// The pair of a key, by positions.
+  [[nodiscard]] Edge ends(NodeId key) const;
   /// The key of a pair of the list of a role.
   [[nodiscard]] static NodeId key(PairRole role, std::size_t place) noexcept;
   /// Rows of any pairs of positions, row-major, not yet in their form.

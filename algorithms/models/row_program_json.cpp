@@ -37,6 +37,7 @@ PairForm pair_from(const Json& json) {
 Json program_json(const RowProgram& program) {
   Json lift;
   if (program.lift) lift = {{"width", program.lift->width}, {"key", program.lift->key}, {"bias", program.lift->bias}};
+  if (program.lift && program.lift->of_nodes) lift["at"] = "node";
   Json json = {{"unit", name_of(program.unit())}, {"blocks", program.blocks}};
   if (program.copies > 1) json["copies"] = program.copies;
   if (program.level_0_once) json["level_0"] = "once";
@@ -59,7 +60,9 @@ void read_program(RowProgram& program, const Json& json) {
     throw std::runtime_error("its rows are of another unit than what makes them");
   if (const Json& lift = json.at("lift"); !lift.is_null())
     program.lift = {whole_number<std::uint32_t>(lift.at("width")), whole_number<std::uint64_t>(lift.at("key")),
-                    real_number(lift.at("bias"))};
+                    real_number(lift.at("bias")), lift.contains("at")};
+  if (program.lift && program.lift->of_nodes && program.unit() == RowUnit::node)
+    throw std::runtime_error("its lift is at nodes, of which its rows are anyway");
   if (json != program_json(program)) throw std::runtime_error("its program of rows has a member that is none");
   require_blocks(program.blocks);
 }

@@ -56,8 +56,8 @@ class RowUnits {
   /// "node 17", for messages.
   [[nodiscard]] virtual std::string text(NodeId key) const = 0;
 
-  /// Whether any batch may change which units there are and what their keys say, so that what
-  /// follows the rows reads all of them anew; changed() is not asked then.
+  /// Whether rows come, leave and move with nearly any batch, so that models begin anew from the
+  /// rows of after it, whichever of these changed() knows to be as they were.
   [[nodiscard]] virtual bool begins_anew() const noexcept { return true; }
   /// Sorted keys whose rows may have changed with `update`, where `touched` are the nodes, sorted,
   /// whose own edges, features, label or split differ; none: all may.

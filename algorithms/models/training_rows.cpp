@@ -79,6 +79,26 @@ void TrainingRows::read_all(const RowUnits& units) {
     watched.advance(count);
   }
   if (ranks_ != nullptr) set_.share_norms();
+  remember_sizes();
+}
+
+void TrainingRows::remember_sizes() {
+  if (!program_.pool) return;
+  const WholeGraphs& graphs = store_.contents().graphs();
+  if (sizes_.empty()) {
+    sizes_memory_ = budget_.reserve(graphs.count() * sizeof(sizes_[0]), "sizes of graphs");
+    sizes_.resize(graphs.count());
+  }
+  for (std::uint32_t graph = 0; graph < graphs.count(); ++graph) sizes_[graph] = graphs.size(graph);
+}
+
+void TrainingRows::add_resized(std::optional<std::vector<NodeId>>& changed) const {
+  if (!program_.pool || !changed) return;
+  const WholeGraphs& graphs = store_.contents().graphs();
+  for (std::uint32_t graph = 0; graph < graphs.count(); ++graph)
+    if (sizes_[graph] != graphs.size(graph)) changed->push_back(graph);
+  std::sort(changed->begin(), changed->end());
+  changed->erase(std::unique(changed->begin(), changed->end()), changed->end());
 }
 
 bool TrainingRows::leave_memory() {
@@ -151,16 +171,21 @@ std::vector<std::size_t> TrainingRows::places_of(const std::optional<std::vector
 BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched) {
   BatchChange change(set_.features(), set_.classes(), set_.form());
   const std::unique_ptr<const RowUnits> units = row_units(store_, program_);
+  std::optional<std::vector<NodeId>> changed = units->changed(update, touched);
+  add_resized(changed);
   {
-    const std::vector<NodeId> present = units->labelled(SplitName::train);
-    if (units->begins_anew() || !holds_all(*units, present)) {
+    const bool keeps_keys = !units->begins_anew() || changed.has_value();
+    const std::vector<NodeId> present = keeps_keys ? units->labelled(SplitName::train) : std::vector<NodeId>();
+    if (!keeps_keys || !holds_all(*units, present)) {
       read_all(*units);
       change.begins_anew = true;
       return change;
     }
     drop_departed(present, change);
   }
-  const std::vector<std::size_t> places = places_of(units->changed(update, touched));
+  remember_sizes();
+  keep_moved = keep_moved && !units->begins_anew();
+  const std::vector<std::size_t> places = places_of(changed);
   const std::size_t features = set_.features(), block = block_rows(features);
   if (keep_moved)
     for (TrainingSet* side : {&change.moved_from, &change.moved_to}) {
@@ -182,7 +207,10 @@ BatchChange TrainingRows::follow(const UpdateReport& update, bool keep_moved, st
       for (std::size_t i = begin; i < end; ++i) set_.replace(places[first + i], row(i));
     });
   }
-  return change;
+  if (!units->begins_anew()) return change;
+  BatchChange anew(set_.features(), set_.classes(), set_.form());
+  anew.begins_anew = true;
+  return anew;
 }
 
 void TrainingRows::keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const {

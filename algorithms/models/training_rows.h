@@ -34,10 +34,10 @@ class TrainingRows {
   /// Follows the store: `update` names the embedding rows that may have changed since the last
   /// call, `touched` the nodes, sorted, whose own edges, features, label or split have. Returns
   /// what did change, comparing bits; without `keep_moved` its moved rows stay empty, which spares
-  /// two copies of them. Where rows came or have another label, and always where units begin anew
-  /// (RowUnits::begins_anew), all are read again, and the change begins anew. Throws DataError for
-  /// a value that is not finite, ResourceError where 16 bytes a row of the change do not fit the
-  /// budget.
+  /// two copies of them. Where rows came or have another label, all are read again, and the change
+  /// begins anew; so it does always where units begin anew (RowUnits::begins_anew), of which those
+  /// alone are read that may have changed, where the units know them. Throws DataError for a value
+  /// that is not finite, ResourceError where 16 bytes a row of the change do not fit the budget.
   BatchChange follow(const UpdateReport& update, bool keep_moved, std::span<const NodeId> touched = {});
 
   /// Puts the rows into a file, and gives their memory back; so it stays. False where they are in
@@ -56,6 +56,10 @@ class TrainingRows {
   /// Whether every present row is held, with its label.
   [[nodiscard]] bool holds_all(const RowUnits& units, std::span<const NodeId> present) const;
   void drop_departed(std::span<const NodeId> present, BatchChange& change);
+  /// How many nodes whole graphs have, where rows are of these: one that a node has left may have no
+  /// other sign of it.
+  void remember_sizes();
+  void add_resized(std::optional<std::vector<NodeId>>& changed) const;
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.
   void keep_changed(std::span<const std::size_t> places, std::span<float> rows, BatchChange& change) const;
   [[nodiscard]] std::vector<std::size_t> places_of(const std::optional<std::vector<NodeId>>& changed) const;
@@ -76,6 +80,8 @@ class TrainingRows {
   bool may_be_in_memory_ = true, is_in_memory_ = false;
   TrainingSet set_;
   Reservation reservation_;
+  std::vector<std::uint32_t> sizes_;  ///< by graph, when its row was read
+  Reservation sizes_memory_;
 };
 
 }  // namespace unweave

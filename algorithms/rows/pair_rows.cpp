@@ -20,8 +20,9 @@ PairRows::PairRows(const RowProgram& program, std::size_t width)
     : form_(program.pair.value()),
       plain_width_(form_.how == PairForm::How::both ? 2 * width : width),
       width_(plain_width_) {
-  if (!program.lift) return;
-  lift_.emplace(plain_width_, *program.lift);
+  const std::optional<Lift> lift = program.lift_of_units();
+  if (!lift) return;
+  lift_.emplace(plain_width_, *lift);
   width_ += lift_->width();
 }
 

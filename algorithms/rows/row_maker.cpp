@@ -148,8 +148,10 @@ std::size_t width_of(const RowProgram& program, std::uint32_t levels, std::size_
   std::size_t width = columns * blocks_of(program.weights, levels);
   for (const std::string& name : program.blocks) width += row_block(name).width(columns, classes);
   width = width * program.copies - left_out(program, levels, columns);
+  if (program.lift && program.lift->of_nodes) width += lifted_width(width, *program.lift);
   if (program.pair && program.pair->how == PairForm::How::both) width *= 2;
-  return program.lift ? width + lifted_width(width, *program.lift) : width;
+  const std::optional<Lift> lift = program.lift_of_units();
+  return lift ? width + lifted_width(width, *lift) : width;
 }
 
 }  // namespace unweave

@@ -39,8 +39,10 @@ std::vector<std::string> words_between_commas(const std::string& key, const std:
 
 Lift lift_named(const std::string& text) {
   const auto refuse = [&] {
-    throw UsageError(option("lift", text) + ": it is a width, as 1024, or one with a key and a constant, as " +
-                     "1024,key=7,bias=0.5");
+    throw UsageError(
+        option("lift", text) + ": it is a width, as 1024, or one with a key and a constant, as " +
+        "1024,key=7,bias=0.5; with at=node it stands beside rows of nodes, where those of pairs or graphs " +
+        "are made of them");
   };
   const auto read = [&](std::string_view digits, auto& number) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -57,6 +59,8 @@ Lift lift_named(const std::string& text) {
       read(word.substr(4), lift.key);
     else if (!is_again && word.starts_with("bias="))
       read(word.substr(5), lift.bias);
+    else if (word == "at=node" && !lift.of_nodes)
+      lift.of_nodes = true;
     else
       refuse();
   }
@@ -67,6 +71,7 @@ std::string text_of(const Lift& lift) {
   std::string text = std::to_string(lift.width);
   if (lift.key != 0) text += ",key=" + std::to_string(lift.key);
   if (lift.bias != 0) text += ",bias=" + shortest_text(lift.bias);
+  if (lift.of_nodes) text += ",at=node";
   return text;
 }
 

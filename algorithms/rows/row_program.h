@@ -25,6 +25,7 @@ struct Lift {
   std::uint32_t width = 1024;  ///< features, rounded up to a multiple of the transform's length
   std::uint64_t key = 0;       ///< the signs are made of it; it is public
   double bias = 0;             ///< a constant beside the row, |bias| <= 1; 0: none
+  bool of_nodes = false;       ///< beside the rows of nodes of which that of a pair or a graph is made
 
   friend bool operator==(const Lift&, const Lift&) = default;
 };
@@ -68,9 +69,20 @@ struct RowProgram {
   RowScale scale = RowScale::clip;
   std::optional<Pool> pool{};      ///< how rows of whole graphs come of those of nodes
   std::optional<PairForm> pair{};  ///< how rows of pairs do; a program has one of both at most
-  std::optional<Lift> lift{};      ///< beside the row of a node, or of what its unit is
+  std::optional<Lift> lift{};      ///< beside the row of a node, or of what its unit is (Lift::of_nodes)
 
   [[nodiscard]] RowUnit unit() const noexcept { return pool ? RowUnit::graph : pair ? RowUnit::pair : RowUnit::node; }
+  /// What makes the rows of nodes of which those of its units are made.
+  [[nodiscard]] RowProgram of_nodes() const {
+    RowProgram program = *this;
+    program.pool.reset();
+    program.pair.reset();
+    if (program.lift && !program.lift->of_nodes) program.lift.reset();
+    if (program.lift) program.lift->of_nodes = false;
+    return program;
+  }
+  /// The lift beside the rows of its units, where these are no nodes.
+  [[nodiscard]] std::optional<Lift> lift_of_units() const { return lift && !lift->of_nodes ? lift : std::nullopt; }
   /// How many classes its rows are of, where nodes and graphs are of so many.
   [[nodiscard]] std::size_t classes(std::size_t declared) const noexcept { return pair ? kPairClasses : declared; }
   /// Whether rows are weighted sums of a node's levels and nothing else.
@@ -89,8 +101,8 @@ struct RowProgram {
 /// one is empty.
 [[nodiscard]] std::vector<std::string> words_between_commas(const std::string& key, const std::string& text);
 
-/// A lift in the words of users: its width, then perhaps `key=K` and `bias=B`, by commas. Throws
-/// UsageError.
+/// A lift in the words of users: its width, then perhaps `key=K`, `bias=B` and `at=node`, by commas.
+/// Throws UsageError.
 [[nodiscard]] Lift lift_named(const std::string& text);
 /// What lift_named() reads.
 [[nodiscard]] std::string text_of(const Lift& lift);

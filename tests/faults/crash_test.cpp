@@ -43,6 +43,7 @@ TEST_SUITE("heavy") {
   TEST_CASE("power cuts at checkpoints") {
     CHECK(walk(checkpoint_setting(), 8).points > 50);
     CHECK(walk(whole_graphs_setting(), 8).points > 40);
+    CHECK(walk(held_edges_setting(), 8).points > 40);
   }
   TEST_CASE("power cuts while folding") {
     CHECK(walk(fold_setting(), 8).points > 50);
@@ -59,6 +60,8 @@ TEST_SUITE("heavy") {
     CHECK(walk(purge_setting({"none", FeatureType::f32, true}, false), 8).points > 50);
     CHECK(walk(purge_model_setting(), 8).points > 50);
     CHECK(walk(purge_setting({"degree", FeatureType::f32, false}, true), 8).points > 50);
+    CHECK(walk(purge_graphs_setting(), 8).points > 40);
+    CHECK(walk(purge_pairs_setting(), 8).points > 40);
   }
 }
 

@@ -68,6 +68,7 @@ TEST_SUITE("heavy") {
   TEST_CASE("errors at checkpoints") {
     walk(checkpoint_setting());
     walk(whole_graphs_setting());
+    walk(held_edges_setting());
   }
   TEST_CASE("errors while folding") {
     walk(fold_setting());
@@ -85,6 +86,8 @@ TEST_SUITE("heavy") {
   TEST_CASE("errors while purging") {
     walk(purge_setting({"none", FeatureType::f16, false}, true));
     walk(purge_setting({"bfs", FeatureType::f16, false}, false));
+    walk(purge_graphs_setting());
+    walk(purge_pairs_setting());
   }
 }
 

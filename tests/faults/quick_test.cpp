@@ -22,6 +22,17 @@ TEST_SUITE("slow") {
     CHECK(cut_power(setting.before, setting.scenario, 0).states > 80);
     CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
   }
+  TEST_CASE("a full disk and power cuts at checkpoints of held edges") {
+    const Setting setting = held_edges_setting();
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 80);
+    CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
+  }
+  TEST_CASE("a full disk and power cuts while purging whole graphs and held edges") {
+    for (const Setting& setting : {purge_graphs_setting(), purge_pairs_setting()}) {
+      CHECK(cut_power(setting.before, setting.scenario, 0).states > 80);
+      CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
+    }
+  }
   TEST_CASE("a full disk and power cuts while importing") {
     for (const char* order : {"none", "degree"}) {
       const Setting setting = import_setting(order);

@@ -22,7 +22,7 @@ import numpy as np
 
 import certificate_trail
 from certificate_numerics import clip_rows
-from rows import GOLDEN, MASK, Data, differences, form, lifted, mix
+from rows import GOLDEN, MASK, Data, differences, form, lifted, mix, of_nodes
 from verify_certificate import read_model
 
 CANDIDATES = 16
@@ -76,12 +76,13 @@ def halved(rows):
 
 def form_pairs(data, weights, program, pairs):
     """The rows of pairs of a program from those of their nodes, which are clipped before."""
-    nodes = clip_rows(form(data, weights, {**program, "unit": "node", "lift": None}, np.arange(data.nodes)), 1)
+    node_program, lift = of_nodes(program)
+    nodes = clip_rows(form(data, weights, node_program, np.arange(data.nodes)), 1)
     a, b, by = nodes[pairs[:, 0]], nodes[pairs[:, 1]], np.float32(program["pair"]["by"])
     parts = {"hadamard": lambda: clip_rows(a * b * by, 1), "difference": lambda: clip_rows(np.abs(a - b) * np.float32(0.5) * by, 1)}
     how = program["pair"]["how"]
     rows = parts[how]() if how in parts else clip_rows(np.hstack([halved(parts["hadamard"]()), halved(parts["difference"]())]), 1)
-    return rows if program["lift"] is None else halved(np.hstack([rows, lifted(rows, program["lift"])]))
+    return rows if lift is None else halved(np.hstack([rows, lifted(rows, lift)]))
 
 
 def check(model, rules, levels, edges, weights, pairs, rows, labels, train):

@@ -191,11 +191,18 @@ def pooled(rows, pool):
     return (total.astype(float) * 2.0**-24 / divisor).astype(np.float32)
 
 
+def of_nodes(program):
+    """The program of nodes behind one of pairs or graphs, and the lift beside the rows of these, or None."""
+    lift = program["lift"]
+    at_nodes = lift is not None and lift.get("at") == "node"
+    return {**program, "unit": "node", "lift": lift if at_nodes else None}, None if at_nodes else lift
+
+
 def form_graphs(data, weights, program, graphs, numbers):
     """The rows of a program of whole graphs; `graphs`: that of each node."""
-    of_nodes = {**program, "unit": "node", "lift": None}
-    rows = np.array([pooled(form(data, weights, of_nodes, np.flatnonzero(graphs == number)), program["pool"]) for number in numbers], np.float32)
-    return beside(rows, program["lift"])
+    nodes, lift = of_nodes(program)
+    rows = np.array([pooled(form(data, weights, nodes, np.flatnonzero(graphs == number)), program["pool"]) for number in numbers], np.float32)
+    return beside(rows, lift)
 
 
 def weights_of_copy(weights, levels, copy, program):

@@ -89,13 +89,14 @@ void run_audit(CommandLine& line) {
       {"STORE"}, "unweave audit demo/debian.store --solver newton --canary gradient");
   add_model_choice(line, "this model alone, of those trained");
   auto add = line.options().add_options();
-  line.set_choices("canary", {"hub", "bridge", "gradient", "all"});
+  line.set_choices("canary", {"hub", "bridge", "gradient", "planted", "all"});
   add("canary", po::value<std::string>()->value_name("K")->default_value("all"),
-      "hub: the node with the most edges; bridge: an edge that a training node hangs on; gradient: the training node with "
-      "the largest gradient; or all three, one after the other");
+      "hub: the node with the most edges, or the largest graph; bridge: an edge that a training row hangs on; gradient: "
+      "the training node, graph or edge with the largest gradient; planted, of graphs and pairs: a graph of a wrong class, "
+      "or an edge, that is learnt and removed; or all, one after the other");
   add("requests", po::value<std::string>()->value_name("F"), "removals to be the canary instead, as for stream");
   add("one-run", po::value<Count>()->value_name("K"),
-      "instead of many releases train once, unlearn K training nodes together (those with the largest gradients, or those of "
+      "instead of many releases train once, unlearn K training nodes, graphs or edges together (those with the largest gradients, or those of "
       "--requests), and guess from that release by which of two labels each was learnt");
   add("trials", po::value<Count>()->value_name("T")->default_value({400}), "releases of each kind and canary");
   add("confidence", po::value<Real>()->value_name("C")->default_value({0.95}),

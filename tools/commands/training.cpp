@@ -42,7 +42,8 @@ void add_row_options(CommandLine& line, bool listed) {
       "of links (import --pairs): hadamard, difference or both; best hadamard,by=16 with --scale-rows unit");
   add("pool", po::value<std::string>()->value_name("mean|root|sum=D"),
       "rows of graphs: sums / nodes, / their root, or / D");
-  add("lift", po::value<std::string>()->value_name("WIDTH"), "random features beside a row; or 1024,key=7,bias=0.5");
+  add("lift", po::value<std::string>()->value_name("WIDTH"),
+      "random features beside a row; or 1024,key=7,bias=0.5; at=node: beside rows of nodes, before these are paired or pooled");
 }
 
 RowChoice row_choice(const CommandLine& line) {

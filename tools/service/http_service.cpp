@@ -28,6 +28,7 @@
 #include "tools/service/callers.h"
 #include "tools/service/http_transport.h"
 #include "tools/service/officer_desk.h"
+#include "tools/service/prediction_desk.h"
 #include "tools/service/quarantine.h"
 #include "tools/service/request_body.h"
 #include "tools/service/request_lookup.h"
@@ -44,8 +45,7 @@ using Json = AnswerJson;
 
 constexpr std::uint64_t kMostCallMemory = std::uint64_t{256} << 20;  // for all calls together
 constexpr std::size_t kMostLines = 100'000;                          // a call may have
-constexpr std::size_t kMostPredicted = 10'000;                       // nodes of a call
-constexpr std::size_t kLinesAtOnce = 256, kPredictedAtOnce = 64;     // between two looks at whether the service ends
+constexpr std::size_t kLinesAtOnce = 256;                            // between two looks at whether the service ends
 constexpr std::size_t kShownText = 200, kKeptText = 4096;  // bytes of a line that is no request: answered, kept
 constexpr std::uint64_t kFormBytes = std::uint64_t{4} << 10;
 
@@ -77,28 +77,6 @@ bool read_purge_options(std::string_view body, PurgeOptions& options) {
   return true;
 }
 
-/// Nodes with commas between, as users call them. Throws UsageError for a word that is none.
-std::vector<NodeId> read_nodes(std::string_view text, const Reader& reader) {
-  std::vector<NodeId> nodes;
-  while (!text.empty()) {
-    // A name with a comma stands in quotes, as in a request.
-    const std::size_t quotes = text.starts_with('"') ? end_of_quotes(text) : 0;
-    if (quotes == std::string_view::npos)
-      throw UsageError(quote_for_message(text) + " begins with quotes that are not closed");
-    const std::string_view word = text.substr(0, text.find(',', quotes));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    std::uint64_t node = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), node);
-    if (reader.names().given())
-      node = reader.names().read(word).id;
-    else if (error != std::errc() || end != word.data() + word.size())
-      node = kUnknownName;
-    if (node >= reader.nodes()) throw UsageError("no node is called " + quote_for_message(word));
-    nodes.push_back(static_cast<NodeId>(node));
-  }
-  return nodes;
-}
-
 /// More lines than a call may have.
 struct TooManyLines final {};
 
@@ -119,6 +97,7 @@ struct HttpService::Impl {
         browsers("unweave-" + std::to_string(listener.address().port)),
         lookup(store, options.receipts, options.models),
         desk(store, intake, resources, lookup, options.models, [this] { return transport.ends(); }),
+        predictions(store, intake, resources, [this] { return transport.ends(); }),
         transport(listener.release(), call_memory,
                   {[this](const CallHead& head) { return admit(head); }, [this](Call& call) { return answer(call); },
                    [](int status, const char* what) { return error_of(what, status); }}) {
@@ -179,7 +158,8 @@ struct HttpService::Impl {
     }
     // These take the memory of a reader and wait for a purge, or look into logs that grow with the
     // life of the store.
-    const bool predicts = route != nullptr && route->name == "predict";
+    const bool predicts =
+        route != nullptr && (route->name == "predict" || route->name == "pairs" || route->name == "links");
     const bool looks_up =
         is_page || (route != nullptr &&
                     (route->name == "receipts" || (route->name == "requests" && !route->posts && !waits(path->rest))));
@@ -231,8 +211,9 @@ struct HttpService::Impl {
                  ? std::nullopt
                  : std::optional(error_of("a purge needs the header Content-Type: application/json", kWrongType));
     if (type != kLinesType && type != kJsonType)
-      return error_of("requests need the header Content-Type: text/x-unweave, for lines, or application/json",
-                      kWrongType);
+      return error_of(
+          std::string(route->name) + " need the header Content-Type: text/x-unweave, for lines, or application/json",
+          kWrongType);
     return std::nullopt;
   }
 
@@ -294,7 +275,7 @@ struct HttpService::Impl {
     try {
       if (essence_of(call.head.content_type) == kJsonType) {
         call.memory.add(6 * call.body.size());
-        if (!read_json_lines(call.body, use))
+        if (!read_json_lines(call.body, "requests", use))
           return error_of(R"(the body is not of the form {"requests": ["edge 1 2 id=T7"]}, with nothing else in it)",
                           kBadRequest);
       } else {
@@ -415,70 +396,9 @@ struct HttpService::Impl {
     return answer;
   }
 
-  /// Each takes the memory of a reader, and so there is one at a time (Lane::predictions).
-  Answer predict(Call& call, const std::string&) {
-    ModelSelection selection;
-    selection.name = query_member(call.head.target, "model");
-    try {
-      const Intake::Reading reading(intake, [&] { return transport.ends(); });
-      const OpenedModel opened = open_with_model(store, selection, resources);
-      const StoredModel& model = opened.model;
-      const Reader& reader = opened.reader;
-      const std::vector<NodeId> nodes = read_nodes(query_member(call.head.target, "nodes").value_or(""), reader);
-      if (nodes.empty() || nodes.size() > kMostPredicted)
-        return error_of("nodes=1,2,3 is needed: up to 10,000 nodes", kBadRequest);
-      Answer answer;
-      // Its beginning, and what stands behind it.
-      answer.body = text_of_json(Json{{"model", model.name()}, {"sequence", model.facts().sequence}});
-      answer.body.pop_back();
-      answer.body += ",\"predictions\":[";
-      const std::size_t beginning = answer.body.size();
-      const auto add = [&](const Json& prediction) {
-        const std::string text = text_of_json(prediction);
-        call.memory.add(kGrowth * (text.size() + 1));
-        answer.body.append(answer.body.size() == beginning ? "" : ",").append(text);
-      };
-      const std::size_t classes = model.facts().classes;
-      const auto class_json = [names = reader.class_names()](std::ptrdiff_t said) {
-        return names.empty() ? Json(said) : Json(class_text(names, static_cast<std::uint64_t>(said)));
-      };
-      for (std::size_t at = 0; at < nodes.size(); at += kPredictedAtOnce) {
-        if (transport.ends()) throw BusyError("the service ends");
-        const auto first = nodes.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto last = first + static_cast<std::ptrdiff_t>(std::min(kPredictedAtOnce, nodes.size() - at));
-        score_nodes(reader, model, std::vector<NodeId>(first, last),
-                    [&](std::span<const std::int64_t> ids, std::span<double> margins) {
-                      for (std::size_t i = 0; i < ids.size(); ++i) {
-                        const auto row = margins.subspan(i * classes, classes);
-                        const auto best = std::max_element(row.begin(), row.end());
-                        const auto node = static_cast<std::uint64_t>(ids[i]);
-                        add({{"id", reader.names().given() ? Json(reader.names().plain_text(node)) : Json(node)},
-                             {"class", class_json(best - row.begin())},
-                             {"score", *best}});
-                      }
-                    });
-      }
-      answer.body += "]";
-      if (const std::string note = remark_on_blank_nodes(reader, nodes); !note.empty())
-        answer.body += ",\"note\":" + text_of_json(Json(command_text(note)));
-      answer.body += "}\n";
-      return answer;
-    } catch (const UsageError& error) {
-      if (const std::string names = names_of_several_models(); !selection.name && !names.empty())
-        return error_of("the store has several models; choose one by &model=NAME: " + names, kBadRequest);
-      return error_of(command_text(error.message()), kBadRequest);
-    }
-  }
-
-  /// Empty where the store has one, or none.
-  [[nodiscard]] std::string names_of_several_models() const {
-    std::string names;
-    std::size_t count = 0;
-    for (const ModelInfo& model : describe_store(store, resources, false).models) {
-      names += (count++ == 0 ? "" : ", ") + model.name;
-    }
-    return count > 1 ? names : std::string();
-  }
+  Answer predict(Call& call, const std::string&) { return predictions.predict(call); }
+  Answer score_pairs(Call& call, const std::string&) { return predictions.score_pairs(call); }
+  Answer best_links(Call& call, const std::string& node) { return predictions.best_links(call, node); }
 
   Answer log_in(Call& call, const std::string&) {
     const std::optional<std::string> token = form_member(call.body, "token");
@@ -532,7 +452,6 @@ struct HttpService::Impl {
     return {200, metrics_text(intake.counts(), intake.ready()), "text/plain; version=0.0.4"};
   }
 
-  static constexpr std::uint64_t kGrowth = 3;  // times a text that grows: its room, and its next one beside it
   static constexpr std::uint64_t kAnsweredRequest =
       256;  // objects of one, and what the answer says beside ids and texts
 
@@ -549,6 +468,7 @@ struct HttpService::Impl {
   Browsers browsers;
   const RequestLookup lookup;
   const OfficerDesk desk;
+  const PredictionDesk predictions;
   HttpTransport transport;
   std::string location;
 };
@@ -559,7 +479,9 @@ std::span<const HttpService::Impl::Route> HttpService::Impl::routes() {
       {"requests", true, false, "", &Impl::tell},
       {"receipts", true, false, "model", &Impl::tell_receipt},
       {"certificates", true, false, "", &Impl::tell_certificates},
-      {"predict", false, false, "nodes,model", &Impl::predict},
+      {"predict", false, false, "nodes,graphs,model", &Impl::predict},
+      {"pairs", false, true, "model", &Impl::score_pairs},
+      {"links", true, false, "top,model", &Impl::best_links},
       {"status", false, false, "", &Impl::tell_status},
       {"purge", false, true, "", &Impl::purge},
       {"ready", false, false, "", &Impl::tell_ready},

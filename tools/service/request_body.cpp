@@ -11,12 +11,12 @@ namespace unweave {
 namespace {
 
 /// Hears the parts of a document in their order, and accepts one form alone.
-class RequestsOnly final : public nlohmann::json_sax<nlohmann::json> {
+class LinesOnly final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit RequestsOnly(const UseLine& use) : use_(use) {}
+  LinesOnly(std::string_view member, const UseLine& use) : member_(member), use_(use) {}
 
   bool start_object(std::size_t) override { return follows(Place::start, Place::object); }
-  bool key(string_t& name) override { return name == "requests" && follows(Place::object, Place::member); }
+  bool key(string_t& name) override { return name == member_ && follows(Place::object, Place::member); }
   bool start_array(std::size_t) override { return follows(Place::member, Place::list); }
   bool string(string_t& line) override {
     if (place_ != Place::list) return false;
@@ -42,6 +42,7 @@ class RequestsOnly final : public nlohmann::json_sax<nlohmann::json> {
     return right;
   }
 
+  std::string_view member_;
   const UseLine& use_;
   Place place_ = Place::start;
 };
@@ -58,9 +59,9 @@ void read_text_lines(std::string_view body, const UseLine& use) {
   }
 }
 
-bool read_json_lines(std::string_view body, const UseLine& use) {
+bool read_json_lines(std::string_view body, std::string_view member, const UseLine& use) {
   if (body.find('\0') != std::string_view::npos) return false;  // the library takes it for the end
-  RequestsOnly form(use);
+  LinesOnly form(member, use);
   return nlohmann::json::sax_parse(body.begin(), body.end(), &form);
 }
 

@@ -14,10 +14,10 @@ using UseLine = std::function<void(std::string_view line)>;
 
 /// Lines of a text, without their ends; empty ones and `#` comments are left out.
 void read_text_lines(std::string_view body, const UseLine& use);
-/// The texts of {"requests": ["...", ...]}. False where the body is anything else, a further member
-/// included; some lines may have been used then. Beside the body it takes six times the longest
-/// text at most.
-[[nodiscard]] bool read_json_lines(std::string_view body, const UseLine& use);
+/// The texts of {"requests": ["...", ...]}, where `member` is "requests". False where the body is
+/// anything else, a further member included; some lines may have been used then. Beside the body it
+/// takes six times the longest text at most.
+[[nodiscard]] bool read_json_lines(std::string_view body, std::string_view member, const UseLine& use);
 
 /// Bytes that it takes at most to parse a line (storage/input/request_reader.h), what comes of it
 /// included.

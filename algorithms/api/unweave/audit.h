@@ -17,7 +17,9 @@ namespace unweave {
 inline namespace v0 {
 
 struct AttackOptions {
-  std::string canary = "all";  ///< hub, bridge or gradient (algorithms/evaluation/canary.h), or all three
+  /// One of hub, bridge and gradient (algorithms/evaluation/canary.h), of graphs and pairs also
+  /// planted (unit_canary.h), or all.
+  std::string canary = "all";
   std::optional<std::vector<Request>> requests{};  ///< removals that are the canary instead
   std::uint64_t trials = 400;                      ///< releases of each kind
   double confidence = 0.95;   ///< confidence of one bound; k bounds hold together with 1 - (1 - it) k

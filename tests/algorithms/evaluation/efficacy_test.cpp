@@ -71,7 +71,7 @@ TEST_SUITE("unit") {
     world.remove(removed, {"newton"});
     const StoreReader before = world.open(true), present = world.open(false);
     const ModelRecord record = load_model(present.path(), "newton"), original = load_model(before.path(), "newton");
-    EfficacyTests tests(before, present, 1000, 1);
+    EfficacyTests tests(before, present, record.rows, 1000, 1);
     CHECK(tests.forgotten().size() == removed.size());
     CHECK(tests.vanished_classes() == 0);
     tests.set_original(&original);
@@ -101,7 +101,7 @@ TEST_SUITE("unit") {
     CHECK(tests.of(original).presence_ratio == 1);
 
     SUBCASE("the same seed gives the same figures, and no attack none") {
-      EfficacyTests again(before, present, 1000, 1), none(before, present, 0, 1);
+      EfficacyTests again(before, present, record.rows, 1000, 1), none(before, present, record.rows, 0, 1);
       again.set_original(&original);
       CHECK(again.of(record).presence_ratio == found.presence_ratio);
       CHECK(again.of(record).svm_member_rate == found.svm_member_rate);
@@ -128,7 +128,7 @@ TEST_SUITE("unit") {
     world.remove(removed, {});
     const StoreReader before = world.open(true), present = world.open(false);
     const ModelRecord original = load_model(before.path(), "newton");
-    const EfficacyTests tests(before, present, 0, 1);
+    const EfficacyTests tests(before, present, original.rows, 0, 1);
     CHECK(tests.forgotten().size() == removed.size());
     CHECK(tests.vanished_classes() == 1);
     const Efficacy found = tests.of(original);
@@ -153,8 +153,8 @@ TEST_SUITE("unit") {
   TEST_CASE("nothing forgotten is no figure, a foreign copy an error") {
     const Forgetful world({"newton"});
     const StoreReader before = world.open(true), present = world.open(false);
-    EfficacyTests tests(before, present, 100, 1);
     const ModelRecord record = load_model(present.path(), "newton");
+    EfficacyTests tests(before, present, record.rows, 100, 1);
     tests.set_original(&record);
     const Efficacy found = tests.of(record);
     CHECK(tests.forgotten().empty());
@@ -164,7 +164,7 @@ TEST_SUITE("unit") {
     CHECK_FALSE(found.presence_ratio.has_value());
     const TrainedStore other(31);
     const StoreReader foreign(other.store, ample_budget());
-    CHECK_THROWS_AS(EfficacyTests(foreign, present, 100, 1), DataError);
+    CHECK_THROWS_AS(EfficacyTests(foreign, present, record.rows, 100, 1), DataError);
   }
 }
 

@@ -59,7 +59,8 @@ std::vector<RowProgram> pooled_programs() {
   RowProgram levels(scheme_weights("sgc", 2, {}));
   levels.pool = Pool{Pool::By::number, 4};
   return {pooled_program({Pool::By::nodes, 0}), pooled_program({Pool::By::root, 0}, RowScale::unit), levels,
-          pooled_program({Pool::By::root, 0}, RowScale::unit, Lift{40, 3, 0.25})};
+          pooled_program({Pool::By::root, 0}, RowScale::unit, Lift{40, 3, 0.25}),
+          pooled_program({Pool::By::nodes, 0}, RowScale::unit, Lift{40, 3, 0.25, true})};
 }
 
 /// A row by loops over the nodes of a graph: whole numbers in long double, one division.
@@ -67,7 +68,11 @@ std::vector<float> slow_row(const LiveStore& store, const GraphWorld& world, con
                             std::int32_t graph) {
   RowProgram of_nodes = program;
   of_nodes.pool.reset();
-  of_nodes.lift.reset();
+  const bool at_nodes = program.lift && program.lift->of_nodes;
+  if (at_nodes)
+    of_nodes.lift->of_nodes = false;
+  else
+    of_nodes.lift.reset();
   const RowMaker maker(row_source(store), of_nodes);
   std::vector<long double> sums(maker.width());
   std::vector<float> row(maker.width());
@@ -85,7 +90,7 @@ std::vector<float> slow_row(const LiveStore& store, const GraphWorld& world, con
                                                               : program.pool->divisor;
   for (std::size_t c = 0; c < row.size(); ++c)
     row[c] = static_cast<float>(std::ldexp(static_cast<double>(sums[c]), -24) / divisor);
-  if (!program.lift) return row;
+  if (!program.lift || at_nodes) return row;
   const LiftTransform lift(row.size(), *program.lift);
   LiftTransform::Room room;
   clip_row(row, 1);
@@ -272,6 +277,51 @@ TEST_SUITE("unit") {
       }
       CHECK(findings_in(dir / "s").empty());
     }
+  }
+
+  TEST_CASE("a request says which graph it may have moved, and one that a node has left is known by its size") {
+    GraphWorld world = testing::graph_world(80, 16, 13);
+    for (NodeId node = 60; node < 80; ++node)  // without edges: nothing else in their graphs moves when they leave
+      std::erase_if(world.base.edges, [&](const auto& edge) { return edge.first == node || edge.second == node; });
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", means_of_two_hops());
+    const RowProgram program = pooled_program({Pool::By::nodes, 0});
+    StoreWriter store(dir / "s", ample_budget());
+    TrainingRows rows(store, program, {}, ample_budget());
+    const auto all_rows = [&] {
+      const auto units = row_units(store, program);
+      std::vector<std::vector<float>> all(16, std::vector<float>(units->width()));
+      for (NodeId graph = 0; graph < 16; ++graph)
+        if (world.size(graph) > 0) units->rows({&graph, 1}, all[graph].data());
+      return all;
+    };
+    std::vector<std::string> lines = testing::changing_lines(world, 120, 14);
+    for (NodeId node = 60; node < 80; ++node) lines.insert(lines.begin() + node, "node " + std::to_string(node));
+    std::size_t moved_alone = 0;
+    for (const std::string& line : lines) {
+      CAPTURE(line);
+      const auto before = all_rows();
+      std::vector<std::size_t> sizes;
+      for (std::size_t graph = 0; graph < 16; ++graph) sizes.push_back(world.size(graph));
+      store.set_plan(Plan::push);  // whoever recomputes a level does not know which rows it moves
+      const BatchReport report = send(store, world, {line});
+      std::vector<NodeId> touched;
+      for (const NodeChange& node : report.changes.nodes) touched.push_back(node.node);
+      const auto changed = row_units(store, program)->changed(report.update, touched);
+      REQUIRE(changed);
+      if (!line.starts_with("graph ")) CHECK(changed->size() <= 1);
+      const auto after = all_rows();
+      for (NodeId graph = 0; graph < 16; ++graph) {
+        const bool is_told = std::binary_search(changed->begin(), changed->end(), graph);
+        if (world.size(graph) > 0 && sizes[graph] > 0 && before[graph] != after[graph])
+          CHECK((is_told || sizes[graph] != world.size(graph)));
+        moved_alone += !is_told && sizes[graph] != world.size(graph) ? 1 : 0;
+      }
+      CHECK(rows.follow(report.update, true, touched).begins_anew);
+      REQUIRE(equal_sets(rows.set(), TrainingRows(store, program, {}, ample_budget()).set()));
+    }
+    CHECK(moved_alone > 5);
   }
 
   TEST_CASE("every solver of graphs publishes what verify forms again, and others are refused") {

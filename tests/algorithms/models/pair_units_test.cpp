@@ -160,6 +160,42 @@ TEST_SUITE("unit") {
         }
   }
 
+  TEST_CASE("rows of pairs are made of lifted rows of nodes where the lift is at nodes") {
+    const PairWorld world = testing::pair_world(3, "valid=.2");
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", pair_spec());
+    const StoreReader store(dir / "s", ample_budget());
+    for (const std::string form : {"hadamard,by=16", "both"}) {
+      RowProgram program = link_program(form);
+      const std::vector<std::vector<float>> nodes = slow_node_rows(store, program);
+      program.lift = Lift{24, 5, 0.5, true};
+      const PairUnits units(store, program);
+      const LiftTransform transform(nodes[0].size(), *program.lift);
+      CHECK(units.node_width() == nodes[0].size() + transform.width());
+      CHECK(units.width() == width_of(program, 2, world.base.columns, 3));
+      const auto lifted = [&](const std::vector<float>& row) {
+        std::vector<float> both = row, beside(transform.width());
+        LiftTransform::Room room;
+        transform.lift(row.data(), 1, row.size(), beside.data(), room);
+        both.insert(both.end(), beside.begin(), beside.end());
+        for (float& x : both) x = static_cast<float>(static_cast<double>(x) / std::sqrt(2.0));
+        return slow_clip(both);
+      };
+      const std::vector<NodeId> keys = units.labelled(SplitName::train);
+      std::vector<float> rows(keys.size() * units.width());
+      units.rows(keys, rows.data());
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        const Edge ends = units.ends(keys[i]);
+        const std::vector<float> slow = slow_pair(*program.pair, lifted(nodes[ends.u]), lifted(nodes[ends.v]));
+        CHECK(std::equal(slow.begin(), slow.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * units.width())));
+      }
+    }
+    CHECK(text_of(lift_named("24,bias=0.5,key=5,at=node")) == "24,key=5,bias=0.5,at=node");
+    for (const char* const wrong : {"24,at=row", "24,at=node,at=node", "24,at=", "24,at=nodes"})
+      CHECK_THROWS_AS(static_cast<void>(lift_named(wrong)), UsageError);
+  }
+
   TEST_CASE("a lift stands beside the row of a pair") {
     const PairWorld world = testing::pair_world(3, "valid=.2");
     const TempDir dir;

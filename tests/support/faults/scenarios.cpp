@@ -11,6 +11,8 @@
 #include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
 #include "support/faults/store_checks.h"
+#include "support/graph_world.h"
+#include "support/pair_world.h"
 
 namespace unweave::testing {
 
@@ -215,23 +217,20 @@ Setting grow_setting(const Importing& importing, bool all_rows) {
   return setting;
 }
 
-Setting purge_setting(const Importing& importing, bool all_rows) {
+namespace {
+
+/// A purge of a store, and the files that a fresh import of what is left makes. Both write the
+/// store's folder.
+Setting purge_of(const std::string& title, const std::function<void(const fs::path& store)>& streamed,
+                 const std::function<void(const fs::path& store)>& fresh) {
   Setting setting;
-  Sample rest = sample();
   setting.before = tree_after([&](const fs::path& folder) {
-    import_sample(folder / "s", rest, importing);
-    propagate_store(folder / "s", tiny_spec(2, all_rows));
-    stream_sample(folder / "s", rest, random_requests(rest, 35, 8), 7, 0.02);
+    streamed(folder / "s");
     for (const char* made : {"models/newton", "certificates"}) fs::create_directories(folder / "s" / made);
     for (const char* file : {"models/newton.model", "models/newton/slots", "certificates/newton.jsonl"})
       write_file(folder / "s" / file, "remains");
   });
-  for (const Request& request : random_requests(sample(), 35, 8)) apply_naively(rest, request);
-  const Tree after = files_below(tree_after([&](const fs::path& folder) {
-                                   import_sample(folder / "s", rest, importing);
-                                   propagate_store(folder / "s", tiny_spec(2, all_rows));
-                                 }),
-                                 "s/");
+  const Tree after = files_below(tree_after([&](const fs::path& folder) { fresh(folder / "s"); }), "s/");
   const Tree before = files_below(setting.before, "s/");
   const std::string stale = text_after(setting.before, [](const fs::path& folder) { return digest_of(folder / "s"); });
   const auto work = [=](const fs::path& folder) {
@@ -280,8 +279,62 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
     if (tidied(store) != after) return "remains after a second purge: " + names_of(tidied(store));
     return {};
   };
-  setting.scenario = {"purge, order " + importing.order, work, check, open_as_next_writer};
+  setting.scenario = {title, work, check, open_as_next_writer};
   return setting;
+}
+
+/// A store of a world, and one of what its requests leave of it.
+template <class World>
+Setting purge_of_world(const std::string& title, const World& world, const std::vector<std::string>& lines,
+                       const std::function<void(World&, const std::string&)>& apply_line) {
+  const auto store_of = [](const World& one, const fs::path& store) {
+    one.import(store);
+    propagate_store(store, tiny_spec(2, true));
+  };
+  const auto streamed = [&](const fs::path& store) {
+    constexpr std::size_t kBatch = 9;
+    store_of(world, store);
+    const std::vector<Request> requests = requests_of(lines);
+    for (std::size_t first = 0; first < requests.size(); first += kBatch)
+      apply_batch(store, std::span(requests).subspan(first, std::min(kBatch, requests.size() - first)), 0,
+                  first % (2 * kBatch) == 0);
+  };
+  const auto fresh = [&](const fs::path& store) {
+    World left = world;
+    for (const std::string& line : lines) apply_line(left, line);
+    store_of(left, store);
+  };
+  return purge_of(title, streamed, fresh);
+}
+
+}  // namespace
+
+Setting purge_setting(const Importing& importing, bool all_rows) {
+  const auto streamed = [&](const fs::path& store) {
+    Sample all = sample();
+    import_sample(store, all, importing);
+    propagate_store(store, tiny_spec(2, all_rows));
+    stream_sample(store, all, random_requests(sample(), 35, 8), 7, 0.02);
+  };
+  const auto fresh = [&](const fs::path& store) {
+    Sample rest = sample();
+    for (const Request& request : random_requests(sample(), 35, 8)) apply_naively(rest, request);
+    import_sample(store, rest, importing);
+    propagate_store(store, tiny_spec(2, all_rows));
+  };
+  return purge_of("purge, order " + importing.order, streamed, fresh);
+}
+
+Setting purge_graphs_setting() {
+  const GraphWorld world = graph_world(30, 5, 3);
+  return purge_of_world<GraphWorld>("purge of whole graphs", world, changing_lines(world, 36, 4),
+                                    [](GraphWorld& left, const std::string& line) { left.apply(line); });
+}
+
+Setting purge_pairs_setting() {
+  const PairWorld world = pair_world(3, "valid=.2,test=.2,share=.5,apart");
+  return purge_of_world<PairWorld>("purge of held edges", world, changing_lines(world.base, 36, 4, false),
+                                   [](PairWorld& left, const std::string& line) { left.base.apply(line); });
 }
 
 Setting purge_model_setting() {

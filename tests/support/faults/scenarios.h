@@ -28,6 +28,8 @@ struct Setting {
 /// Exact batches of requests of every kind, and checkpoints between them, of a store of whole
 /// graphs.
 [[nodiscard]] Setting whole_graphs_setting();
+/// Likewise of a store of links, a part of whose edges is held out of the graph.
+[[nodiscard]] Setting held_edges_setting();
 /// Batches whose changed rows exceed the budget, so that they become new partitions.
 [[nodiscard]] Setting fold_setting();
 /// Batches whose changed lists exceed a quarter of the budget, so that shards are written anew.
@@ -39,6 +41,9 @@ struct Setting {
 [[nodiscard]] Setting grow_setting(const Importing& importing, bool all_rows);
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
+/// `purge` of a streamed store of whole graphs, and of one of links.
+[[nodiscard]] Setting purge_graphs_setting();
+[[nodiscard]] Setting purge_pairs_setting();
 /// `purge` of a store whose model of `exact` lags behind: it is brought up to date, kept and
 /// certified anew.
 [[nodiscard]] Setting purge_model_setting();

@@ -15,6 +15,7 @@
 #include "support/faults/store_checks.h"
 #include "support/graph_world.h"
 #include "support/opened_store.h"
+#include "support/pair_world.h"
 #include "support/program.h"
 
 namespace unweave::testing {
@@ -182,8 +183,8 @@ namespace {
 /// is a checkpoint after each second one of the others.
 Setting batches_setting(const std::string& name, const std::function<void(const fs::path& store)>& import,
                         const std::vector<Request>& requests, double r_max, bool checkpoints, std::uint64_t memory,
-                        std::size_t batch_size) {
-  const PropagationSpec spec = tiny_spec(2, name == "whole graphs");
+                        std::size_t batch_size, bool all_rows = false) {
+  const PropagationSpec spec = tiny_spec(2, all_rows);
   Setting setting;
   setting.before = tree_after([&](const fs::path& folder) {
     import(folder / "s");
@@ -247,7 +248,15 @@ Setting whole_graphs_setting() {
   const GraphWorld world = graph_world(30, 5, 3);
   return batches_setting(
       "whole graphs", [&](const fs::path& store) { world.import(store); }, requests_of(changing_lines(world, 36, 4)), 0,
-      true, std::uint64_t{64} << 20, 9);
+      true, std::uint64_t{64} << 20, 9, true);
+}
+
+Setting held_edges_setting() {
+  const PairWorld world = pair_world(3, "valid=.2,test=.2,share=.5,apart");
+  Setting setting = batches_setting(
+      "held edges", [&](const fs::path& store) { world.import(store); },
+      requests_of(changing_lines(world.base, 36, 4, false)), 0, true, std::uint64_t{64} << 20, 9, true);
+  return setting;
 }
 
 Setting checkpoint_setting() {

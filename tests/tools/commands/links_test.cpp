@@ -168,6 +168,37 @@ TEST_SUITE("unit") {
               .error.find("1 of 2 pairs are edges of the store") != std::string::npos);
   }
 
+  TEST_CASE("attacks on models of links: canaries, and edges that were removed") {
+    const LinkWorld world;
+    LinkWorld::must({"train", world.store, "--name", "lifted", "--pair", "hadamard", "--lift", "16,at=node"});
+    const auto audits = LinkWorld::must({"audit", world.store, "--trials", "16", "--json"}).lines();
+    REQUIRE(audits.size() == 8);
+    for (const auto& one : audits) CHECK(one.at("refuted") == false);
+    CHECK(audits[3].at("canary") == "planted");
+    const std::string copy = world.path("copy");
+    std::filesystem::copy(world.store, copy, std::filesystem::copy_options::recursive);
+    LinkWorld::must(
+        {"export", world.store, "--requests", world.path("gone"), "--draw", "edge", "--count", "60", "--seed", "1"});
+    LinkWorld::must({"stream", world.store, "--requests", world.path("gone"), "--solver", "exact"});
+    const auto evaluations =
+        LinkWorld::must({"evaluate", world.store, "--name", "exact", "--before", copy, "--retrain", "--json"}).lines();
+    REQUIRE(evaluations.size() == 2);
+    for (const auto& one : evaluations) {
+      CHECK(one.at("forgotten_rows") > 20);
+      CHECK(one.at("mia_auc").is_number());
+      CHECK(one.at("removed_edges") > 20);
+      CHECK(one.at("trend_auc") > 0.5);
+      CHECK(one.at("trend_likeness_auc").is_null());
+    }
+    CHECK(evaluations[1].at("trend_auc") == evaluations[1].at("trend_auc_retrained"));
+    write_file(world.dir / "lines",
+               LinkWorld::must({"evaluate", world.store, "--name", "exact", "--json"}).out + audits[0].dump() + "\n");
+    LinkWorld::must({"report", world.path("lines"), "--out", world.path("page.html")});
+    const std::string page = testing::read_all(world.dir / "page.html");
+    CHECK(page.find("Hits@100") != std::string::npos);
+    CHECK(page.find(">test<") != std::string::npos);
+  }
+
   TEST_CASE("what links are not for is refused in one line with a remedy") {
     const LinkWorld world;
     write_file(world.dir / "ids", "# nodes\n7\n");
@@ -190,13 +221,13 @@ TEST_SUITE("unit") {
     CHECK(refusal({"evaluate", world.store, "--nodes", world.path("ids")}).find("--nodes") != std::string::npos);
     CHECK(refusal({"export", world.store, "--rows", world.path("q.npy"), "--nodes", world.path("ids")}).find("pair") !=
           std::string::npos);
-    CHECK(refusal({"audit", world.store}).find("pairs; name a model of nodes by --name") != std::string::npos);
     CHECK(refusal({"export", world.store, "--roles", world.path("q.npy")}).find("--edges") != std::string::npos);
     CHECK(refusal({"export", world.store, "--requests", world.path("q"), "--draw", "node", "--count", "3"})
               .find("--nodes") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "hadamard", "--rows-of", "auto"}).find("--pair") !=
           std::string::npos);
-    CHECK(refusal({"evaluate", world.store, "--before", world.store}).find("--before") != std::string::npos);
+    CHECK(refusal({"train", world.store, "--lift", "24,at=node"}).find("at=node") != std::string::npos);
+    CHECK(refusal({"audit", world.store, "--canary", "plant"}).find("planted") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "product"}).find("hadamard") != std::string::npos);
     CHECK(refusal({"train", world.store, "--pair", "hadamard", "--solver", "scalegun"}).find("exact") !=
           std::string::npos);

@@ -22,7 +22,7 @@ Lines text_lines(std::string_view body) {
 /// Nothing where the body has another form.
 std::optional<Lines> json_lines(std::string_view body) {
   Lines lines;
-  const bool right = read_json_lines(body, [&](std::string_view line) { lines.emplace_back(line); });
+  const bool right = read_json_lines(body, "requests", [&](std::string_view line) { lines.emplace_back(line); });
   return right ? std::optional(lines) : std::nullopt;
 }
 
@@ -72,7 +72,8 @@ TEST_SUITE("unit") {
   TEST_CASE("what throws while a line is used comes out of the reading") {
     const auto refuse = [](std::string_view) { throw std::length_error("enough"); };
     CHECK_THROWS_AS(read_text_lines("node 1", refuse), std::length_error);
-    CHECK_THROWS_AS(static_cast<void>(read_json_lines(R"({"requests": ["node 1"]})", refuse)), std::length_error);
+    CHECK_THROWS_AS(static_cast<void>(read_json_lines(R"({"requests": ["node 1"]})", "requests", refuse)),
+                    std::length_error);
   }
 
   TEST_CASE("escapes of paths are exact") {

@@ -25,6 +25,8 @@ def test_links_are_learnt_and_predicted(tmp_path):
     assert said.shape == (len(pairs),) and said[pairs[:, 2] == 1].mean() > said[pairs[:, 2] == 0].mean()
     evaluation = store.evaluate()[0]
     assert evaluation.links["test"]["auc"] > .7
+    audits = store.audit(canary="planted", trials=16)
+    assert [(one.canary, one.refuted) for one in audits] == [("planted", False)]
     best, probabilities = store.predict_links([3, 8], top=5)
     assert best.shape == (10, 2) and set(best[:5, 0].tolist()) == {3} and np.all(np.diff(probabilities[:5]) <= 0)
     assert not any((min(u, v), max(u, v)) in present for u, v in best.tolist())

@@ -497,10 +497,11 @@ class Store:
         shows beside what certificates claim: one report a model and canary. ``refuted`` says whether a certified claim is false;
         one that stands is not proved by that. Changes nothing.
 
-        ``solver``, ``name``: of this model alone. ``canary``: "hub", "bridge", "gradient" or "all", the default. ``requests``: removals that
-        are the canary instead, as :meth:`Stream.send` takes them. ``one_run``: train once instead, unlearn so many nodes together, and
-        guess which of two labels each had. ``trials``: releases of each kind, 400 by default. ``confidence``: between 0 and 1, with which
-        all bounds of a call hold together. ``rows``: training rows that take part. ``seed``: of what is drawn.
+        ``solver``, ``name``: of this model alone. ``canary``: "hub", "bridge", "gradient", of graphs and links also "planted", or "all", the
+        default. ``requests``: removals that are the canary instead, as :meth:`Stream.send` takes them. ``one_run``: train once instead, unlearn
+        so many nodes, graphs or edges together, and guess which of two labels each had. ``trials``: releases of each kind, 400 by default.
+        ``confidence``: between 0 and 1, with which all bounds of a call hold together. ``rows``: training rows that take part. ``seed``: of
+        what is drawn.
         """
         if one_run is not None:
             one_run = arrays.whole_number(one_run, "one_run", 1)

@@ -49,6 +49,30 @@ std::string cost_of_both(const RunLines& lines) {
   return list.html();
 }
 
+/// How well models of links tell edges from pairs of none, a row a model and split.
+std::string link_table(const RunLines& lines) {
+  HtmlTable table("Links", {{"model", kText},
+                            {"split", kText},
+                            {"edges"},
+                            {"pairs of none"},
+                            {"AUC"},
+                            {"Hits@10"},
+                            {"Hits@100"},
+                            {"MRR"},
+                            {"F1"}});
+  for (const RunLine& line : lines.evaluations) {
+    const RunLine links = line.part("links");
+    for (const char* const split : {"train", "valid", "test"}) {
+      const RunLine of = links.part(split);
+      if (!of.has("edges")) continue;
+      table.add_row({escaped(evaluated_model(line)), split, count_cell(of.count("edges")),
+                     count_cell(of.count("others")), real_cell(of.real("auc")), real_cell(of.real("hits_10")),
+                     real_cell(of.real("hits_100")), real_cell(of.real("mrr")), real_cell(of.real("f1"))});
+    }
+  }
+  return table.empty() ? "" : table.html();
+}
+
 }  // namespace
 
 std::string training_section(const RunLines& lines) {
@@ -114,7 +138,8 @@ std::string retraining_section(const RunLines& lines) {
                          "share of rows with the same prediction", ""},
                         names, series, 1.0);
   }
-  return table.empty() ? html : html + table.html();
+  if (!table.empty()) html += table.html();
+  return html + link_table(lines);
 }
 
 std::string forgetting_section(const RunLines& lines) {
