@@ -156,12 +156,14 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("grow: stores of links and of whole graphs") {
+  TEST_CASE("grow: stores of links, of whole graphs, and of real weights") {
     const TempDir dir;
-    const Sample sample = testing::random_sample(60, 0.1, 4, 3);
+    Sample sample = testing::random_sample(60, 0.1, 4, 3);
+    for (const auto& edge : sample.edges) sample.weights[edge] = 1 + (edge.first + 3 * edge.second) % 9;
     const auto import = [&](const std::string& name, NodeId nodes, const std::vector<std::string>& kind) {
       const TempDir files;
-      static_cast<void>(testing::write_sample(files.path(), with_nodes(sample, nodes), {}));
+      static_cast<void>(testing::write_sample(files.path(), with_nodes(sample, nodes),
+                                              {.max_weight = kind.front() == "--weights" ? 9U : 1U}));
       std::string graphs;
       for (NodeId node = 0; node < nodes; ++node) graphs += node < sample.nodes ? "0\n" : "-1\n";
       testing::write_file(files / "graphs", graphs);
@@ -187,6 +189,13 @@ TEST_SUITE("unit") {
     import("fresh-graphs", 70'000, graphs);
     grow(dir / "graphs", 70'000);
     testing::check_same_store(dir / "graphs", dir / "fresh-graphs");
+    import("weights", 60, {"--weights", "unit=2^-4"});
+    for (const NodeId nodes : {70'000U, 140'001U}) {
+      const std::string fresh = "fresh-weights-" + std::to_string(nodes);
+      grow(dir / "weights", nodes);
+      import(fresh, nodes, {"--weights", "unit=2^-4"});
+      testing::check_same_store(dir / "weights", dir / fresh);
+    }
   }
 
   TEST_CASE("grow: what cannot be says so, and changes nothing") {
