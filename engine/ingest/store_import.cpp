@@ -150,9 +150,8 @@ NodeCount count_of(const ImportOptions& options) {
 std::string remark_on_ids(const ImportOptions& options) {
   if (options.types.empty()) return {};
   std::string files = options.edges ? option("edges") : "";
-  for (std::size_t i = 0; i < options.relations.size(); ++i)
-    if (i >= options.relation_ends.size() || !options.relation_ends[i])
-      files += (files.empty() ? "relation " : ", relation ") + options.layers.relations[i];
+  for (const Relation& relation : options.layers.relations)
+    if (!relation.ends) files += (files.empty() ? "relation " : ", relation ") + relation.name;
   if (files.empty()) return {};
   return files + ": ids in these edges are those of the store, 0 to " +
          std::to_string(first_id(options.types, options.types.size()) - 1) + "; " + option("ends") +
