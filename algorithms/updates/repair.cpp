@@ -37,7 +37,7 @@ void Repair::capture(const Embedding& embedding, const ColumnFactors& factors, M
   const std::uint64_t fingerprints = (levels_ + std::uint64_t{1}) * nodes_.size() * sizeof(std::uint64_t);
   // The batch is acknowledged by now, so that its sums must follow. A file costs less than to write
   // levels anew, for room or for their own sake.
-  const bool has_room = budget.available() / 2 >= row_bytes() + fingerprints;
+  const bool has_room = budget.available() >= 2 * (row_bytes() + fingerprints);
   memory_ = budget.reserve(fingerprints + (has_room ? row_bytes() : 0),
                            "rows that change (a smaller " + option("batch") + " has fewer)");
   if (has_room)

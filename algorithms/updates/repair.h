@@ -66,7 +66,7 @@ class Repair {
   const std::int32_t* rows_ = nullptr;
   std::vector<std::int32_t> in_memory_;
   std::optional<MappedSpool> in_file_;                    ///< or there
-  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< of these rows
+  std::vector<std::vector<std::uint64_t>> fingerprints_;  ///< one for each of these rows
   Reservation memory_;                                    ///< charged for them
 };
 

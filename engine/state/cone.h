@@ -69,7 +69,7 @@ class Cone {
   bool counted_;  ///< there are sums, and counts of their readers
   const Contents& contents_;
   std::deque<Level> levels_;                      ///< 1 .. L - 1
-  std::optional<std::uint64_t> targets_in_file_;  ///< of the last level, before labels were set
+  std::optional<std::uint64_t> targets_in_file_;  ///< targets of the last level, before labels were set
 };
 
 /// Counts of one level from the rows of the level above: for `propagate`, in one pass over the

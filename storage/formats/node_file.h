@@ -33,7 +33,7 @@ class LabelFile final : public ValueFile<std::int32_t> {
  public:
   /// Throws DataError, FormatError.
   LabelFile(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes, std::uint32_t classes);
-  /// None where they have numbers alone.
+  /// The list is empty where classes have numbers alone.
   [[nodiscard]] const std::vector<std::string>& class_names() const noexcept { return names_; }
 
  protected:
