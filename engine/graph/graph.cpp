@@ -91,10 +91,28 @@ std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId>
 std::uint32_t Graph::weight(NodeId u, NodeId v) const {
   if (u == v) return 0;
   if (degree(u) > degree(v)) std::swap(u, v);
+  const auto count_of = [v](const std::vector<NodeId>& list) {
+    const auto [first, last] = std::equal_range(list.begin(), list.end(), v);
+    return static_cast<std::uint32_t>(last - first);
+  };
+  if (form_.multiplied) {  // without lists that name an end once a unit
+    const Shard& shard = shards_[u >> span_log2_];
+    const std::size_t local = u & span_mask_, block = local / kBlockNodes;
+    std::vector<NodeId> ids(shard.block_neighbours(block) + kDecodeSlack);
+    std::vector<std::uint32_t> weights(ids.size());
+    shard.decode_weighted(block, shard.block_bytes(block), ids.data(), weights.data());
+    const auto counts = shard.neighbour_counts();
+    std::size_t begin = 0;
+    for (std::size_t node = block * kBlockNodes; node < local; ++node) begin += counts[node];
+    const auto first = ids.begin() + static_cast<std::ptrdiff_t>(begin), last = first + counts[local];
+    const auto at = std::lower_bound(first, last, v);
+    const std::uint32_t base = at != last && *at == v ? weights[static_cast<std::size_t>(at - ids.begin())] : 0;
+    const Delta* const delta = delta_of(u);
+    return delta == nullptr ? base : base + count_of(delta->inserted) - count_of(delta->removed);
+  }
   std::vector<NodeId> list;
   neighbours(u, list);
-  const auto [first, last] = std::equal_range(list.begin(), list.end(), v);
-  return static_cast<std::uint32_t>(last - first);
+  return count_of(list);
 }
 
 template <class Use>

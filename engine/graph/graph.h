@@ -32,7 +32,7 @@ class Graph {
   struct BlockBuffer {
     std::vector<std::uint32_t> counts;
     std::vector<NodeId> targets;
-    std::vector<std::uint32_t> weights;  ///< of decode_terms() alone
+    std::vector<std::uint32_t> weights;  ///< what decode_terms() alone fills
   };
 
   /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.

@@ -90,7 +90,7 @@ struct Worker {
   std::array<BlockLists, 2> lists;
   std::array<std::array<std::uint32_t, kBlockNodes>, 2> counts{};  // counts of wanted nodes, where not all are
   std::array<TargetBuffer, 2> targets;
-  std::array<std::vector<std::uint32_t>, 2> target_weights;  // of the same arcs, where they have some
+  std::array<std::vector<std::uint32_t>, 2> target_weights;  // what the same arcs weigh, where they have weights
   std::vector<NodeId> nodes;
   std::size_t num_nodes = 0;
   Lines<std::int32_t> sums;

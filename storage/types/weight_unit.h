@@ -60,7 +60,7 @@ struct ListForm {
   constexpr ListForm(std::uint32_t largest = 1, bool beside = false) noexcept  // NOLINT(google-explicit-constructor)
       : max_weight(largest), multiplied(beside) {}
 
-  std::uint32_t max_weight;  ///< of an edge, 1 where edges have no weights
+  std::uint32_t max_weight;  ///< what an edge weighs at most, 1 where edges have no weights
   bool multiplied;           ///< weights lie beside the ids
 
   friend bool operator==(const ListForm&, const ListForm&) = default;

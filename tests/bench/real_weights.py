@@ -3,7 +3,7 @@
 # weights, bytes an arc, and a stream of requests whose end must have the bits of an import.
 #
 #   python3 tests/bench/real_weights.py --unweave build/release/unweave [--nodes 200000] [--degree 20]
-#       [--columns 64] [--repeat 5] [--requests 100000] [--batch 1000] [--threads 0]
+#       [--columns 64] [--repeat 5] [--requests 100000] [--batch 1000] [--threads 0] [--exponent -10]
 #
 # The graph is random, drawn uniformly. Sweeps of both stores alternate, and the fastest of each counts.
 import argparse
@@ -15,8 +15,6 @@ import tempfile
 
 import numpy as np
 
-UNIT = -10  # weights of 16 bits: up to 65535 / 1024
-
 
 def call(program, *words):
     """The JSON that a command prints."""
@@ -24,12 +22,12 @@ def call(program, *words):
     return json.loads(text)
 
 
-def draw(folder, nodes, degree, columns, seed=1):
-    """Edges, weights of 16 bits, and features."""
+def draw(folder, nodes, degree, columns, exponent, seed=1):
+    """Edges, weights of up to 64, and features."""
     rng = np.random.default_rng(seed)
     ends = rng.integers(0, nodes, (nodes * degree // 2, 2), dtype=np.int64)
     ends = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
-    weights = rng.integers(1, 65536, len(ends)) * 2.0**UNIT
+    weights = rng.integers(1, 65535 >> (10 + exponent), len(ends)) * 2.0**exponent
     np.save(folder / "edges.npy", ends)
     np.save(folder / "weights.npy", weights)
     np.save(folder / "x.npy", (rng.standard_normal((nodes, columns)) / columns).astype(np.float32))
@@ -54,7 +52,7 @@ def stream(args, folder, ends, weights):
     lines = []
     while len(lines) < args.requests:
         dice, edge = rng.random(), known[rng.randrange(len(known))]
-        value = round(rng.uniform(0.01, 60), 4)
+        value = round(rng.uniform(0.1, 60), 4)
         if edge not in present:
             lines.append(f"insert-edge {edge[0]} {edge[1]} weight {value}")
             present[edge] = value
@@ -78,7 +76,7 @@ def build(args, folder, name, edges, weights=None):
     """A store of these edges."""
     words = ["--edges", folder / edges, "--features", folder / "x.npy", "--nodes", args.nodes]
     if weights:
-        words += ["--edge-weights", folder / weights, "--weights", f"unit=2^{UNIT}"]
+        words += ["--edge-weights", folder / weights, "--weights", f"unit=2^{args.exponent}"]
     return call(args.unweave, "import", folder / name, *words)
 
 
@@ -86,15 +84,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--unweave", required=True)
     for name, value in (("nodes", 200_000), ("degree", 20), ("columns", 64), ("repeat", 5), ("requests", 100_000), ("batch", 1000),
-                        ("threads", 0)):
+                        ("threads", 0), ("exponent", -10)):
         parser.add_argument(f"--{name}", type=int, default=value)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        ends, weights = draw(folder, args.nodes, args.degree, args.columns)
+        ends, weights = draw(folder, args.nodes, args.degree, args.columns, args.exponent)
         plain, real = build(args, folder, "plain", "edges.npy"), build(args, folder, "real", "edges.npy", "weights.npy")
         print(f"{len(ends)} edges; bytes an arc: {plain['bits_per_arc'] / 8:.2f} without weights, "
-              f"{(real['bits_per_arc'] - plain['bits_per_arc']) / 8:.2f} more with weights of 16 bits")
+              f"{(real['bits_per_arc'] - plain['bits_per_arc']) / 8:.2f} more with weights of up to 64")
         best = sweeps(args, folder)
         print(f"sweep of 2 levels: {best['plain']:.3f} s without weights, {best['real']:.3f} s with, {best['real'] / best['plain']:.2f} times")
         if args.requests > 0:

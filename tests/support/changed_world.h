@@ -32,7 +32,7 @@ struct ChangedWorld {
   bool directed = false;
   std::set<std::pair<NodeId, NodeId>> edges;                   ///< u < v, or arcs from u to v
   std::uint32_t max_weight = 1;                                ///< above 1: edges have weights
-  std::optional<WeightUnit> unit;                              ///< of which weights are multiples, where they are real
+  std::optional<WeightUnit> unit;                              ///< where weights are real: what they are multiples of
   std::map<std::pair<NodeId, NodeId>, std::uint32_t> weights;  ///< what edges weigh that weigh more than 1
   std::vector<double> features;                                ///< as a user gives them, row-major
   std::vector<std::int32_t> labels;

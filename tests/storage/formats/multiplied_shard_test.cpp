@@ -122,7 +122,7 @@ TEST_SUITE("unit") {
     CHECK_THROWS_AS(Shard(dir.path(), entry, {0, 40}, 40, ListForm(1)), FormatError);
     const FileEntry repeated = lists.write(dir.path(), 40, ListForm(9));
     CHECK_THROWS_AS(Shard(dir.path(), repeated, {0, 40}, 40, ListForm(9, true)), FormatError);
-    // The same bytes under another checksum, with one weight more.
+    // Damaged bytes under a checksum of their own.
     const SealedFile file(dir.path(), entry, "shard");
     const auto payload = file.bytes(0, file.size());
     std::size_t refused = 0;
