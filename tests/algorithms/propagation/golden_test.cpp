@@ -413,7 +413,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 26);
+    CHECK(dumps == 27);
   }
 }
 
