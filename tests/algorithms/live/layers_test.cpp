@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@
 #include "algorithms/rows/row_maker.h"
 #include "algorithms/verification/verify.h"
 #include "engine/ingest/store_import.h"
+#include "storage/formats/feature_file.h"
+#include "storage/formats/manifest.h"
 #include "storage/io/error.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
@@ -415,6 +419,52 @@ TEST_SUITE("unit") {
       for (std::size_t i = 0; i < written.size(); i += 2) pairs.emplace(written[i], written[i + 1]);
       CHECK(pairs == std::set<std::pair<std::int64_t, std::int64_t>>{{0, 0}, {0, 1}, {1, 2}});
     }
+  }
+
+  TEST_CASE("rows of types without features are left out of the files, as after a purge, and nobody else tells") {
+    constexpr NodeId kPapers = 60, kAuthors = 240;
+    const auto import = [&](const fs::path& store, bool is_changed) {
+      const TempDir dir;
+      ImportOptions options;
+      options.types = {{"paper", kPapers}, {"author", kAuthors}};
+      options.nodes = kPapers + kAuthors;
+      options.layers.relations = {{"writes", EndTypes{1, 0}}};
+      std::string edges = "# edges\n";
+      for (NodeId author = is_changed ? 1 : 0; author < kAuthors; ++author)
+        edges += std::to_string(author) + " " + std::to_string(author % kPapers) + "\n";
+      options.relations = {{InputFile{testing::write_file(dir / "w", edges), {}}}};
+      std::vector<double> values;
+      for (NodeId paper = 0; paper < kPapers; ++paper)
+        for (const double value : {0.5, 0.0, paper / 128.0}) values.push_back(is_changed && paper == 5 ? 0 : value);
+      options.features = TypedFeatures{
+          {kPapers, kAuthors},
+          {InputFile{testing::write_file(dir / "x.npy", testing::npy("<f8", "(60, 3)", values)), {}}, std::nullopt}};
+      WorkMeter nobody;
+      import_store(store, options, ample_budget(), nobody);
+      testing::propagate_store(store, spec());
+    };
+    const TempDir dir;
+    import(dir / "s", false);
+    const Manifest before = read_manifest(dir / "s");
+    REQUIRE(before.feature_files.size() == 1);
+    CHECK(is_packed(before.feature_files[0]));
+    CHECK(before.feature_files[0].bytes < kPapers * 12 + 300);
+    CHECK(findings_of(dir / "s").empty());
+    {
+      StoreWriter store(dir / "s", ample_budget());
+      RequestWords words;
+      words.relations = {"writes"};
+      std::vector<Request> requests;
+      for (const char* line : {"feature 5", "edge 60 0 writes"})
+        requests.push_back(parse_request(line, words, nullptr).value());
+      BatchChanges changes = store.resolve(requests);
+      CHECK(changes.applied == 2);
+      store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
+    }
+    testing::purge(dir / "s");
+    import(dir / "fresh", true);
+    testing::check_same_store(dir / "s", dir / "fresh");
+    CHECK(findings_of(dir / "s").empty());
   }
 
   TEST_CASE("an id stands for one arc, and not for the arc back") {

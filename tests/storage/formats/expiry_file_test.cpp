@@ -46,7 +46,8 @@ TEST_SUITE("unit") {
     const std::vector<Expiry> notes{{{0, 3}, 1, "T1"}, {node_item(2), 2}, {{2, 4}, 3}, {feature_item(1), 4, "T4"}};
     CHECK(read_expiries(dir.path(), write_expiries(dir.path(), notes), 5) == notes);
     CHECK(text_of(note_request(notes[1], {}, kNodes)) == "node 2 expires 1970-01-01T00:00:00.002Z");
-    CHECK(text_of(removal_request(notes[2], {true}, 3)) == "edge 2 1 expired 1970-01-01T00:00:00.003Z");  // copy 1 of node 1
+    CHECK(text_of(removal_request(notes[2], {true}, 3)) ==
+          "edge 2 1 expired 1970-01-01T00:00:00.003Z");  // copy 1 of node 1
     CHECK(text_of(removal_request(notes[3], {}, kNodes)) == "feature 1 expired 1970-01-01T00:00:00.004Z id=T4");
     CHECK(text_of(removal_request(notes[0], {}, kNodes)) == "edge 0 3 expired 1970-01-01T00:00:00.001Z id=T1");
     const Layers kinds{true, {{"cites"}, {"writes"}}, {}};
