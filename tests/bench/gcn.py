@@ -5,10 +5,10 @@
 #
 # Needs PyTorch (apt-get install python3-torch). Prints each split's figures on the standard error as it ends, and then mean and standard
 # deviation of the test accuracy (tolokers: area under the curve) over the splits. The network is A ReLU(A X W + b) V + c with dropout
-# before each product (not of dense columns, which are few), A = D^(-1/2) (E + I) D^(-1/2) of undirected edges, Glorot's first weights, Adam on all training rows at once, and
-# weight decay on the first layer. Of each setting the weights of the best epoch on the validation nodes are kept, training ends
-# where 100 epochs were not better, and the best setting on these nodes is tested. Seeds are those of the splits. Dense columns are
-# standardised, rows of sparse ones divided by their sum.
+# before each product (not of dense columns, which are few), A = D^(-1/2) (E + I) D^(-1/2) of undirected edges, Glorot's first weights,
+# Adam on all training rows at once, and weight decay on the first layer. Of each setting the weights of the best epoch on the validation
+# nodes are kept, training ends where 100 epochs were not better, and the best setting on these nodes is tested. Seeds are those of the
+# splits. Dense columns are standardised, rows of sparse ones divided by their sum.
 import argparse
 import json
 import os
