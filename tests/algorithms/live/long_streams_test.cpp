@@ -37,7 +37,7 @@ using testing::PairWorld;
 using testing::RelationWorld;
 using testing::TempDir;
 
-constexpr std::size_t kBatches = 250, kBatch = 400, kFirstPart = 150;
+constexpr std::size_t kBatches = 250, kLongBatch = 400, kFirstPart = 150;
 
 const PropagationSpec& two_means() {
   static const PropagationSpec means = testing::tiny_spec(2, true, 1);
@@ -106,7 +106,7 @@ std::vector<std::string> batch_lines(const World& world, std::uint64_t seed) {
   std::mt19937_64 random(seed + 1);
   const ChangedWorld& base = plain_part(world);
   const auto node = [&] { return std::to_string(random() % base.nodes); };
-  while (set.size() < kBatch - drawn.size()) {
+  while (set.size() < kLongBatch - drawn.size()) {
     const auto dice = random() % 8;
     if (dice < 4) {
       NodeId u = static_cast<NodeId>(random() % base.nodes), v = static_cast<NodeId>(random() % base.nodes);
@@ -128,7 +128,7 @@ std::vector<std::string> batch_lines(const World& world, std::uint64_t seed) {
                              : "move-split " + node() + " train");
     }
   }
-  set.resize(kBatch - drawn.size());  // some stand together
+  set.resize(kLongBatch - drawn.size());  // some stand together
   return interleaved(drawn, set, random);
 }
 
@@ -206,8 +206,8 @@ void long_stream(World world, const RowProgram& program, std::uint64_t seed) {
   world.import(dir / "s");
   testing::propagate_store(dir / "s", two_means());
   const std::size_t applied = run_batches(dir / "s", world, program, seed);
-  MESSAGE(std::to_string(kBatches * kBatch) << " requests, " << applied << " applied");
-  CHECK(applied > kBatches * kBatch / 3);
+  MESSAGE(std::to_string(kBatches * kLongBatch) << " requests, " << applied << " applied");
+  CHECK(applied > kBatches * kLongBatch / 3);
   const TempDir other;
   world.import(other / "fresh");
   testing::propagate_store(other / "fresh", two_means());
