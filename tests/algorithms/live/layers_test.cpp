@@ -143,7 +143,7 @@ void check_layers_of(const testing::RelationWorld& world, const fs::path& dir) {
 }
 
 /// Sends requests of every kind to the store and to the world.
-void stream_lines(testing::RelationWorld& world, const fs::path& path) {
+void follow_lines(testing::RelationWorld& world, const fs::path& path) {
   const std::vector<std::string> lines = testing::changing_lines(world, 200, 6);
   StoreWriter store(path, ample_budget());
   for (std::size_t at = 0; at < lines.size(); at += 8) {
@@ -301,7 +301,7 @@ TEST_SUITE("unit") {
       testing::propagate_store(dir / "s", spec());
       CHECK(findings_of(dir / "s").empty());
       check_layers_of(world, dir.path());
-      stream_lines(world, dir / "s");
+      follow_lines(world, dir / "s");
       const TempDir other;
       world.import(other / "fresh");
       testing::propagate_store(other / "fresh", spec());
