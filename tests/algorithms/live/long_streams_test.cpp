@@ -37,7 +37,7 @@ using testing::PairWorld;
 using testing::RelationWorld;
 using testing::TempDir;
 
-constexpr std::size_t kBatches = 250, kLongBatch = 400, kFirstPart = 150;
+constexpr std::size_t kLongBatches = 250, kLongBatch = 400, kDrawnLines = 150;
 
 const PropagationSpec& two_means() {
   static const PropagationSpec means = testing::tiny_spec(2, true, 1);
@@ -66,16 +66,16 @@ const ChangedWorld& plain_part(const World& world) {
 }
 
 std::vector<std::string> drawn_lines(const ChangedWorld& world, std::uint64_t seed) {
-  return testing::changing_lines(world, kFirstPart, seed, false);
+  return testing::changing_lines(world, kDrawnLines, seed, false);
 }
 std::vector<std::string> drawn_lines(const PairWorld& world, std::uint64_t seed) {
-  return testing::changing_lines(world.base, kFirstPart, seed, false);
+  return testing::changing_lines(world.base, kDrawnLines, seed, false);
 }
 std::vector<std::string> drawn_lines(const GraphWorld& world, std::uint64_t seed) {
-  return testing::changing_lines(world, kFirstPart, seed);
+  return testing::changing_lines(world, kDrawnLines, seed);
 }
 std::vector<std::string> drawn_lines(const RelationWorld& world, std::uint64_t seed) {
-  return testing::changing_lines(world, kFirstPart, seed);
+  return testing::changing_lines(world, kDrawnLines, seed);
 }
 
 template <class World>
@@ -172,7 +172,7 @@ std::size_t run_batches(const fs::path& path, World& world, const RowProgram& pr
   std::size_t applied = 0;
   StoreWriter store(path, ample_budget());
   Learner learner = exact_model(store, program);
-  for (std::size_t batch = 0; batch < kBatches; ++batch) {
+  for (std::size_t batch = 0; batch < kLongBatches; ++batch) {
     CAPTURE(batch);
     const std::vector<std::string> lines = batch_lines(world, seed + 2 * batch);
     store.set_plan(batch % 2 == 0 ? Plan::push : Plan::recompute);
@@ -206,8 +206,8 @@ void long_stream(World world, const RowProgram& program, std::uint64_t seed) {
   world.import(dir / "s");
   testing::propagate_store(dir / "s", two_means());
   const std::size_t applied = run_batches(dir / "s", world, program, seed);
-  MESSAGE(std::to_string(kBatches * kLongBatch) << " requests, " << applied << " applied");
-  CHECK(applied > kBatches * kLongBatch / 3);
+  MESSAGE(std::to_string(kLongBatches * kLongBatch) << " requests, " << applied << " applied");
+  CHECK(applied > kLongBatches * kLongBatch / 3);
   const TempDir other;
   world.import(other / "fresh");
   testing::propagate_store(other / "fresh", two_means());
@@ -220,7 +220,7 @@ void long_stream(World world, const RowProgram& program, std::uint64_t seed) {
   testing::check_same_store(dir / "s", other / "fresh");
 }
 
-RowProgram stacked(std::uint32_t copies = 1) {
+RowProgram stack_with_blocks(std::uint32_t copies = 1) {
   RowProgram program(scheme_weights("stack", 2, {}));
   program.blocks = {"labels", "degree"};
   program.scale = RowScale::unit;
@@ -234,7 +234,7 @@ TEST_SUITE("slow") {
   TEST_CASE("a hundred thousand requests about nodes of a weighted graph lead to the bits of a fresh import") {
     ChangedWorld world = testing::changed_world(300, 4, 31, false);
     world.weigh_all(5, 31);
-    RowProgram program = stacked();
+    RowProgram program = stack_with_blocks();
     program.lift = Lift{64, 3, 0.25};
     long_stream(world, program, 1000);
   }
@@ -258,7 +258,7 @@ TEST_SUITE("slow") {
   TEST_CASE("a hundred thousand requests about directed edges lead to the bits of a fresh import") {
     ChangedWorld world = testing::changed_world(250, 4, 34, false);
     world.direct_all(34);
-    long_stream(world, stacked(2), 4000);
+    long_stream(world, stack_with_blocks(2), 4000);
   }
 
   TEST_CASE("a hundred thousand requests about edges of several kinds lead to the bits of a fresh import") {
@@ -266,7 +266,7 @@ TEST_SUITE("slow") {
     world.base = testing::changed_world(200, 3, 35, false);
     for (const auto& edge : std::exchange(world.base.edges, {}))
       world.edges[(edge.first + edge.second) % 3].insert(edge);
-    long_stream(world, stacked(5), 5000);
+    long_stream(world, stack_with_blocks(5), 5000);
   }
 }
 
