@@ -92,7 +92,7 @@ struct GrowOptions {
 
 struct GrowReport {
   std::uint64_t nodes = 0;        ///< in all
-  std::uint64_t nodes_added = 0;  ///< none: the store stays as it was
+  std::uint64_t nodes_added = 0;  ///< 0 where the store stays as it was
   std::uint64_t bytes_written = 0;
   std::uint64_t bytes_kept = 0;  ///< files that stay
 };

@@ -30,7 +30,7 @@
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kGrownPieceBytes = std::uint64_t{1} << 20;  // of rows, at a time
+constexpr std::uint64_t kGrownPieceBytes = std::uint64_t{1} << 20;  // bytes of rows that are written at a time
 
 class Growth {
  public:

@@ -446,7 +446,7 @@ TEST_SUITE("golden") {
       }
     }
     finish();
-    CHECK(dumps == 27);
+    CHECK(dumps == 28);
   }
 }
 

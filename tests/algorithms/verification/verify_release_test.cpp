@@ -296,7 +296,7 @@ TEST_SUITE("unit") {
     SolverOptions options = seeded();  // other noise may exhaust the budget, and a retraining publishes all stale rows
     options.alpha = 1e4;
     world.train("scalegun", options);
-    MemoryBudget small(14200);  // to open the store and its models, and not for its training rows
+    MemoryBudget small(13200);  // to open the store and its models, and not for its training rows
     const VerifyReport poor = world.verify(small);
     CHECK(poor.ok());
     CHECK(poor.models == 0);

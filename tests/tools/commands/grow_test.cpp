@@ -22,7 +22,7 @@ using testing::run;
 using testing::Sample;
 using testing::TempDir;
 
-/// The same data, with room for so many nodes.
+/// Gives the same data with room for so many nodes.
 Sample with_nodes(Sample sample, NodeId nodes) {
   sample.nodes = nodes;
   sample.features.resize(std::size_t{nodes} * sample.columns);
