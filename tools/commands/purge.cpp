@@ -108,7 +108,7 @@ void run_purge(CommandLine& line) {
       "as import --ids takes them; those beyond the file have none");
   line.options().add_options()(
       "always", po::bool_switch(),
-      "also where no request was made: private parts of certificates go, and models but for those of exact");
+      "also where no request was made: private parts of certificates go, and models but for those of exact and replay");
   line.options().add_options()(
       "without-feeds", po::bool_switch(),
       "purge although readers of a feed of changes (stream --changes) have yet to take entries; the store forgets its feeds");

@@ -217,8 +217,8 @@ class Intake {
   void count_unpurged(std::uint64_t count);
   void purge_now(std::unique_lock<std::mutex>& lock);
   StorePurge purge_session(const PurgeOptions& options);
-  /// How many nodes a store needs room for so that these can be applied; nothing where it has it, or
-  /// does not make it.
+  /// How many nodes a store needs room for so that these can be applied; nothing where it has it,
+  /// or does not make it.
   [[nodiscard]] std::optional<std::uint64_t> wanted_nodes(std::span<const Request> requests) const;
   void make_room_for(std::uint64_t nodes);
   void grow_now(std::unique_lock<std::mutex>& lock);
