@@ -248,7 +248,8 @@ class NodeHasher {
     widened_.resize(values.size());
     truncate_to_halves(values, halves_.data());
     widen_halves(halves_, widened_.data());
-    // The bits of numbers that are not zero, or of a zero without a sign, are equal where the numbers are.
+    // The bits of numbers that are not zero, or of a zero without a sign, are equal where the
+    // numbers are.
     return values.empty() || std::memcmp(values.data(), widened_.data(), values.size_bytes()) == 0;
   }
 

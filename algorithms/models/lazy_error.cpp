@@ -64,8 +64,8 @@ double lazy_error_bound(const Embedding& embedding, const Contents& contents) {
   const double self = contents.graph().self_weight();
   const double arcs = static_cast<double>(contents.graph().num_arcs()) + nodes * self;
   const double heaviest = std::max<double>(contents.graph().max_weight(), self);
-  // Degrees d are at most nodes times the largest weight, that of a self loop among them, so that d^{1/2 - rho} is at most this;
-  // and sum d^{2 - 2 rho} <= arcs times its square.
+  // Degrees d are at most nodes times the largest weight, that of a self loop among them, so that
+  // d^{1/2 - rho} is at most this; and sum d^{2 - 2 rho} <= arcs times its square.
   const double stretch = std::max(1.0, std::pow(nodes * heaviest, 0.5 - spec.rho));
   double largest = 0;
   for_blocks(spec, spec.weights, [&](std::size_t, std::span<const double> own) {

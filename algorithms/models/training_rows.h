@@ -56,8 +56,8 @@ class TrainingRows {
   /// Whether every present row is held, with its label.
   [[nodiscard]] bool holds_all(const RowUnits& units, std::span<const NodeId> present) const;
   void drop_departed(std::span<const NodeId> present, BatchChange& change);
-  /// How many nodes whole graphs have, where rows are of these: one that a node has left may have no
-  /// other sign of it.
+  /// How many nodes whole graphs have, where rows are of these: one that a node has left may have
+  /// no other sign of it.
   void remember_sizes();
   void add_resized(std::optional<std::vector<NodeId>>& changed) const;
   /// Appends the rows that differ from those held, old and new, to the moved ones of a change.

@@ -101,8 +101,8 @@ struct RowProgram {
 /// one is empty.
 [[nodiscard]] std::vector<std::string> words_between_commas(const std::string& key, const std::string& text);
 
-/// A lift in the words of users: its width, then perhaps `key=K`, `bias=B` and `at=node`, by commas.
-/// Throws UsageError.
+/// A lift in the words of users: its width, then perhaps `key=K`, `bias=B` and `at=node`, by
+/// commas. Throws UsageError.
 [[nodiscard]] Lift lift_named(const std::string& text);
 /// What lift_named() reads.
 [[nodiscard]] std::string text_of(const Lift& lift);

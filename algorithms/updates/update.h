@@ -57,8 +57,9 @@ class Update {
   Update(Contents& contents, Embedding& embedding, ChangedRows& memory, UpdateOptions options);
 
   /// Applies the changes to contents and embedding. Without `defer` the last level must not be
-  /// behind; with it no node may become a target, as its sums would have what is put off. What a push
-  /// captures first goes to a file where it does not fit the budget. Throws ResourceError, DataError.
+  /// behind; with it no node may become a target, as its sums would have what is put off. What a
+  /// push captures first goes to a file where it does not fit the budget. Throws ResourceError,
+  /// DataError.
   UpdateReport apply(const BatchChanges& changes, const Threshold& threshold);
   /// Pushes every stale row whose residue exceeds the threshold; all of them when it is zero.
   UpdateReport flush(const Threshold& threshold);

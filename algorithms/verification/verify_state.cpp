@@ -38,8 +38,8 @@ class PlainPublished {
         t_(embedding.columns()),
         sums_(embedding.columns()) {}
 
-  /// Adds the published t of a node, so many times, to `total`; false when the node has no row, or one above the
-  /// scale.
+  /// Adds the published t of a node, so many times, to `total`; false when the node has no row, or
+  /// one above the scale.
   bool add_to(std::uint32_t level, NodeId node, std::int64_t times, std::vector<std::int64_t>& total) {
     const std::uint32_t degree = contents_.graph().degree(node);
     if (level == 0) {

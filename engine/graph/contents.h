@@ -39,8 +39,8 @@ struct DataRules {
   bool numbers_name_classes = false;        ///< a class has a number as its name
   std::optional<PairRules> pairs{};         ///< where links are predicted
   std::optional<WeightUnit> weight_unit{};  ///< where weights are real: what `max_weight` counts
-  /// Units that a node's edges and its self loop weigh at most there, so that float64 holds the sums
-  /// of the present scale.
+  /// Units that a node's edges and its self loop weigh at most there, so that float64 holds the
+  /// sums of the present scale.
   std::uint64_t most_degree = 0;
 
   /// Whether there is such a split; there is always none.
@@ -91,7 +91,8 @@ class Contents {
   [[nodiscard]] const Features& features() const noexcept { return features_; }
   [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }
   [[nodiscard]] bool has_labels() const noexcept { return labels_.has_value(); }
-  /// The class of a node, or kNoLabel. Throws FormatError where the file of labels is damaged there.
+  /// The class of a node, or kNoLabel. Throws FormatError where the file of labels is damaged
+  /// there.
   [[nodiscard]] std::int32_t label(NodeId node) const {
     if (!labels_) return kNoLabel;
     if (!set_labels_.empty())

@@ -4,8 +4,8 @@
 // An edge of weight w counts as w arcs each way, and its lists name each end w times: whatever sums
 // over lists weighs so. Where weights are real, w counts units, and sweeps read each neighbour once
 // with its weight beside it. Nodes have one self loop each, of weight 1 or of the units that the
-// import was told, which is counted in degree() and stored nowhere. Const members may run on any number of threads at once; changes need the
-// graph for themselves.
+// import was told, which is counted in degree() and stored nowhere. Const members may run on any
+// number of threads at once; changes need the graph for themselves.
 #pragma once
 
 #include <algorithm>

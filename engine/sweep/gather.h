@@ -91,8 +91,8 @@ void gather_rows(const Tile& tile, const ListedRows& list, std::int64_t* sums);
                                                     std::int32_t* after);
 
 /// Sum of a node's own row and its neighbours' rows, for each node. Every id is below the number of
-/// rows and each degree, counts[i] + 1 without weights, below kMaxDegree. Returns the number of rows with a sum that int32 cannot
-/// hold.
+/// rows and each degree, counts[i] + 1 without weights, below kMaxDegree. Returns the number of
+/// rows with a sum that int32 cannot hold.
 std::size_t gather_lists(const Tile& tile, const GatherLists& lists, const GatherOutput& out);
 std::size_t gather_lists(const ShortTile& tile, const GatherLists& lists, const ShortGatherOutput& out);
 

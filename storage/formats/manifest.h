@@ -89,8 +89,9 @@ struct Manifest {
   /// How lists of neighbours hold what edges weigh.
   [[nodiscard]] ListForm list_form() const noexcept { return {max_weight, weight_unit.has_value()}; }
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "pairs", "graphs" and
-  /// "real-weights", in this order: one that has never heard of a word would lose what it stands for.
+  /// "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "pairs", "graphs"
+  /// and "real-weights", in this order: one that has never heard of a word would lose what it
+  /// stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

@@ -78,8 +78,8 @@ class ShardWriter {
   OverflowBuffer blocks_;
 };
 
-/// Writes a shard as it is for a graph of `to` nodes instead of `from`, no fewer: the lists stay, and
-/// so does the range. Throws DataError, FormatError, ResourceError.
+/// Writes a shard as it is for a graph of `to` nodes instead of `from`, no fewer: the lists stay,
+/// and so does the range. Throws DataError, FormatError, ResourceError.
 FileEntry copy_shard(const std::filesystem::path& store, const FileEntry& entry, NodeRange range, NodeId from,
                      NodeId to, ShardOf of = ShardOf::nodes);
 
@@ -168,7 +168,8 @@ class Shard {
   [[nodiscard]] const std::uint32_t* read_counts() const;
   void unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& neighbours) const;
   void check_lengths(std::span<const std::uint32_t> counts, std::span<const std::uint32_t> neighbours) const;
-  /// The largest sum of the counts of a block, which are `encoded` where its bytes hold so many ids.
+  /// The largest sum of the counts of a block, which are `encoded` where its bytes hold so many
+  /// ids.
   [[nodiscard]] std::uint64_t largest_block(std::span<const std::uint32_t> counts, bool encoded) const;
   /// The weights of a list are as many as the counts say.
   void check_weights(std::size_t block, std::size_t index, std::span<const std::uint32_t> weights) const;

@@ -73,8 +73,8 @@ void install() {
   ::sigaction(SIGBUS, &ours, &before);
 }
 
-/// Where maps are and where there is room, so that thousands of them are not looked through for each;
-/// the handler has the slots alone.
+/// Where maps are and where there is room, so that thousands of them are not looked through for
+/// each; the handler has the slots alone.
 std::unordered_map<std::uintptr_t, Slot*> used_slots;
 std::vector<Slot*> free_slots;
 

@@ -9,8 +9,8 @@
 // requests wait, or the oldest has waited long enough. So an answer never waits for a model. The
 // second one also makes the requests that remove edges, nodes and features whose time has come, and
 // purges the store: then no request is taken, those that are acknowledged are applied first, and
-// what comes meanwhile is refused before it is acknowledged, to be sent again. So it is while room is
-// made for more nodes.
+// what comes meanwhile is refused before it is acknowledged, to be sent again. So it is while room
+// is made for more nodes.
 #pragma once
 
 #include <chrono>

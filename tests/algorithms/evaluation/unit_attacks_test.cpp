@@ -326,8 +326,8 @@ TEST_SUITE("unit") {
     const PairUnits units(present, record.rows);
     for (std::size_t i = 0; i < units.list(PairRole::test).size(); ++i)
       if (units.list(PairRole::test).is_edge(i)) test.push_back(units.list(PairRole::test).ends()[i]);
-    // One against the rest in two classes: confidence grows with the score alone where margins are opposite, which
-    // exact ones of two classes are.
+    // One against the rest in two classes: confidence grows with the score alone where margins are
+    // opposite, which exact ones of two classes are.
     CHECK(*found.attack_auc ==
           doctest::Approx(plain_area(plain_scores(before, record, gone), plain_scores(present, record, test))));
 

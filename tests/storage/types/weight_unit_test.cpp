@@ -1,4 +1,5 @@
-// tests/storage/types/weight_unit_test.cpp - units of weights as text, and weights brought to units.
+// tests/storage/types/weight_unit_test.cpp - units of weights as text, and weights brought to
+// units.
 #include "storage/types/weight_unit.h"
 
 #include <doctest/doctest.h>
