@@ -392,6 +392,13 @@ GrowReport StreamSession::grow(const GrowOptions& options) {
   impl_->require_usable();
   if (impl_->store.waiting() > 0)
     throw UsageError(impl_->store.path().string() + ": requests wait to be applied; apply them before it grows");
+  if (impl_->waits_for_receipts())
+    throw UsageError(impl_->store.path().string() +
+                     ": a model has not absorbed what was acknowledged, and its receipts need the journal, which a "
+                     "growth begins anew; mend the model first, or end what writes the store and call " +
+                     operation("grow"));
+  if (nodes_to_add(impl_->store.path(), impl_->store.manifest(), options) == 0) return {options.nodes, 0, 0, 0};
+  require_room_to_grow(impl_->store.path(), impl_->store.manifest(), options.nodes);  // as before a purge
   static_cast<void>(close());
   return reopen_session(impl_, StreamOptions(impl_->options),
                         [&](Internals::WriterState& state) { return state.grow(options); });

@@ -58,6 +58,7 @@ BatchReport StoreWriter::apply(std::span<const Request> requests, BatchChanges c
   BatchReport report;
   const Clock::time_point start = Clock::now();
   prepare(changes);
+  if (!changes.nodes.empty()) require_recomputation();
   require_room_for_notes(note_bytes(requests), contents_->expiries().bytes(), budget_);
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < requests.size(); ++i)
@@ -176,6 +177,7 @@ void StoreWriter::commit_propagation(const PropagationSpec& spec, std::vector<Le
   next.propagation = spec;
   next.levels = std::move(levels);
   swap_manifest(std::move(next));
+  contents_->take_scale(spec.scale_bits);
   open_embedding();
 }
 
@@ -212,7 +214,6 @@ void StoreWriter::prepare(const BatchChanges& changes) {
     charge_changes(changes);
   }
   require_work_beside(changes);
-  require_recomputation();
 }
 
 void StoreWriter::carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "algorithms/live/store_writer.h"
@@ -14,7 +15,9 @@
 #include "engine/ingest/growth.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
+#include "storage/io/file.h"
 #include "storage/io/message.h"
+#include "storage/io/plain_text.h"
 #include "storage/io/shell_word.h"
 
 namespace unweave {
@@ -29,6 +32,18 @@ void require_spans_stay(const std::filesystem::path& store, const Manifest& mani
                    operation("purge " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(nodes))));
 }
 
+/// A name that a removed node has lost is in the files until a purge, and stands for nobody.
+void require_never_given(const NameList& added, const NodeNames& present, const InputFile& file) {
+  for (NodeId node = 0; node < added.nodes(); ++node) {
+    const std::string_view name = added.name(node);
+    if (name.empty() || present.index().find(name) == kNoNode) continue;
+    throw InputError(
+        display_name(file), "line " + std::to_string(std::uint64_t{node} + 1),
+        "a node that was removed had the name " + quote_for_message(name),
+        "it is free again after " + operation("purge") + ", which makes room by " + option("nodes") + ", too");
+  }
+}
+
 void count_grown_bytes(const Manifest& before, const Manifest& after, GrowReport& report) {
   std::set<std::string> known;
   for (const FileEntry& entry : before.files()) known.insert(entry.path);
@@ -38,9 +53,30 @@ void count_grown_bytes(const Manifest& before, const Manifest& after, GrowReport
 
 }  // namespace
 
+void require_room_to_grow(const std::filesystem::path& store, const Manifest& manifest, std::uint64_t nodes) {
+  constexpr std::uint64_t kBeside = std::uint64_t{1} << 20;  // a manifest, and the journal
+  constexpr std::uint64_t kValueBytes = 4;
+  const std::uint64_t first = manifest.nodes / span_nodes(manifest.nodes) * std::uint64_t{span_nodes(manifest.nodes)};
+  std::uint64_t bytes = kBeside + bytes_of(manifest.shards) + (manifest.pairs ? bytes_of(manifest.pairs->shards) : 0);
+  if (manifest.names) bytes += manifest.names->names.bytes + manifest.names->index.bytes;
+  const std::uint64_t values = (manifest.labels ? 1 : 0) + (manifest.graphs ? 1 : 0) + (manifest.order_file ? 2 : 0);
+  bytes += values * nodes * kValueBytes;
+  if (!manifest.feature_layout.sparse)
+    bytes += (nodes - first) * manifest.features * value_bytes(manifest.feature_layout.type);
+  for (const LevelFiles& level : manifest.levels) {
+    bytes += (level.counts ? nodes * kValueBytes : 0) + bytes_of(level.lists);
+    if (manifest.propagation->all_rows && !level.partitions.empty())
+      bytes += (nodes - first) * manifest.features * kValueBytes;
+    if (manifest.propagation->all_rows && !level.rows.empty())
+      bytes += (nodes - first) * manifest.row_width() * kValueBytes;
+  }
+  require_disk_room(store, bytes, "the files of the grown store", "move the store to a larger disk");
+}
+
 std::uint64_t nodes_to_add(const std::filesystem::path& store, const Manifest& manifest, const GrowOptions& options) {
   const std::uint64_t added = added_nodes(store, manifest, options.nodes, options.names);
-  if (added > 0) require_spans_stay(store, manifest, options.nodes);
+  if (added == 0) return 0;
+  require_spans_stay(store, manifest, options.nodes);
   return added;
 }
 
@@ -51,10 +87,13 @@ GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& opt
   report.nodes_added = nodes_to_add(store, live->manifest(), options);
   report.nodes = options.nodes;
   if (report.nodes_added == 0) return report;
+  require_room_to_grow(store, live->manifest(), options.nodes);
   std::optional<NameList> names;
-  if (options.names)
+  if (options.names) {
     names.emplace(read_new_names(store, live->manifest(), *options.names, live->contents().order().names(),
                                  report.nodes_added, budget, meter));
+    require_never_given(*names, live->contents().order().names(), *options.names);
+  }
   live->checkpoint();
   live->record();
   const Manifest before = live->manifest();

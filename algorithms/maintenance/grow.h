@@ -23,6 +23,9 @@ namespace unweave {
 GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, MemoryBudget& budget,
                       WorkMeter& meter, std::optional<WriterLock> lock = std::nullopt);
 
+/// Throws ResourceError where the disk has not the room for the files of a growth to so many nodes.
+void require_room_to_grow(const std::filesystem::path& store, const Manifest& manifest, std::uint64_t nodes);
+
 /// How many nodes grow_store() would add. Throws UsageError as it does.
 [[nodiscard]] std::uint64_t nodes_to_add(const std::filesystem::path& store, const Manifest& manifest,
                                          const GrowOptions& options);

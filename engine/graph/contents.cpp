@@ -125,6 +125,10 @@ void Contents::open_lost_names(const std::filesystem::path& store, const Manifes
   lose_names(changes.lost_names);
 }
 
+void Contents::take_scale(std::uint32_t scale_bits) noexcept {
+  rules_.most_degree = most_degree(scale_bits);
+}
+
 std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   std::uint64_t bytes = manifest.nodes / 4;         // two bits
   if (manifest.names) bytes += manifest.nodes / 8;  // lost names

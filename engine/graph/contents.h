@@ -117,6 +117,8 @@ class Contents {
   [[nodiscard]] Expiries& expiries() noexcept { return expiries_; }
   [[nodiscard]] const Expiries& expiries() const noexcept { return expiries_; }
   [[nodiscard]] const DataRules& rules() const noexcept { return rules_; }
+  /// Sums are of this scale from now on: what a node's edges may weigh follows from it.
+  void take_scale(std::uint32_t scale_bits) noexcept;
 
   /// The name of a node, empty where it has none, or has lost it.
   [[nodiscard]] std::string_view name(NodeId node) const { return order_.names().name(order_.user(node)); }

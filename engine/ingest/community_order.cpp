@@ -111,7 +111,7 @@ class Communities {
 
   /// Memory of one thread: the lists of two blocks, the neighbours that are taken from them, and
   /// the labels of one.
-  [[nodiscard]] static std::uint64_t thread_bytes(const Graph& graph) noexcept {
+  [[nodiscard]] static std::uint64_t thread_bytes(const Graph& graph) {
     const std::uint64_t taken = std::uint64_t{kBlockNodes} * kMostCounted * sizeof(NodeId) * 5 / 4;
     return 2 * graph.max_decoded_bytes() + 3 * std::min(graph.max_decoded_bytes(), taken);
   }

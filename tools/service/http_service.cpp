@@ -434,6 +434,7 @@ struct HttpService::Impl {
                  {"unpurged", counts.unpurged},
                  {"unpurged_since", json_of(counts.unpurged_since)},
                  {"purge_due", json_of(counts.purge_due)},
+                 {"growing", counts.growing},
                  {"purging", counts.purging},
                  {"purges", counts.purges},
                  {"last_purge", json_of(counts.last_purge)}};
@@ -443,7 +444,9 @@ struct HttpService::Impl {
 
   Answer tell_ready(Call&, const std::string&) {
     const bool ready = intake.ready();
-    Answer answer = answer_of({{"ready", ready}, {"purging", intake.counts().purging}}, ready ? 200 : kUnavailable);
+    const IntakeCounts counts = intake.counts();
+    Answer answer = answer_of({{"ready", ready}, {"purging", counts.purging}, {"growing", counts.growing}},
+                              ready ? 200 : kUnavailable);
     if (!ready) answer.headers.emplace_back("Retry-After", "1");
     return answer;
   }

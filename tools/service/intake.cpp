@@ -48,6 +48,7 @@ Intake::Intake(StreamSession& session, Reservation told_room, const IntakeOption
       tell_purge_(std::move(tell_purge)) {
   counts_.stuck_models = session_.stuck_models();
   nodes_ = session_.nodes();
+  most_nodes_ = options_.most_nodes;
   const PurgeNeed need = session_.purge_need();
   purge_begun_ = need.begun;
   counts_.unpurged = need.requests;
@@ -617,13 +618,15 @@ StorePurge Intake::purge_session(const PurgeOptions& options) {
 
 std::optional<std::uint64_t> Intake::wanted_nodes(std::span<const Request> requests) const {
   constexpr std::uint64_t kAtOnce = 65'536;  // so that the number of nodes tells little of who came
+  const std::scoped_lock lock(mutex_);
   std::optional<std::uint64_t> largest;
   for (const Request& one : requests)
-    if (one.kind == RequestKind::insert_node && !one.u_by_name && one.u < options_.most_nodes)
+    if (one.kind == RequestKind::insert_node && !one.u_by_name && one.u < most_nodes_)
       largest = std::max(largest.value_or(0), one.u);
-  const std::scoped_lock lock(mutex_);
-  if (!largest || *largest < nodes_) return std::nullopt;
-  return std::min((*largest / kAtOnce + 1) * kAtOnce, options_.most_nodes);
+  // A call that is going to be refused makes no room.
+  if (!largest || *largest < nodes_ || counts_.waiting + gathered_ + requests.size() > options_.most_waiting)
+    return std::nullopt;
+  return std::min((*largest / kAtOnce + 1) * kAtOnce, most_nodes_);
 }
 
 /// Waits until there is room for so many.
@@ -646,6 +649,7 @@ void Intake::grow_now(std::unique_lock<std::mutex>& lock) {
   left_.wait(lock, [&] { return senders_ == 0; });
   while (counts_.waiting > 0 && !error_) without_lock(lock, &Intake::apply_next);
   GrowOrder& order = *grow_order_;
+  bool cannot_grow = false;
   order.error = error_;
   if (!error_) {
     lock.unlock();
@@ -653,12 +657,16 @@ void Intake::grow_now(std::unique_lock<std::mutex>& lock) {
       const Work work(*this);
       const GrowReport report = session_.grow({order.nodes, {}});
       if (options_.tell_growth) options_.tell_growth(report);
+    } catch (const UsageError&) {
+      order.error = std::current_exception();
+      cannot_grow = true;
     } catch (...) {
       order.error = std::current_exception();
     }
     if (!session_.is_open()) fail(order.error);
     lock.lock();
   }
+  if (cannot_grow) most_nodes_ = nodes_;  // nor could it for the next sender
   if (session_.is_open()) {
     nodes_ = session_.nodes();
     expiry_ = session_.next_expiry().value_or(kNoExpiry);
@@ -730,7 +738,7 @@ IntakeCounts Intake::counts() const {
 
 bool Intake::ready() const {
   const std::scoped_lock lock(mutex_);
-  return !ending_ && !error_ && !counts_.purging && counts_.waiting < options_.most_waiting;
+  return !ending_ && !error_ && !counts_.purging && !counts_.growing && counts_.waiting < options_.most_waiting;
 }
 
 void Intake::finish(std::chrono::milliseconds most) {

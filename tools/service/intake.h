@@ -250,6 +250,7 @@ class Intake {
   PurgeOrder* order_ = nullptr;                                  ///< a purge that was ordered
   GrowOrder* grow_order_ = nullptr;                              ///< room that was asked for
   std::uint64_t nodes_ = 0;                                      ///< that there is room for
+  std::uint64_t most_nodes_ = 0;                                 ///< that room can be made for
   bool purge_begun_ = false;                                     ///< the store has the mark of one that was cut
   Millis purge_not_before_ = 0;                                  ///< after one that failed
   std::deque<Group*> groups_;                                    ///< whose senders wait for an answer

@@ -198,6 +198,26 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("grow: new nodes get names, but for those of nodes that were removed") {
+    const TempDir dir;
+    const Sample sample = testing::random_sample(60, 0.1, 4, 3);
+    Importing importing;
+    for (NodeId node = 0; node < 60; ++node) importing.names.push_back("n" + std::to_string(node) + "x");
+    import_with_room(dir / "s", sample, 60, 60, importing);
+    const std::string store = (dir / "s").string(), gone = testing::write_file(dir / "gone", "n7x\n");
+    must_run({"stream", store, "--requests", testing::write_file(dir / "requests", "node n7x\n")});
+    const Result refused = run({"grow", store, "--nodes", "70", "--ids", gone});
+    CHECK(refused.code != 0);
+    CHECK_MESSAGE(refused.error.find("a node that was removed had the name 'n7x'") != std::string::npos, refused.error);
+    must_run({"verify", store});
+    must_run({"grow", store, "--nodes", "70", "--ids", testing::write_file(dir / "new", "ann\n")});
+    must_run({"stream", store, "--requests",
+              testing::write_file(dir / "more", "insert-node ann 0:1\ninsert-edge ann n3x\n")});
+    must_run({"purge", store, "--nodes", "71", "--ids", gone});
+    must_run({"verify", store});
+    CHECK(run({"info", store, "--json"}).json()["nodes"] == 71);
+  }
+
   TEST_CASE("grow: what cannot be says so, and changes nothing") {
     const TempDir dir;
     const Sample sample = testing::random_sample(60, 0.1, 4, 3);
