@@ -14,10 +14,10 @@
 #include "engine/graph/store.h"
 #include "engine/ingest/growth.h"
 #include "storage/formats/store_layout.h"
+#include "storage/input/words/line_reader.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
 #include "storage/io/message.h"
-#include "storage/io/plain_text.h"
 #include "storage/io/shell_word.h"
 
 namespace unweave {
