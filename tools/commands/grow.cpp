@@ -15,7 +15,7 @@ void print_grown(const CommandLine& line, const GrowReport& report, Measure& mea
   Figures figures{.json = json_fields(report), .table = Table({"grown", ""})};
   figures.table.add_row({"nodes", count_text(report.nodes)});
   figures.table.add_row({"nodes added", count_text(report.nodes_added)});
-  figures.table.add_row({"bytes written", bytes_text(report.bytes_written)});
+  figures.table.add_row({"bytes rewritten", bytes_text(report.bytes_written)});
   figures.table.add_row({"bytes kept", bytes_text(report.bytes_kept)});
   measure.report(figures.json);
   figures.table.add_row({"time", seconds_text(figures.json["seconds"].get<double>())});

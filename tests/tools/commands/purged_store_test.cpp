@@ -213,6 +213,8 @@ TEST_SUITE("slow") {
                                        {"manifest.json", "features"},
                                        {"manifest.json", "classes"},
                                        {"manifest.json", "weights.max"},
+                                       {"manifest.json", "weights.unit"},
+                                       {"manifest.json", "weights.self"},
                                        {"manifest.json", "standardized"},
                                        {"manifest.json", "order"},
                                        {"models/NAME.model", "lambda"},

@@ -121,6 +121,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     if weights is not None and max_weight is not None:
         raise UsageError("weights and max_weight: the first one is for real weights, the other one for whole numbers; give one of them",
                          ["weights", "max_weight"])
+    if self_weight is not None:
+        options["self_weight"] = arrays.whole_number(self_weight, "self_weight", 1, 2**30)
     if weights is None and self_weight is not None:
         raise UsageError("self_weight counts units; it needs weights='unit=U'", ["self_weight", "weights"])
     is_declared = max_weight is not None or weights is not None
@@ -150,8 +152,6 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)
     if weights is not None:
         options["weights"] = str(weights)
-    if self_weight is not None:
-        options["self_weight"] = arrays.whole_number(self_weight, "self_weight", 1, 2**30)
     if ids is not None:
         options.update(arrays.names_of(ids))
         options["ids_are"] = ids_are

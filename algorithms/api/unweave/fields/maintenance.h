@@ -52,7 +52,7 @@ template <class Visit>
 void describe(const GrowReport& report, Visit&& field) {
   field("nodes", report.nodes);
   field("nodes_added", report.nodes_added);
-  field("bytes_written", report.bytes_written);
+  field("bytes_rewritten", report.bytes_written);
   field("bytes_kept", report.bytes_kept);
 }
 
