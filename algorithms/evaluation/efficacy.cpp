@@ -97,6 +97,7 @@ EfficacyTests::EfficacyTests(const LiveStore& before, const LiveStore& present, 
   const std::unique_ptr<const RowUnits> old = row_units(before, rows), now = row_units(present, rows);
   const std::vector<NodeId> train = members_of(*now, SplitName::train);
   std::vector<std::uint64_t> seen;
+  seen.reserve(train.size());
   for (const NodeId key : train) seen.push_back(name_of_unit(*now, unit_, key));
   std::sort(seen.begin(), seen.end());
   std::vector<NodeId> retained;

@@ -161,6 +161,7 @@ std::vector<NodeId> TrendAttack::neighbours_of(NodeId user) const {
 EdgeRecovery TrendAttack::by_score(const ModelRecord& model, const LiveStore& rows) const {
   const auto scores = [&](const std::vector<NodePair>& pairs) {
     std::vector<Edge> ends;
+    ends.reserve(pairs.size());
     for (const auto& [u, v] : pairs) ends.push_back({u, v});
     std::vector<double> all;
     score_links(rows, model, ends, [&](std::span<const ScoredLink> links) {

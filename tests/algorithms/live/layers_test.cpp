@@ -291,7 +291,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("edges of several kinds have sums apart and together, which streams and purges keep right") {
-    for (const auto& [directed, order_name] : {std::pair(false, "none"), {true, "none"}, {true, "bfs"}}) {
+    for (const auto& form : {std::pair(false, "none"), {true, "none"}, {true, "bfs"}}) {
+      const bool directed = form.first;
+      const char* const order_name = form.second;
       CAPTURE(directed);
       CAPTURE(order_name);
       testing::RelationWorld world = testing::relation_world(4, directed);

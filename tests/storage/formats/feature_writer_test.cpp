@@ -64,8 +64,10 @@ std::vector<float> rows_with_gaps(std::uint32_t columns, std::size_t every) {
 
 TEST_SUITE("unit") {
   TEST_CASE("dense files without their rows of zeros say the same, and are written where they are smaller") {
-    for (const auto& [columns, type] : kShapes)
+    for (const auto& shape : kShapes)
       for (const std::size_t every : {std::size_t{1}, std::size_t{2}, std::size_t{40}, std::size_t{1000}}) {
+        const auto columns = shape.first;
+        const auto type = shape.second;
         CAPTURE(columns);
         CAPTURE(every);
         const auto rows = rows_with_gaps(columns, every);
