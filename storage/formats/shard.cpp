@@ -237,7 +237,7 @@ std::uint64_t Shard::largest_block(std::span<const std::uint32_t> counts, bool e
   for (std::size_t block = 0; block < num_blocks(); ++block) {
     const auto own = of_block(counts, block);
     const auto arcs = std::accumulate(own.begin(), own.end(), std::uint64_t{0});
-    // So that room for the lists of a block is never asked for in vain.
+    // A damaged count could else ask for more memory than any lists of so few bytes take.
     if (encoded && arcs > unweave::most_block_arcs(offsets_[block + 1] - offsets_[block]))
       file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
     most = std::max(most, arcs);

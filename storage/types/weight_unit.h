@@ -20,7 +20,7 @@ struct WeightUnit {
   /// The multiple of the unit that is nearest to a weight, of two the even one; 0 where that is not
   /// one of 1 .. kMostWeight. NaN has none.
   [[nodiscard]] std::uint32_t units(double weight) const noexcept;
-  /// So many units as a number, which float64 holds.
+  /// Gives the weight that so many units are; a float64 holds it exactly.
   [[nodiscard]] double weight(std::uint64_t units) const noexcept;
   /// Likewise as a text, which reads back to as many.
   [[nodiscard]] std::string text(std::uint64_t units) const;

@@ -123,6 +123,12 @@ std::vector<double> plain_scores(const LiveStore& store, const ModelRecord& reco
   return scores;
 }
 
+/// The requests that remove these rows, of a store that is closed again.
+CanaryRequests steepest_of(const UnitStore& world, const ModelRecord& record, std::uint64_t count) {
+  const StoreReader live(world.store, ample_budget());
+  return steepest_rows(live, record, count, ample_budget());
+}
+
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -276,10 +282,7 @@ TEST_SUITE("unit") {
     const UnitStore world(RowUnit::graph);
     world.keep_copy();
     const ModelRecord original = world.record();
-    const CanaryRequests removals = [&] {
-      const StoreReader live(world.store, ample_budget());
-      return steepest_rows(live, original, 5, ample_budget());
-    }();
+    const CanaryRequests removals = steepest_of(world, original, 5);
     UnitStore::apply(world.store, removals.requests, true);
     const StoreReader before(world.copy, ample_budget()), present(world.store, ample_budget());
     const ModelRecord record = world.record();
@@ -309,10 +312,7 @@ TEST_SUITE("unit") {
     const UnitStore world(RowUnit::pair);
     world.keep_copy();
     const ModelRecord original = world.record();
-    const CanaryRequests removals = [&] {
-      const StoreReader live(world.store, ample_budget());
-      return steepest_rows(live, original, 9, ample_budget());
-    }();
+    const CanaryRequests removals = steepest_of(world, original, 9);
     UnitStore::apply(world.store, removals.requests, true);
     const StoreReader before(world.copy, ample_budget()), present(world.store, ample_budget());
     const ModelRecord record = world.record();
