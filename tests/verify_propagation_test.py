@@ -78,6 +78,14 @@ def main(program):
         for store in whole:
             said = verify(store)
             assert "are the sums of their terms" in said, said
+        # Copies share rows of features, which both of them notice.
+        directed = stores.make("directed", "sparse", "--hops", 2, "--rows", "all", extra=("--directed",))
+        manifest = json.loads((directed / "manifest.json").read_text())["contents"]
+        verify(directed)
+        path = directed / manifest["feature_files"][0]["path"]
+        at = HEADER + 8 * 3001 + 4 * int.from_bytes(path.read_bytes()[56:64], "little") + 1
+        flip(path, at, 4)
+        assert "level 1: the sums are not those of their terms" in verify(directed, 1)
         # What the stores were made for is there: wide rows, and blocks of both encodings.
         state = (wide / manifests[wide]["levels"][1]["partitions"][0]["path"]).read_bytes()
         assert int.from_bytes(state[72:80], "little") > 0

@@ -10,6 +10,7 @@
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_name.h"
 #include "algorithms/updates/requests.h"
+#include "storage/formats/manifest.h"
 #include "storage/io/message.h"
 #include "storage/io/number_text.h"
 #include "storage/io/shell_word.h"
@@ -157,10 +158,11 @@ std::string remark_on_missing_room(std::span<const Request> requests, std::span<
     largest = std::max(largest, one.u);
   }
   if (outside == 0) return {};
+  const char* const command = read_manifest(store).layers.copies() > 1 ? "purge " : "grow ";
   return std::to_string(outside) +
          (outside == 1 ? " of these requests inserts a node" : " of these requests insert nodes") + " beyond the " +
          std::to_string(nodes) + " that the store has room for; end the command that writes the store, make room by " +
-         operation("grow " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(largest + 1))) +
+         operation(command + shell_word(store.string()) + ' ' + option("nodes", std::to_string(largest + 1))) +
          ", and send them again";
 }
 

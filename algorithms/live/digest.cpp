@@ -106,7 +106,9 @@ class Words {
 /// Hashes nodes block by block; one object a thread.
 class NodeHasher {
  public:
-  NodeHasher(const Contents& contents, const Embedding* embedding) : contents_(contents), embedding_(embedding) {}
+  /// `users`: nodes that there are, or will be, without their copies.
+  NodeHasher(const Contents& contents, const Embedding* embedding, NodeId users)
+      : contents_(contents), embedding_(embedding), users_(users) {}
 
   /// Puts the hash of each node of a block whose id lies in `users` at its place in `hashes`, which
   /// begins at the first of them.
@@ -116,7 +118,7 @@ class NodeHasher {
     std::array<NodeId, kBlockNodes> ids{};
     bool any = false;
     for (std::uint32_t i = 0; i < nodes; ++i) {
-      ids[i] = contents_.order().number(first + i);
+      ids[i] = number(first + i);
       any |= users.contains(ids[i]);
     }
     if (!any) return;
@@ -187,12 +189,18 @@ class NodeHasher {
   }
 
  private:
+  /// As NodeOrder has it, once there are `users_` nodes.
+  [[nodiscard]] NodeId number(NodeId position) const {
+    const NodeId one = contents_.order().number(position), present = contents_.order().users();
+    return present == users_ ? one : one / present * users_ + one % present;
+  }
+
   /// What the edges to those with larger ids weigh, in the order of these.
   void add_weights(NodeId node, std::span<const NodeId> positions, std::span<const std::uint32_t> weights) {
     std::vector<std::pair<NodeId, std::uint32_t>> arcs;
-    const NodeId own = contents_.order().number(node);
+    const NodeId own = number(node);
     for (std::size_t i = 0; i < positions.size(); ++i)
-      if (const NodeId id = contents_.order().number(positions[i]); id > own) arcs.emplace_back(id, weights[i]);
+      if (const NodeId id = number(positions[i]); id > own) arcs.emplace_back(id, weights[i]);
     std::sort(arcs.begin(), arcs.end());
     for (const auto& [number, weight] : arcs) words_.add(weight);
   }
@@ -207,9 +215,9 @@ class NodeHasher {
       return;
     }
     larger_.clear();
-    const NodeId own = contents_.order().number(node);
+    const NodeId own = number(node);
     for (const NodeId position : positions)
-      if (const NodeId id = contents_.order().number(position); id > own) larger_.push_back(id);
+      if (const NodeId id = number(position); id > own) larger_.push_back(id);
     std::sort(larger_.begin(), larger_.end());
     words_.add(static_cast<std::uint32_t>(larger_.size()));
     words_.add_all(std::span<const NodeId>(larger_));
@@ -334,6 +342,7 @@ class NodeHasher {
 
   const Contents& contents_;
   const Embedding* embedding_;
+  NodeId users_;
   Graph::BlockBuffer buffer_, held_buffer_;
   Words words_;
   std::vector<float> values_, nonzeros_, widened_;
@@ -460,20 +469,22 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
                           static_cast<NodeId>(std::min<std::uint64_t>(nodes, first + at_once))};
     const std::size_t blocks = contents.graph().num_blocks();
     run_items((blocks + kBlocksATask - 1) / kBlocksATask, active_threads(), [&](std::size_t item, std::size_t) {
-      NodeHasher hasher(contents, embedding);
+      NodeHasher hasher(contents, embedding, manifest.user_nodes());
       const std::size_t begin = item * kBlocksATask;
       look_ahead(contents, embedding, begin);
       for (std::size_t block = begin; block < std::min(blocks, begin + kBlocksATask); ++block)
         hasher.block(block, users, hashes.data());
     });
-    if (users.last > contents.num_nodes()) {
-      const NodeId present = std::max(contents.num_nodes(), users.first);
-      NodeHasher hasher(contents, embedding);
+    if (nodes > contents.num_nodes()) {
+      const NodeId present = contents.order().users();
+      NodeHasher hasher(contents, embedding, manifest.user_nodes());
       const Digest blank = hasher.blank();
-      for (NodeId user = present; user < users.last; ++user) {
-        const NodeId behind = user - contents.num_nodes();
+      for (NodeId node = users.first; node < users.last; ++node) {
+        const NodeId user = node % manifest.user_nodes();
+        if (user < present) continue;
+        const NodeId behind = user - present;
         const bool named = added != nullptr && behind < added->nodes() && !added->name(behind).empty();
-        hashes[user - users.first] = named ? hasher.blank(added->name(behind)) : blank;
+        hashes[node - users.first] = named ? hasher.blank(added->name(behind)) : blank;
       }
     }
     parallel_ranges(users.first / kLeafNodes, (std::size_t{users.last} + kLeafNodes - 1) / kLeafNodes, kLeavesATask,

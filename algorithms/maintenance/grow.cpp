@@ -23,13 +23,24 @@
 namespace unweave {
 namespace {
 
+std::string purge_to(const std::filesystem::path& store, std::uint64_t nodes) {
+  return operation("purge " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(nodes)));
+}
+
+/// New copies of nodes come between those that there are, so that no span stays.
+void require_one_copy(const std::filesystem::path& store, const Manifest& manifest, std::uint64_t nodes) {
+  if (manifest.layers.copies() == 1) return;
+  throw UsageError(option("nodes", std::to_string(nodes)) + ": the edges of " + store.string() +
+                   " have directions or relations, so that all its files change; write them anew by " +
+                   purge_to(store, nodes));
+}
+
 void require_spans_stay(const std::filesystem::path& store, const Manifest& manifest, std::uint64_t nodes) {
   if (spans_stay(manifest.nodes, static_cast<NodeId>(nodes))) return;
   const std::uint64_t most = std::uint64_t{span_nodes(manifest.nodes)} * kMaxSpans;
   throw UsageError(option("nodes", std::to_string(nodes)) + ": the files of " + store.string() +
                    " are cut for at most " + std::to_string(most) +
-                   " nodes; name no more than that, or write them all anew by " +
-                   operation("purge " + shell_word(store.string()) + ' ' + option("nodes", std::to_string(nodes))));
+                   " nodes; name no more than that, or write them all anew by " + purge_to(store, nodes));
 }
 
 /// A name that a removed node has lost is in the files until a purge, and stands for nobody.
@@ -76,6 +87,7 @@ void require_room_to_grow(const std::filesystem::path& store, const Manifest& ma
 std::uint64_t nodes_to_add(const std::filesystem::path& store, const Manifest& manifest, const GrowOptions& options) {
   const std::uint64_t added = added_nodes(store, manifest, options.nodes, options.names);
   if (added == 0) return 0;
+  require_one_copy(store, manifest, options.nodes);
   require_spans_stay(store, manifest, options.nodes);
   return added;
 }

@@ -27,7 +27,7 @@ void require_names_fit(const std::filesystem::path& store, const Manifest& manif
   if (!has_number) throw UsageError(option("ids") + " needs " + option("nodes", "N") + ", which makes room for nodes");
   if (added == 0)
     throw UsageError(option("ids") + ": there are no new nodes to name; " + store.string() + " has " +
-                     std::to_string(manifest.nodes) + " already, give more of them in " + option("nodes"));
+                     std::to_string(manifest.user_nodes()) + " already, give more of them in " + option("nodes"));
 }
 
 }  // namespace
@@ -35,11 +35,6 @@ void require_names_fit(const std::filesystem::path& store, const Manifest& manif
 std::uint64_t added_nodes(const std::filesystem::path& store, const Manifest& manifest,
                           const std::optional<std::uint64_t>& wanted, const std::optional<InputFile>& names) {
   const std::uint64_t nodes = wanted.value_or(manifest.user_nodes());
-  if ((manifest.layers.any() || !manifest.types.empty()) && nodes != manifest.user_nodes())
-    throw_no_growth(store, nodes,
-                    (manifest.layers.any() ? "the edges of " + store.string() + " have directions or relations"
-                                           : "the nodes of " + store.string() + " have types") +
-                        ", and such a store does not grow");
   if (manifest.pairs && nodes >= manifest.nodes && nodes <= kMaxNodeId &&
       id_bits(static_cast<NodeId>(nodes)) != id_bits(manifest.nodes))
     throw_no_growth(store, nodes,
@@ -50,7 +45,11 @@ std::uint64_t added_nodes(const std::filesystem::path& store, const Manifest& ma
     throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store.string() + " has " +
                      std::to_string(manifest.user_nodes()) +
                      " nodes, and ids are never given again; name as many or more");
-  require_room_for_weights(NodeCount(nodes).value(), manifest.max_weight);
+  const std::uint64_t copies = manifest.layers.copies();
+  if (const std::uint64_t most = kMostNodes / copies; copies > 1 && nodes > most)
+    throw UsageError(option("nodes", std::to_string(nodes)) + ": the graph of " + store.string() + " has " +
+                     std::to_string(copies) + " copies of each node; name " + std::to_string(most) + " at most");
+  require_room_for_weights(NodeCount(nodes * copies).value(), manifest.max_weight);
   const std::uint64_t added = nodes - manifest.user_nodes();
   if (names) require_names_fit(store, manifest, wanted.has_value(), added);
   return added;
@@ -63,10 +62,10 @@ NameList read_new_names(const std::filesystem::path& store, const Manifest& mani
   if (imported.nodes > added)
     throw InputError(
         display_name(file), line(added), "a name more than there are new nodes, " + std::to_string(added),
-        imported.nodes == manifest.nodes + added
+        imported.nodes == manifest.user_nodes() + added
             ? std::string("give the names of the new nodes alone, without those of the nodes that there are")
             : "name as many nodes in all as there are then: " +
-                  option("nodes", std::to_string(std::uint64_t{manifest.nodes} + imported.nodes)));
+                  option("nodes", std::to_string(std::uint64_t{manifest.user_nodes()} + imported.nodes)));
   NameList names(store, imported.entries.names, imported.nodes);
   for (NodeId node = 0; node < names.nodes(); ++node) {
     const std::string_view name = names.name(node);

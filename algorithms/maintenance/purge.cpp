@@ -239,12 +239,12 @@ class Purge {
     const NameList* const new_names = new_names_ ? &*new_names_ : nullptr;
     meter_.start("digest", 0, "nodes");
     Manifest grown = before_;
-    grown.nodes += static_cast<NodeId>(report_.nodes_added);
+    grown.take_users(before_.user_nodes() + static_cast<NodeId>(report_.nodes_added));
     report_.digest = content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr,
                                     budget_, new_names);
-    // An order that is computed anew may put new nodes anywhere.
+    // An order that is computed anew may put new nodes anywhere, and copies of them move others.
     const bool extends = report_.nodes_added > 0 && spans_stay(before_.nodes, grown.nodes) &&
-                         (!before_.order_file || options_.keep_order);
+                         before_.layers.copies() == 1 && (!before_.order_file || options_.keep_order);
     after_ =
         compact_contents(store_, before_, live_->contents(), extends ? before_.nodes : grown.nodes,
                          extends ? nullptr : new_names, options_.keep_order, &report_.order_reason, budget_, meter_);

@@ -136,7 +136,7 @@ std::uint64_t content_bytes(const LiveStore& store, bool all) {
               ? bytes_where(manifest.pairs->shards, manifest.nodes,
                             [&](NodeRange span) { return all || store.contents().held()->has_changes(span); })
               : 0) +
-         bytes_where(manifest.feature_files, manifest.nodes,
+         bytes_where(manifest.feature_files, manifest.feature_rows(),
                      [&](NodeRange span) { return all || has_new_rows(span); }) +
          (all || !cleared.empty() || store.contents().has_set_values() ? small_files(manifest) : 0) +
          (all ? bytes_of(manifest.order_file) : 0) +

@@ -245,7 +245,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
   work.columns = contents.features().columns();
   work.value_bytes = static_cast<double>(value_bytes(spec.scale_bits));
   work.graph_bytes = static_cast<double>(bytes_of(manifest.shards));
-  work.feature_bytes = static_cast<double>(bytes_of(manifest.feature_files));
+  work.feature_bytes = static_cast<double>(manifest.feature_pass_bytes());
   work.graph_resident = resident_share(store, manifest.shards);
   work.features_resident = resident_share(store, manifest.feature_files);
   const MachineFacts machine = machine_facts();

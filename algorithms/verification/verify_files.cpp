@@ -88,7 +88,7 @@ std::vector<FileEntry> files_of_proof(const Manifest& m) {
 
 void check_features(Files& files, const std::filesystem::path& store, const Manifest& m) {
   files.each(m.feature_files, [&](const FileEntry& entry, std::size_t span) {
-    FeatureFile(store, entry, span_range(m.nodes, span), m.features, m.feature_layout).verify();
+    FeatureFile(store, entry, span_range(m.feature_rows(), span), m.features, m.feature_layout).verify();
   });
 }
 
@@ -107,7 +107,7 @@ void check_whole_graph_files(Files& files, const std::filesystem::path& store, c
 void check_names(Files& files, const std::filesystem::path& store, const Manifest& m) {
   std::optional<NameList> names;
   files.attempt(m.names->names, [&] {
-    NameList list(store, m.names->names, m.nodes);
+    NameList list(store, m.names->names, m.user_nodes());
     list.verify();
     names.emplace(std::move(list));
   });

@@ -244,9 +244,8 @@ void add_all(const VerifyContext& context, Identities& identities, Reservation& 
   run_items((blocks + step - 1) / step, workers, [&](std::size_t item, std::size_t worker) {
     const std::size_t first = item * step, last = std::min(blocks, first + step);
     identities.read_ahead(item == 0 ? 0 : first + ahead * step, first + (ahead + 1) * step);
-    if (const NodeId node = static_cast<NodeId>(first * kBlockNodes), span = span_nodes(contents.num_nodes());
-        node % span == 0)
-      contents.features().files()[node / span].verify();
+    if (const FeatureFile* const file = contents.features().file_from(first * std::uint64_t{kBlockNodes}))
+      file->verify();
     identities.add(first, last, worker);
     watched.advance(last - first);
   });

@@ -13,23 +13,35 @@
 namespace unweave {
 
 Features::Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared)
-    : nodes_(manifest.nodes), columns_(manifest.features), cleared_(cleared), set_(manifest.nodes) {
+    : nodes_(manifest.nodes),
+      file_rows_(manifest.feature_rows()),
+      columns_(manifest.features),
+      cleared_(cleared),
+      set_(manifest.nodes) {
   files_ = open_files<FeatureFile>(manifest.feature_files.size(), [&](std::size_t i) {
-    return FeatureFile(store, manifest.feature_files[i], span_range(nodes_, i), columns_, manifest.feature_layout);
+    return FeatureFile(store, manifest.feature_files[i], span_range(file_rows_, i), columns_, manifest.feature_layout);
   });
+}
+
+template <class Use>
+void Features::for_files(NodeRange range, const Use& use) const {
+  if (columns_ == 0) return;  // a store without features has no files
+  const std::uint64_t span = span_nodes(file_rows_), end = std::min(range.last, nodes_);
+  for (std::uint64_t first = range.first; first < end;) {
+    const std::uint64_t row = first < file_rows_ ? first : first % file_rows_;
+    const std::uint64_t count = std::min({end - first, file_rows_ - row, span - row % span});
+    use(files_[row / span], NodeRange{static_cast<NodeId>(row), static_cast<NodeId>(row + count)},
+        static_cast<std::size_t>(first - range.first));
+    first += count;
+  }
 }
 
 void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
                     PageCache cache) const {
   if (width == 0) return;  // a store without features has no files
-  const NodeId span = span_nodes(nodes_);
-  for (NodeId first = range.first; first < range.last;) {
-    const NodeId last =
-        static_cast<NodeId>(std::min<std::uint64_t>(range.last, (std::uint64_t{first} / span + 1) * span));
-    float* const rows = out + std::size_t{first - range.first} * width;
-    files_[first / span].read({first, last}, first_column, width, rows, cache);
-    first = last;
-  }
+  for_files(range, [&](const FeatureFile& file, NodeRange rows, std::size_t first) {
+    file.read(rows, first_column, width, out + first * width, cache);
+  });
   if (cleared_.size() == 0 && set_.size() == 0) return;
   for (NodeId node = range.first; node < range.last; ++node) {
     float* const row = out + std::size_t{node - range.first} * width;
@@ -40,23 +52,20 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
   }
 }
 
-template <class Use>
-void Features::for_files(NodeRange range, const Use& use) const {
-  if (columns_ == 0) return;  // a store without features has no files
-  const std::uint64_t span = span_nodes(nodes_), end = std::min(range.last, nodes_);
-  for (std::uint64_t first = range.first; first < end;) {
-    const std::uint64_t last = std::min(end, (first / span + 1) * span);
-    use(files_[first / span], NodeRange{static_cast<NodeId>(first), static_cast<NodeId>(last)});
-    first = last;
-  }
-}
-
 void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
-  for_files(range, [&](const FeatureFile& file, NodeRange part) { file.read_ahead(part, first_column, width); });
+  for_files(range, [&](const FeatureFile& file, NodeRange rows, std::size_t) {
+    file.read_ahead(rows, first_column, width);
+  });
 }
 
 void Features::forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
-  for_files(range, [&](const FeatureFile& file, NodeRange part) { file.forget(part, first_column, width); });
+  for_files(range,
+            [&](const FeatureFile& file, NodeRange rows, std::size_t) { file.forget(rows, first_column, width); });
+}
+
+const FeatureFile* Features::file_from(std::uint64_t row) const noexcept {
+  if (columns_ == 0 || row >= file_rows_ || row % span_nodes(file_rows_) != 0) return nullptr;
+  return &files_[row / span_nodes(file_rows_)];
 }
 
 std::uint64_t Features::file_bytes() const noexcept {

@@ -1,6 +1,9 @@
 // engine/graph/features.h - the current features: immutable files, the set of cleared nodes, whose
 // rows are zero, and the rows that were set since.
 //
+// Where copies of a node share its row (Manifest::shares_features()), row r is that of the nodes r,
+// r + rows(), r + 2 rows() and so on. All members but rows() and file_from() speak of nodes.
+//
 // Const members may run on any number of threads at once.
 #pragma once
 
@@ -26,6 +29,8 @@ class Features {
   Features(const std::filesystem::path& store, const Manifest& manifest, const NodeSet& cleared);
 
   [[nodiscard]] NodeId nodes() const noexcept { return nodes_; }
+  /// Rows of the files.
+  [[nodiscard]] NodeId rows() const noexcept { return file_rows_; }
   [[nodiscard]] std::uint32_t columns() const noexcept { return columns_; }
   /// Columns [first_column, first_column + width) of a range of rows, row-major.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
@@ -38,7 +43,8 @@ class Features {
   void forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept;
   [[nodiscard]] std::uint64_t file_bytes() const noexcept;
   [[nodiscard]] bool is_zero(NodeId node, std::vector<float>& scratch) const;
-  [[nodiscard]] const std::vector<FeatureFile>& files() const noexcept { return files_; }
+  /// The file whose first row is this one; null where none is.
+  [[nodiscard]] const FeatureFile* file_from(std::uint64_t row) const noexcept;
 
   /// Replaces a row by words of pack_row(), or lets files and cleared nodes say again what it is.
   void set(SetRow row);
@@ -57,12 +63,13 @@ class Features {
   }
 
  private:
-  /// Calls use(file, range) for the part of a range of rows that each file has; rows past the last
-  /// one are left out.
+  /// Calls use(file, rows, first) for what a file has of the rows of some nodes, one part after the
+  /// other: rows of the file, the first of which is that of the node at place `first` of the range.
+  /// Nodes past the last one are left out.
   template <class Use>
   void for_files(NodeRange range, const Use& use) const;
   static constexpr std::uint64_t kSetRowBytes = 160;  // entry, owner and array of a row
-  NodeId nodes_;
+  NodeId nodes_, file_rows_;
   std::uint32_t columns_;
   const NodeSet& cleared_;
   std::vector<FeatureFile> files_;

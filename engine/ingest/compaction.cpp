@@ -54,7 +54,7 @@ class Compaction {
 
   Manifest run(NodeId nodes, const NameList* added, bool keep_order, std::string* reason) {
     forgets_signs_ = true;
-    after_.nodes = nodes;
+    after_.take_users(nodes / after_.layers.copies());
     if (before_.order_file && !keep_order)
       reorder(reason);
     else if (grows())
@@ -70,7 +70,7 @@ class Compaction {
     if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
     if (before_.names) write_names(added);
     after_.expiries.reset();
-    if (contents_.expiries().size() > 0) after_.expiries = write_expiries(store_, contents_.expiries().sorted());
+    if (contents_.expiries().size() > 0) after_.expiries = write_expiries(store_, grown_expiries());
     return std::move(after_);
   }
 
@@ -89,16 +89,34 @@ class Compaction {
     }
   }
 
-  /// Everybody stays where he is, and new nodes come behind.
+  /// A number among as many nodes as there are afterwards: those of later copies grow.
+  [[nodiscard]] NodeId grown(NodeId number) const {
+    const NodeId users = before_.user_nodes();
+    return number / users * after_.user_nodes() + number % users;
+  }
+  /// The numbers of the nodes by their positions, and those of new nodes as if they stood behind.
+  [[nodiscard]] std::vector<NodeId> grown_numbers() const {
+    std::vector<NodeId> numbers;
+    numbers.reserve(after_.nodes);
+    for (NodeId position = 0; position < before_.nodes; ++position)
+      numbers.push_back(grown(contents_.order().number(position)));
+    for (std::uint32_t copy = 0; copy < after_.layers.copies(); ++copy)
+      for (NodeId user = before_.user_nodes(); user < after_.user_nodes(); ++user)
+        numbers.push_back(copy * after_.user_nodes() + user);
+    return numbers;
+  }
+
+  /// Without an order everybody goes where his number says. Under one that is kept everybody stays
+  /// where he is, and new nodes come behind.
   void append_nodes() {
     const std::uint64_t bytes = std::uint64_t{after_.nodes} * sizeof(NodeId);
     memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
-    moved_.resize(after_.nodes);
-    std::iota(moved_.begin(), moved_.end(), NodeId{0});
+    moved_ = grown_numbers();
     if (!before_.order_file) return;
     const Reservation memory = budget_.reserve(2 * bytes, "positions of nodes");
-    std::vector<NodeId> positions = moved_;
-    for (NodeId number = 0; number < before_.nodes; ++number) positions[number] = contents_.order().place(number);
+    std::vector<NodeId> positions(after_.nodes);
+    for (NodeId position = 0; position < after_.nodes; ++position) positions[moved_[position]] = position;
+    std::iota(moved_.begin(), moved_.end(), NodeId{0});
     after_.order_file = write_order(store_, positions);
   }
 
@@ -108,10 +126,7 @@ class Compaction {
     const NodeId nodes = after_.nodes;
     const std::uint64_t bytes = std::uint64_t{nodes} * sizeof(NodeId);
     memory_of_moves_ = budget_.reserve(bytes, "positions of nodes");
-    std::vector<NodeId> users(nodes);
-    std::iota(users.begin(), users.end(), NodeId{0});  // new nodes: as if they stood behind
-    for (NodeId position = 0; position < before_.nodes; ++position)
-      users[position] = contents_.order().number(position);
+    std::vector<NodeId> users = grown_numbers();
     const std::filesystem::path by_ids = store_ / "graph" / "by-ids";
     Manifest given;
     given.nodes = nodes;
@@ -140,20 +155,30 @@ class Compaction {
     moved_ = std::move(users);
   }
 
+  [[nodiscard]] std::vector<Expiry> grown_expiries() const {
+    std::vector<Expiry> all = contents_.expiries().sorted();
+    for (Expiry& one : all)
+      if (!is_node_item(one.item) && !is_feature_item(one.item)) one.item = {grown(one.item.u), grown(one.item.v)};
+    return all;
+  }
+
   void write_features() {
-    std::vector<bool> wanted(num_spans(after_.nodes), !moved_.empty());
+    const NodeId rows_after = after_.feature_rows();
+    std::vector<bool> wanted(num_spans(rows_after), !moved_.empty());
     if (moved_.empty())
       for (const NodeSet* const nodes : {&contents_.cleared(), &contents_.features().set_nodes()})
-        for (const NodeId node : nodes->sorted()) wanted[node / span_nodes(before_.nodes)] = true;
+        for (const NodeId node : nodes->sorted()) wanted[node % rows_after / span_nodes(rows_after)] = true;
     if (!before_.feature_layout.sparse && forgets_signs_)  // sparse rows have no zeros
       for (std::size_t i = 0; i < wanted.size(); ++i)
         if (!wanted[i]) wanted[i] = has_signed_zeros(contents_.features(), i, budget_);
     std::uint64_t rows = 0;
-    for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(after_.nodes, i).size() : 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(rows_after, i).size() : 0;
     if (rows == 0) return;
     meter_.start("features", rows, "rows");
-    const std::vector<FileEntry> written = rebuild_features(store_, contents_.features(), after_.nodes,
-                                                            before_.feature_layout, wanted, moved_, budget_, meter_);
+    // Rows that copies share lie by the nodes' numbers, which stay.
+    const std::span<const NodeId> positions = after_.shares_features() ? std::span<const NodeId>() : moved_;
+    const std::vector<FileEntry> written = rebuild_features(store_, contents_.features(), rows_after,
+                                                            before_.feature_layout, wanted, positions, budget_, meter_);
     after_.feature_files.resize(wanted.size());
     auto next = written.begin();
     for (std::size_t i = 0; i < wanted.size(); ++i)

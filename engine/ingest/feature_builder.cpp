@@ -340,7 +340,7 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
 }
 
 bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget) {
-  const NodeRange range = span_range(features.nodes(), span);
+  const NodeRange range = span_range(features.rows(), span);
   const auto rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / features.columns()));
   const Reservation memory =
       budget.reserve(std::uint64_t{rows} * features.columns() * sizeof(float), "rows of features");
@@ -355,24 +355,24 @@ bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& 
   return false;
 }
 
-std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features, NodeId nodes,
+std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features, NodeId rows,
                                         FeatureLayout layout, const std::vector<bool>& wanted,
                                         std::span<const NodeId> positions, MemoryBudget& budget, WorkMeter& meter) {
   const std::uint32_t columns = features.columns();
   const auto batch_rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / columns));
   NodeId next = 0;
   const auto produce = [&](Batch& batch) {
-    while (next < nodes && positions.empty() && !wanted[next / span_nodes(nodes)])
-      next += span_range(nodes, next / span_nodes(nodes)).size();
-    if (next >= nodes) return false;
+    while (next < rows && positions.empty() && !wanted[next / span_nodes(rows)])
+      next += span_range(rows, next / span_nodes(rows)).size();
+    if (next >= rows) return false;
     batch.first = next;
-    batch.rows = std::min(batch_rows, span_range(nodes, next / span_nodes(nodes)).last - next);
+    batch.rows = std::min(batch_rows, span_range(rows, next / span_nodes(rows)).last - next);
     next += batch.rows;
     return true;
   };
   const auto read = [&](Batch& batch) {
     batch.bounded.assign(std::size_t{batch.rows} * columns, 0);
-    const NodeId last = std::min(batch.first + batch.rows, features.nodes());
+    const NodeId last = std::min(batch.first + batch.rows, features.rows());
     if (batch.first < last) features.read({batch.first, last}, 0, columns, batch.bounded.data());
     drop_signs_of_zeros(batch.bounded);
     if (layout.sparse) drop_zeros(batch, columns);
@@ -384,7 +384,7 @@ std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, cons
     });
     return sink.finish();
   };
-  const FeatureShape shape{nodes, columns, layout};
+  const FeatureShape shape{rows, columns, layout};
   return layout.sparse ? build(SparseSink(store, shape, positions, budget))
                        : build(DenseSink(store, shape, positions, budget));
 }

@@ -75,12 +75,12 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
 [[nodiscard]] bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget);
 
 /// Writes the present rows of `features` in the layout that they have, bit for bit but for signs of
-/// zeros, for `nodes` nodes, no fewer than there are, of which new ones have zeros: those of the
-/// spans that `wanted` says (one flag a span), or, where `positions` is not empty, all of them, row
-/// i at positions[i]. Returns the files that it wrote, in order. Counts rows on the meter. Throws
+/// zeros, as `rows` rows, no fewer than there are, of which new ones have zeros: those of the spans
+/// that `wanted` says (one flag a span), or, where `positions` is not empty, all of them, row i at
+/// positions[i]. Returns the files that it wrote, in order. Counts rows on the meter. Throws
 /// FormatError, ResourceError.
 [[nodiscard]] std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features,
-                                                      NodeId nodes, FeatureLayout layout,
+                                                      NodeId rows, FeatureLayout layout,
                                                       const std::vector<bool>& wanted,
                                                       std::span<const NodeId> positions, MemoryBudget& budget,
                                                       WorkMeter& meter);

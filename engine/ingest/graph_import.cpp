@@ -124,7 +124,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
   const auto known = options_.layers.any() ? std::optional<std::uint64_t>(graph_nodes()) : nodes_.known();
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), known, options_.max_weight,
-                   own_sources(nodes_, job_));
+                   own_sources(known, job_));
   if (options_.pairs) {
     memory_of_held_ = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges that are held");
     held_ = std::make_unique<ArcSorter>(folder, static_cast<std::size_t>(memory_of_held_.bytes()), known);
@@ -141,7 +141,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   const NodeId nodes = graph_nodes();
   require_room_for_weights(nodes, options_.max_weight);
   manifest.nodes = nodes;
-  meter_.start("graph", own_sources(nodes_, job_).value_or(NodeRange{0, nodes}).size(), "nodes");
+  meter_.start("graph", own_sources(nodes, job_).value_or(NodeRange{0, nodes}).size(), "nodes");
   arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
     throw InputError(display_name(edges()),
                      "edge " + text_of(edge.u, names_) + " " + text_of(edge.v % nodes_.value(), names_),
@@ -150,7 +150,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                      "correct the weights, or add up those of repeated edges before");
   });
   const ListForm form(options_.max_weight, options_.weight_unit.has_value());
-  BuiltShards built = build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes_, job_), ShardOf::nodes,
+  BuiltShards built = build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes, job_), ShardOf::nodes,
                                    weight_limit());
   ArcCounts counts = held ? found : arcs->counts();
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
@@ -268,7 +268,8 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
   ArcCounts counts;
   {
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-    ArcSorter sorter(of_relations, static_cast<std::size_t>(memory.bytes()), apart.nodes);
+    ArcSorter sorter(of_relations, static_cast<std::size_t>(memory.bytes()), apart.nodes, 1,
+                     own_sources(apart.nodes, job_));
     collect_arcs(sorter);
     const std::unique_ptr<SortedArcs> arcs = sorter.finish();
     name_table_.reset();
@@ -277,7 +278,10 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
     remark_on_header(counts);
     settle_nodes(counts);
     meter_.start("relations", apart.nodes, "nodes");
-    BuiltShards built = build_shards(of_relations, apart.nodes, 1, *arcs, budget_, meter_);
+    BuiltShards built =
+        build_shards(of_relations, apart.nodes, 1, *arcs, budget_, meter_, own_spans(apart.nodes, job_));
+    join_shards(of_relations, built, counts.spooled_bytes, job_);
+    share_shards(built, job_);  // an edge of a set may come from any of them
     counts = with_arcs(counts, built.unique);
     apart.shards = std::move(built.files);
     apart.edges = built.unique / 2;
@@ -285,16 +289,20 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
   manifest.max_weight = options_.layers.max_weight();
   require_room_for_weights(manifest.nodes, manifest.max_weight);
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), manifest.nodes, manifest.max_weight);
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), manifest.nodes, manifest.max_weight,
+                   own_sources(manifest.nodes, job_));
   meter_.start("sets of relations", users, "nodes");
   add_with_subsets(Graph(of_relations, apart, Changes()), options_.layers, users, sorter, meter_);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   meter_.start("graph", manifest.nodes, "nodes");
-  BuiltShards built = build_shards(folder, manifest.nodes, manifest.max_weight, *arcs, budget_, meter_);
+  BuiltShards built = build_shards(folder, manifest.nodes, manifest.max_weight, *arcs, budget_, meter_,
+                                   own_spans(manifest.nodes, job_));
+  std::uint64_t not_counted = 0;
+  join_shards(builder_.path(), built, not_counted, job_);
   manifest.shards = std::move(built.files);
   manifest.edges = built.unique / 2;
   manifest.weight_sum = built.arcs / 2;
-  remove_tree(of_relations);
+  if (job_.first()) remove_tree(of_relations);  // all ranks have read it
   return counts;
 }
 

@@ -37,7 +37,7 @@ class Growth {
   Growth(const std::filesystem::path& store, const Manifest& before, NodeId nodes, MemoryBudget& budget,
          WorkMeter& meter)
       : store_(store), before_(before), nodes_(nodes), budget_(budget), meter_(meter), after_(before) {
-    after_.nodes = nodes;
+    after_.take_users(nodes);
   }
 
   Manifest run(const NameList* added) {

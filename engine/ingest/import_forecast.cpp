@@ -166,7 +166,7 @@ class Survey {
     if (nodes_ == 0 && (options_.edges || !options_.relations.empty()))
       throw_no_edge(options_.edges ? *options_.edges : options_.relations.front().file);
     forecast_.nodes = nodes_;
-    nodes_ *= options_.layers.copies();  // each copy has a list, features and a label
+    nodes_ *= options_.layers.copies();  // each copy has a list and a label
     size_graph();
     size_others();
     if (machine != nullptr) forecast_.seconds = time_with(*machine);
@@ -272,13 +272,17 @@ class Survey {
     if (spooled_ > 0) ++forecast_.passes;
   }
 
-  /// Rows of all copies, but for those of types without features, which dense files leave out.
+  /// Rows of a node: its copies share one unless they lie in an order.
+  [[nodiscard]] std::uint64_t rows_of_node() const {
+    return options_.order == "none" ? 1 : options_.layers.copies();
+  }
+  /// Rows of all nodes, but for those of types without features, which dense files leave out.
   [[nodiscard]] std::uint64_t rows_of_features() const {
     const auto* const typed = options_.features ? std::get_if<TypedFeatures>(&*options_.features) : nullptr;
-    if (typed == nullptr || options_.standardize) return nodes_;
+    if (typed == nullptr || options_.standardize) return nodes_ / options_.layers.copies() * rows_of_node();
     std::uint64_t rows = 0;
     for (std::size_t type = 0; type < typed->files.size(); ++type) rows += typed->files[type] ? typed->nodes[type] : 0;
-    return rows * options_.layers.copies();
+    return rows * rows_of_node();
   }
 
   void size_others() {
@@ -288,7 +292,7 @@ class Survey {
       std::uint64_t bytes = 0;
       for (const InputFile* const file : files_of(options_))
         if (options_.features && !is_of_edges(file)) bytes += static_cast<std::uint64_t>(plain_size(*file).bytes);
-      forecast_.feature_bytes = options_.layers.copies() * (bytes / 8) * (4 + value) + 8 * nodes_;
+      forecast_.feature_bytes = rows_of_node() * (bytes / 8) * (4 + value) + 8 * rows_of_features();
       assume("features: a value of a sparse matrix and its column take 8 bytes in the files");
     } else {
       forecast_.feature_bytes = rows_of_features() * forecast_.columns * value * 513 / 512;

@@ -130,6 +130,14 @@ std::string import_identity(const ImportOptions& options) {
   identity.add("ignore-weights", options.ignore_weights ? "yes" : "no");
   for (const NodeType& type : options.types) identity.add("type " + type.name, type.nodes);
   identity.add("directed", options.layers.directed ? "yes" : "no");
+  for (const Relation& relation : options.layers.relations)
+    identity.add("relation " + relation.name,
+                 relation.ends ? std::to_string(relation.ends->u) + ":" + std::to_string(relation.ends->v) : "any ends");
+  for (const std::vector<std::uint32_t>& subset : options.layers.subsets) {
+    std::string members;
+    for (const std::uint32_t relation : subset) members += std::to_string(relation) + ",";
+    identity.add("subset", members);
+  }
   identity.add("pairs", options.pairs ? text_of(*options.pairs) : "none");
   identity.add("edges in two rows", options.two_row_edges ? "yes" : "no");
   identity.add("empty labels", options.empty_label == EmptyLine::kUnlabelled ? "none" : "mistakes");

@@ -3,6 +3,7 @@
 #include "engine/ingest/import_ranks.h"
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -22,7 +23,6 @@ void require_shared_import(const ImportOptions& options) {
   if (options.order != "none") refuse(option("order", options.order));
   if (options.ids) refuse(option("ids"));
   if (options.standardize) refuse(option("standardize"));
-  if (options.layers.any()) refuse(option(options.layers.directed ? "directed" : "relation"));
   if (options.pairs) refuse(option("pairs"));
   if (options.weight_unit) refuse(option("weights", "unit=" + unit_text(options.weight_unit->exponent)));
   if (options.graphs) refuse(option("graphs"));
@@ -32,36 +32,52 @@ void require_shared_import(const ImportOptions& options) {
         "storage that all ranks see");
 }
 
-std::optional<RankShare> own_spans(const NodeCount& nodes, const Ranks& job) {
+std::optional<RankShare> own_spans(std::optional<std::uint64_t> nodes, const Ranks& job) {
   if (job.alone()) return std::nullopt;
-  return share_of(num_spans(nodes.value()), job.rank(), job.size());
+  return share_of(num_spans(static_cast<NodeId>(nodes.value())), job.rank(), job.size());
 }
 
-std::optional<NodeRange> own_sources(const NodeCount& nodes, const Ranks& job) {
+std::optional<NodeRange> own_sources(std::optional<std::uint64_t> nodes, const Ranks& job) {
   const std::optional<RankShare> spans = own_spans(nodes, job);
-  return spans ? std::optional(nodes_of(*spans, nodes.value())) : std::nullopt;
+  return spans ? std::optional(nodes_of(*spans, static_cast<NodeId>(*nodes))) : std::nullopt;
 }
+
+namespace {
+
+std::string shards_text(const BuiltShards& built) {
+  std::ostringstream out;
+  out << built.arcs << ' ' << built.unique << '\n';
+  for (const FileEntry& entry : built.files) write_entry(out, entry) << '\n';
+  return out.str();
+}
+
+void add_shards(const std::string& text, BuiltShards& built) {
+  std::istringstream in(text);
+  ArcIndex arcs = 0, unique = 0;
+  in >> arcs >> unique;
+  built.arcs += arcs;
+  built.unique += unique;
+  for (FileEntry entry; read_entry(in, entry);) built.files.push_back(entry);
+}
+
+}  // namespace
 
 void join_shards(const std::filesystem::path& store, BuiltShards& built, std::uint64_t& spooled_bytes, Ranks& job) {
   if (job.alone()) return;
   sync_files(store, built.files);
-  std::ostringstream mine;
-  mine << spooled_bytes << ' ' << built.arcs << ' ' << built.unique << '\n';
-  for (const FileEntry& entry : built.files) write_entry(mine, entry) << '\n';
-  const std::vector<std::string> texts = gather_texts(mine.str(), job);
+  const std::vector<std::string> texts = gather_texts(shards_text(built), job);
+  const std::vector<std::uint64_t> spooled = gather_values(spooled_bytes, job);
   if (!job.first()) return;
   built = {};
-  spooled_bytes = 0;
-  for (const std::string& text : texts) {
-    std::istringstream in(text);
-    std::uint64_t spooled = 0;
-    ArcIndex arcs = 0, unique = 0;
-    in >> spooled >> arcs >> unique;
-    spooled_bytes += spooled;
-    built.arcs += arcs;
-    built.unique += unique;
-    for (FileEntry entry; read_entry(in, entry);) built.files.push_back(entry);
-  }
+  spooled_bytes = std::accumulate(spooled.begin(), spooled.end(), std::uint64_t{0});
+  for (const std::string& text : texts) add_shards(text, built);
+}
+
+void share_shards(BuiltShards& built, Ranks& job) {
+  if (job.alone()) return;
+  const std::string text = from_first(shards_text(built), job);
+  built = {};
+  add_shards(text, built);
 }
 
 void join_features(const std::filesystem::path& store, BuiltFeatures& built, Ranks& job) {

@@ -178,8 +178,8 @@ void require_layers(const ImportOptions& options) {
                      " exclude each other: the test of forgetting that the latter prepares is one of a graph without "
                      "copies of nodes; leave one of them out");
   const auto* const features = options.features ? &first_file(*options.features) : nullptr;
-  if (features != nullptr && is_pipe(*features))
-    throw UsageError(display_name(*features).string() + ": with " + directed +
+  if (features != nullptr && is_pipe(*features) && options.order != "none")
+    throw UsageError(display_name(*features).string() + ": with " + directed + " and " + option("order") +
                      " features are read once for each copy of a node, and a pipe can be read once; name a file");
 }
 
@@ -365,9 +365,13 @@ class Import {
     return replayed_.empty() ? std::move(rows) : mark_features(std::move(rows), replayed_);
   }
 
-  /// The rows of all copies of the nodes.
+  /// Rows of a node: its copies share one, as Manifest::shares_features() says.
+  [[nodiscard]] std::uint32_t rows_of_node() const {
+    return options_.order == "none" ? 1 : options_.layers.copies();
+  }
+  /// The rows of the files.
   std::unique_ptr<FeatureReader> for_copies(std::unique_ptr<FeatureReader> rows) {
-    return repeat_rows(std::move(rows), options_.layers.copies(), [this] { return open_rows(); });
+    return repeat_rows(std::move(rows), rows_of_node(), [this] { return open_rows(); });
   }
 
   void import_features(std::unique_ptr<FeatureReader> reader, std::span<const NodeId> positions) {
@@ -379,7 +383,7 @@ class Import {
     manifest.standardized = options_.standardize;
     manifest.scale = options_.scale;
     if (!options_.standardize) {
-      meter_.start("features", own_sources(nodes_, job_).value_or(NodeRange{0, nodes_.value()}).size(), "rows");
+      meter_.start("features", own_sources(nodes_.known(), job_).value_or(NodeRange{0, nodes_.value()}).size(), "rows");
       const std::uint64_t columns = reader->columns();
       Reservation memory = budget_.reserve(ColumnSurvey::bytes(columns), "figures of the columns");
       ColumnSurvey survey(columns, options_.scale.as_given ? 1 : options_.scale.divisor);
@@ -400,9 +404,9 @@ class Import {
       }
       reader = for_copies(std::move(reader));
       BuiltFeatures built = build_features(builder_.path(), *reader, manifest.feature_layout, options_.scale, positions,
-                                           budget_, meter_, own_spans(nodes_, job_));
+                                           budget_, meter_, own_spans(nodes_.known(), job_));
       join_features(builder_.path(), built, job_);
-      built.norms.above /= options_.layers.copies();
+      built.norms.above /= rows_of_node();
       if (options_.scale.as_given && job_.first()) require_bounded(built.norms);
       manifest.feature_files = std::move(built.files);
       report_.rows_scaled = built.norms.above;

@@ -383,7 +383,8 @@ Manifest manifest_from(const Json& json) {
   need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
   need(!m.weight_unit || (m.max_weight == kMostWeight && !m.layers.any() && !m.pairs && !m.graphs),
        "weights: a unit beside a smaller maximum, layers, pairs or graphs");
-  need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");
+  need(m.feature_files.size() == (m.features > 0 ? num_spans(m.feature_rows()) : 0),
+       "feature_files: not one file a span");
   need(m.feature_layout.packs || std::none_of(m.feature_files.begin(), m.feature_files.end(), is_packed),
        "feature_files: without rows of zeros in a store that leaves none out");
   need(m.features > 0 || m.feature_layout.type == FeatureType::f32, "feature_type: f16 without features");
@@ -428,10 +429,16 @@ std::vector<std::string> Manifest::needs() const {
   if (!types.empty()) words.emplace_back("types");
   if (knows_ends(layers)) words.emplace_back("ends");
   if (std::any_of(feature_files.begin(), feature_files.end(), is_packed)) words.emplace_back("packed-features");
+  if (shares_features()) words.emplace_back("shared-features");
   if (pairs) words.emplace_back("pairs");
   if (graphs) words.emplace_back("graphs");
   if (weight_unit) words.emplace_back("real-weights");
   return words;
+}
+
+void Manifest::take_users(NodeId users) noexcept {
+  if (!types.empty()) types.back().nodes += users - user_nodes();
+  nodes = users * layers.copies();
 }
 
 std::uint32_t Manifest::row_width() const noexcept {
@@ -547,8 +554,8 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
     refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
                              std::to_string(kManifestVersion));
   static const std::set<std::string> known{
-      "names", "ids-are", "expiries",        "weights", "rows",   "layers",      "arcs-of-relations",
-      "types", "ends",    "packed-features", "pairs",   "graphs", "real-weights"};
+      "names", "ids-are", "expiries",        "weights",         "rows",  "layers", "arcs-of-relations",
+      "types", "ends",    "packed-features", "shared-features", "pairs", "graphs", "real-weights"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");

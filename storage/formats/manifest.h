@@ -82,6 +82,18 @@ struct Manifest {
 
   /// Nodes that users know.
   [[nodiscard]] NodeId user_nodes() const noexcept { return nodes / layers.copies(); }
+  /// Makes room for more of them, which come last and are of the last type.
+  void take_users(NodeId users) noexcept;
+  /// Whether the copies of a node share its row of features: so where its copies lie as they are
+  /// numbered. Under an order each has one of its own, near its neighbours'.
+  [[nodiscard]] bool shares_features() const noexcept { return features > 0 && layers.copies() > 1 && !order_file; }
+  /// Bytes of features that are read for all nodes once: where copies share rows, these are read
+  /// for each of them.
+  [[nodiscard]] std::uint64_t feature_pass_bytes() const noexcept {
+    return bytes_of(feature_files) * (shares_features() ? layers.copies() : 1);
+  }
+  /// Rows of the feature files.
+  [[nodiscard]] NodeId feature_rows() const noexcept { return shares_features() ? user_nodes() : nodes; }
   /// Arcs of the graph: an edge is two for each unit of its weight.
   [[nodiscard]] std::uint64_t arcs() const noexcept { return 2 * (max_weight > 1 ? weight_sum : edges); }
   /// Columns of a kept row, or of the features where sums are kept.
@@ -89,9 +101,9 @@ struct Manifest {
   /// How lists of neighbours hold what edges weigh.
   [[nodiscard]] ListForm list_form() const noexcept { return {max_weight, weight_unit.has_value()}; }
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
-  /// "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "pairs", "graphs"
-  /// and "real-weights", in this order: one that has never heard of a word would lose what it
-  /// stands for.
+  /// "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "shared-features",
+  /// "pairs", "graphs" and "real-weights", in this order: one that has never heard of a word would
+  /// lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

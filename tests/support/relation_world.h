@@ -74,8 +74,9 @@ struct RelationWorld {
     for (const std::string& name : names) options.layers.relations.push_back({name});
     options.layers.subsets = subsets;
     for (std::size_t r = 0; r < edges.size(); ++r) {
+      const std::string name = base.named ? "v" : "";
       std::string text = "# edges\n";
-      for (const auto& [u, v] : edges[r]) text += std::to_string(u) + " " + std::to_string(v) + "\n";
+      for (const auto& [u, v] : edges[r]) text += name + std::to_string(u) + " " + name + std::to_string(v) + "\n";
       options.relations.push_back({InputFile{write_file(dir / ("relation" + std::to_string(r)), text), {}}});
     }
     WorkMeter nobody;

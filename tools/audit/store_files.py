@@ -11,7 +11,8 @@ import numpy as np
 
 HEADER = 128
 VERSION = 12
-NEEDS = {"names", "ids-are", "expiries", "weights", "rows", "pairs"}  # what is known here, of what a store may need
+NEEDS = {"names", "ids-are", "expiries", "weights", "rows", "layers", "arcs-of-relations", "types", "ends", "shared-features",
+         "pairs"}  # what is known here, of what a store may need
 BLOCK = 32
 GROUP = 16
 
@@ -269,6 +270,40 @@ class Features:
             tile = self.file.view((self.rows * column + begin * width) * size, self.dtype, (end - begin) * width)
             out[:, column : column + width] = tile.reshape(end - begin, width)
         return out
+
+
+def feature_rows(manifest):
+    """Rows of the feature files: one for each node of users where all its copies share it."""
+    layers = manifest.get("layers")
+    if layers is None or manifest["order"] != "none":
+        return manifest["nodes"]
+    kinds = 1 if layers == "directed" else len(layers["relations"]) + len(layers["subsets"])
+    ends = 2 if layers == "directed" or layers.get("directed") else 1
+    return manifest["nodes"] // (kinds * ends)
+
+
+class NodeFeatures:
+    """Rows of the features of all nodes, as float32."""
+
+    def __init__(self, store, manifest):
+        self.store, self.manifest, self.rows = store, manifest, feature_rows(manifest)
+        self.spans, self.files = spans_of(self.rows), {}
+
+    def file(self, span):
+        if span not in self.files:
+            self.files = {span: Features(self.store, self.manifest, self.manifest["feature_files"][span], *self.spans[span])}
+        return self.files[span]
+
+    def read(self, begin, end):
+        """Rows of nodes [begin, end)."""
+        parts, size = [], self.spans[0][1]
+        while begin < end:
+            row = begin % self.rows
+            first, last = self.spans[row // size]
+            count = min(end - begin, last - row)
+            parts.append(self.file(row // size).read(row - first, row - first + count))
+            begin += count
+        return np.concatenate(parts)
 
 
 class Sums:

@@ -121,7 +121,7 @@ class Verifier:
             if mask is None and not weights[1:]:
                 weights *= self.levels
                 break
-        features = store_files.Features(self.store, self.manifest, self.manifest["feature_files"][span], first, last)
+        features = store_files.NodeFeatures(self.store, self.manifest)
         files = [self.sums(level, span) for level in range(1, self.levels + 1)]
         step = max(1, ROWS_BYTES // (8 * self.columns))
         missing = 0
@@ -129,7 +129,7 @@ class Verifier:
             end = min(last - first, begin + step)
             degrees = counts[begin:end] + 1
             here = np.arange(end - begin)
-            t = level0(features.read(begin, end).astype(np.float64), degrees, self.propagation["rho"], self.propagation["scale_bits"])
+            t = level0(features.read(first + begin, first + end).astype(np.float64), degrees, self.propagation["rho"], self.propagation["scale_bits"])
             for level in range(self.levels):
                 weight = weights[level][begin:end]
                 missing += int(np.count_nonzero(weight)) - int(np.count_nonzero(weight[here]))

@@ -135,12 +135,16 @@ TEST_SUITE("unit") {
 
   TEST_CASE("a purge makes room for nodes as an import does that was told their number, and insert-node fills it") {
     int number = 0;
-    for (const char* const order : {"none", "bfs", "degree"})
+    constexpr std::pair<const char*, bool> kKinds[] = {
+        {"none", false}, {"bfs", false}, {"degree", false}, {"none", true}, {"bfs", true}};
+    for (const auto& [order_name, directed] : kKinds)
       for (const bool all_rows : {false, true}) {
+        const std::string order = order_name;
         CAPTURE(order);
         CAPTURE(all_rows);
         const TempDir dir;
         ChangedWorld world = changed_world(40, 4, 31, false);
+        if (directed) world.direct_all(31);
         world.order = order;
         world.sparse = ++number % 2 == 0;
         world.type = number % 3 == 0 ? FeatureType::f16 : FeatureType::f32;

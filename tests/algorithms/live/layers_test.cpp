@@ -4,11 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -467,6 +469,115 @@ TEST_SUITE("unit") {
     import(dir / "fresh", true);
     testing::check_same_store(dir / "s", dir / "fresh");
     CHECK(findings_of(dir / "s").empty());
+  }
+
+  TEST_CASE("copies of a node share its row of features, unless they lie in an order") {
+    constexpr NodeId kNodes = 70'000;
+    ChangedWorld world;
+    world.nodes = kNodes;
+    world.columns = 3;
+    world.directed = true;
+    for (std::size_t i = 0; i < std::size_t{kNodes} * 3; ++i) world.features.push_back(static_cast<double>(i % 97) / 256);
+    for (NodeId node = 0; node < kNodes; ++node) world.labels.push_back(node % 500 == 0 ? 1 : -1);
+    world.splits.assign(kNodes, "none");
+    for (NodeId node = 0; node + 3 < kNodes; ++node) world.edges.insert({node, node + 1 + node % 3});
+    for (const std::string order : {"none", "degree"})
+      for (const bool sparse : {false, true}) {
+        CAPTURE(order);
+        CAPTURE(sparse);
+        const bool shared = order == "none";
+        ChangedWorld changed = world;
+        changed.order = order;
+        changed.sparse = sparse;
+        changed.type = sparse ? FeatureType::f16 : FeatureType::f32;
+        const TempDir dir;
+        changed.import(dir / "s");
+        testing::propagate_store(dir / "s", spec());
+        const Manifest manifest = read_manifest(dir / "s");
+        CHECK(manifest.feature_files.size() == (shared ? 2 : 3));
+        CHECK(manifest.feature_rows() == (shared ? kNodes : 2 * kNodes));
+        const std::vector<std::string> needs = manifest.needs();
+        CHECK((std::find(needs.begin(), needs.end(), "shared-features") != needs.end()) == shared);
+        {
+          const StoreReader store(dir / "s", ample_budget());
+          const NodeOrder& numbers = store.contents().order();
+          std::mt19937 random(1);
+          for (const NodeId middle : {0U, 65'536U, kNodes, 131'072U, kNodes + 65'536U, 2 * kNodes}) {
+            const auto some = [&] { return static_cast<NodeId>(random() % 300); };
+            const NodeRange range{middle - std::min(middle, some()), std::min(2 * kNodes, middle + some())};
+            std::vector<float> rows(std::size_t{range.size()} * 2);
+            store.contents().features().read(range, 1, 2, rows.data());
+            bool same = true;
+            for (NodeId node = range.first; node < range.last; ++node)
+              for (std::uint32_t c = 0; c < 2; ++c)
+                same &= rows[std::size_t{node - range.first} * 2 + c] ==
+                        static_cast<float>(changed.value(numbers.user(node), c + 1));
+            CHECK(same);
+          }
+        }
+        const std::vector<std::string> lines{"feature 69999", "set-feature 3 0:0.5", "node 66000",
+                                             "insert-node 66000 1:0.25", "edge 5 8"};
+        {
+          StoreWriter store(dir / "s", ample_budget());
+          const std::vector<Request> requests = testing::requests_of(lines);
+          BatchChanges changes = store.resolve(requests);
+          CHECK(changes.applied == lines.size());
+          store.apply(requests, std::move(changes), {0, ThresholdScale::absolute});
+        }
+        for (const std::string& line : lines) CHECK(changed.apply(line));
+        CHECK(findings_of(dir / "s").empty());
+        changed.import(dir / "fresh");
+        testing::propagate_store(dir / "fresh", spec());
+        testing::purge(dir / "s");
+        testing::check_same_store(dir / "s", dir / "fresh");
+        CHECK(findings_of(dir / "s").empty());
+      }
+  }
+
+  TEST_CASE("a purge makes room for nodes of relations, whose copies, names and notes move with them") {
+    struct Way {
+      bool directed;
+      const char* order;
+      bool keep_order, named;
+    };
+    for (const Way& way : {Way{false, "none", false, true}, {true, "none", false, false}, {true, "bfs", false, true},
+                           {false, "bfs", true, false}}) {
+      CAPTURE(way.directed);
+      const std::string order = way.order;
+      CAPTURE(order);
+      testing::RelationWorld world = testing::relation_world(4, way.directed);
+      world.base.order = order;
+      world.base.named = way.named;
+      const TempDir dir;
+      world.import(dir / "s");
+      testing::propagate_store(dir / "s", spec());
+      const auto [u, v] = *world.edges[1].begin();
+      const std::string name = way.named ? "v" : "",
+                        line = "edge " + name + std::to_string(u) + " " + name + std::to_string(v) +
+                               " writes expires 2030-01-01T00:00:00.000Z";
+      const NodeId nodes = world.base.nodes + 25;
+      CHECK(findings_of(dir / "s").empty());
+      CHECK(testing::purge(dir / "s", {.keep_order = way.keep_order, .nodes = nodes}).nodes_added == 25);
+      world.base.grow(nodes);
+      world.base.nameless = 25;
+      world.import(dir / "fresh");
+      testing::propagate_store(dir / "fresh", spec());
+      CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+      if (!way.keep_order) testing::check_same_store(dir / "s", dir / "fresh");
+      CHECK(findings_of(dir / "s").empty());
+      {
+        StoreWriter store(dir / "s", ample_budget());
+        const NodeNames& names = store.contents().order().names();
+        RequestWords words{[&](std::string_view word) { return names.read(word); }, nullptr};
+        words.relations = world.names;
+        const std::vector<Request> notes{parse_request(line, words, nullptr).value()};
+        store.apply(notes, store.resolve(notes), {0, ThresholdScale::absolute});
+      }
+      testing::purge(dir / "s", {.keep_order = way.keep_order, .nodes = nodes + 3});
+      CHECK(findings_of(dir / "s").empty());
+      export_expiries(StoreReader(dir / "s", ample_budget()), NpyTarget(dir / "expiries.txt"));
+      CHECK(testing::read_all(dir / "expiries.txt") == line + "\n");
+    }
   }
 
   TEST_CASE("an id stands for one arc, and not for the arc back") {

@@ -132,7 +132,19 @@ class SharedInputs {
     replayed.features = sparse.features;
     ImportOptions few;
     few.edges = file("few.txt");
-    return {plain, labelled, weighted, sparse, text, declared, flat, replayed, few};
+    ImportOptions directed = labelled;
+    directed.layers.directed = true;
+    ImportOptions relations = sparse;
+    relations.edges.reset();
+    relations.max_weight = 1;
+    relations.nodes = kSharedNodes;
+    relations.types = {{"paper", 100'000}, {"author", 50'000}};
+    relations.layers.relations = {{"a"}, {"b"}};
+    relations.relations = {{file("e.txt")}, {file("few.txt")}};
+    ImportOptions sets = relations;
+    sets.layers.directed = true;
+    sets.layers.subsets = {{0, 1}};
+    return {plain, labelled, weighted, sparse, text, declared, flat, replayed, few, directed, relations, sets};
   }
 
  private:

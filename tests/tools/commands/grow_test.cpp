@@ -234,6 +234,23 @@ TEST_SUITE("unit") {
     refused({"grow", store, "--nodes", "67108865"}, "purge");
     refused({"grow", store, "--nodes", "4294967296"}, "4294967295");
     refused({"grow", store, "--nodes", "70", "--ids", testing::write_file(dir / "ids", "a\n")}, "numbers alone");
+    const std::string arcs = (dir / "arcs").string();
+    must_run({"import", arcs, "--directed", "--edges", testing::write_file(dir / "arcs.txt", "0 1\n3 2\n"), "--features",
+              testing::write_file(dir / "x.txt", "1 0\n0 0.5\n0 0\n0.5 0\n")});
+    propagate(arcs, {"--rows", "all"});
+    const std::vector<std::string> insert{"stream", arcs, "--requests",
+                                          testing::write_file(dir / "insert", "insert-node 8 0:0.5\n")};
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"grow", arcs, "--nodes", "9"}, insert}) {
+      const Result copies = run(words);
+      CHECK_MESSAGE(copies.error.find("unweave purge " + arcs + " --nodes 9") != std::string::npos, copies.error);
+    }
+    must_run({"purge", arcs, "--nodes", "9"});
+    CHECK(run(insert).error.find("purge") == std::string::npos);
+    must_run({"verify", arcs});
+    CHECK(run({"info", arcs, "--json"}).json()["nodes"] == 9);
+    const Result many = run({"purge", arcs, "--nodes", "3000000000"});
+    CHECK(many.code == 1);
+    CHECK_MESSAGE(many.error.find("name 2147483647 at most") != std::string::npos, many.error);
     const Result same = run({"grow", store, "--nodes", "60", "--json"});
     CHECK(same.code == 0);
     CHECK(same.json()["nodes_added"] == 0);

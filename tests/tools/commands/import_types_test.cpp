@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
@@ -274,17 +275,29 @@ TEST_SUITE("tools/commands/import") {
     CHECK(info_of(dir / "s").at("train") == 0);
   }
 
-  TEST_CASE("types: a store with types does not grow") {
+  TEST_CASE("types: new nodes are of the last type, as in an import of so many") {
     const TempDir dir;
     const TypedFiles files(dir.path());
+    TypedSample sample;
+    sample.institutions.resize(5);
+    files.put("five.npy", npy("<f4", "(5, 1)", sample.institutions));
+    const Words five = with(with(files.typed(), "institution=3", "institution=5"),
+                            "institution=" + files.at("institutions.npy"), "institution=" + files.at("five.npy"));
     require_import(dir / "s", files.typed());
-    const Result grown = run({"purge", (dir / "s").string(), "--nodes", "13"});
-    CHECK(grown.code != 0);
-    CHECK(grown.error.find("--all") != std::string::npos);
-    const Result purged = run({"purge", (dir / "s").string()});
-    CAPTURE(purged.error);
-    CHECK(purged.code == 0);
-    CHECK(info_of(dir / "s").at("types").size() == 3);
+    require_import(dir / "fresh", five);
+    CHECK(run({"purge", (dir / "s").string(), "--nodes", "14"}).code == 0);
+    testing::check_same_store(dir / "s", dir / "fresh");
+    CHECK(info_of(dir / "s").at("types")[2] == nlohmann::json::parse(R"({"name":"institution","first":9,"nodes":5})"));
+    CHECK(run({"verify", (dir / "s").string()}).code == 0);
+
+    const auto of_one_kind = [&](const char* authors) {
+      return Words{"--type", "paper=5", "--type", authors, "--edges", files.at("cites.txt"), "--features-of",
+                   "paper=" + files.at("papers.npy")};
+    };
+    require_import(dir / "t", of_one_kind("author=4"));
+    require_import(dir / "more", of_one_kind("author=70000"));
+    CHECK(run({"grow", (dir / "t").string(), "--nodes", "70005"}).code == 0);
+    testing::check_same_store(dir / "t", dir / "more");
   }
 }
 

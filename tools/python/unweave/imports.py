@@ -195,9 +195,11 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
             options[split] = arrays.ids_of(parts[split], split, table, are_names)
     options["headers"] = _headers_of(header, options)
     store = Store(path, memory=memory, threads=threads, progress=progress)
-    # Means and deviations are computed from the features before these are read again.
-    has_copies = directed or relations is not None  # whose features are read once for each, and edges for the number of nodes
-    with piped(options, store.path, ["features", "edges"] if has_copies else ["features"] if standardize else []) as given:
+    # Means and deviations are computed from the features before these are read again; in an order each copy of a node has its own,
+    # and where there are copies the edges are read for the number of nodes before.
+    has_copies = directed or relations is not None
+    twice = (["features"] if standardize or (has_copies and order != "none") else []) + (["edges"] if has_copies else [])
+    with piped(options, store.path, twice) as given:
         try:
             store.imported = Record.of(_native.import_arrays(store._machine, store._watcher(), store.path, given))
         except Error as error:
