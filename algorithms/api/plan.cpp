@@ -142,8 +142,8 @@ PropagationForecast forecast_propagation(const Reader& reader, const Propagation
   forecast.cone_bytes = plan.cone_bytes;
   forecast.disk_bytes = state.disk_bytes + plan.cone_bytes;
   forecast.disk_free_bytes = free_disk(store.path());
-  forecast.bytes_read =
-      bytes_of(store.manifest().shards) + store.manifest().feature_pass_bytes() + state.spooled_bytes + state.refill_bytes;
+  forecast.bytes_read = bytes_of(store.manifest().shards) + store.manifest().feature_pass_bytes() +
+                        state.spooled_bytes + state.refill_bytes;
   forecast.bytes_written = state.state_bytes + state.spooled_bytes + plan.cone_bytes;
   if (plan.rows.empty() || !machine) return forecast;
 

@@ -53,9 +53,8 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
 }
 
 void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
-  for_files(range, [&](const FeatureFile& file, NodeRange rows, std::size_t) {
-    file.read_ahead(rows, first_column, width);
-  });
+  for_files(range,
+            [&](const FeatureFile& file, NodeRange rows, std::size_t) { file.read_ahead(rows, first_column, width); });
 }
 
 void Features::forget(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {

@@ -150,8 +150,8 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                      "correct the weights, or add up those of repeated edges before");
   });
   const ListForm form(options_.max_weight, options_.weight_unit.has_value());
-  BuiltShards built = build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes, job_), ShardOf::nodes,
-                                   weight_limit());
+  BuiltShards built =
+      build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes, job_), ShardOf::nodes, weight_limit());
   ArcCounts counts = held ? found : arcs->counts();
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
   ArcIndex unique = built.unique;

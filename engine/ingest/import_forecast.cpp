@@ -273,9 +273,7 @@ class Survey {
   }
 
   /// Rows of a node: its copies share one unless they lie in an order.
-  [[nodiscard]] std::uint64_t rows_of_node() const {
-    return options_.order == "none" ? 1 : options_.layers.copies();
-  }
+  [[nodiscard]] std::uint64_t rows_of_node() const { return options_.order == "none" ? 1 : options_.layers.copies(); }
   /// Rows of all nodes, but for those of types without features, which dense files leave out.
   [[nodiscard]] std::uint64_t rows_of_features() const {
     const auto* const typed = options_.features ? std::get_if<TypedFeatures>(&*options_.features) : nullptr;

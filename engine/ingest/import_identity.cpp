@@ -131,8 +131,9 @@ std::string import_identity(const ImportOptions& options) {
   for (const NodeType& type : options.types) identity.add("type " + type.name, type.nodes);
   identity.add("directed", options.layers.directed ? "yes" : "no");
   for (const Relation& relation : options.layers.relations)
-    identity.add("relation " + relation.name,
-                 relation.ends ? std::to_string(relation.ends->u) + ":" + std::to_string(relation.ends->v) : "any ends");
+    identity.add(
+        "relation " + relation.name,
+        relation.ends ? std::to_string(relation.ends->u) + ":" + std::to_string(relation.ends->v) : "any ends");
   for (const std::vector<std::uint32_t>& subset : options.layers.subsets) {
     std::string members;
     for (const std::uint32_t relation : subset) members += std::to_string(relation) + ",";

@@ -366,9 +366,7 @@ class Import {
   }
 
   /// Rows of a node: its copies share one, as Manifest::shares_features() says.
-  [[nodiscard]] std::uint32_t rows_of_node() const {
-    return options_.order == "none" ? 1 : options_.layers.copies();
-  }
+  [[nodiscard]] std::uint32_t rows_of_node() const { return options_.order == "none" ? 1 : options_.layers.copies(); }
   /// The rows of the files.
   std::unique_ptr<FeatureReader> for_copies(std::unique_ptr<FeatureReader> rows) {
     return repeat_rows(std::move(rows), rows_of_node(), [this] { return open_rows(); });

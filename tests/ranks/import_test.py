@@ -62,7 +62,9 @@ def main(program, mpirun, faults):
         folder = pathlib.Path(temporary)
         files = inputs(mpi, folder)
         arrays = ["--edges", files["edges.npy"], "--features", files["features.npy"], "--labels", files["labels.npy"]]
-        ways = [["--edges", folder / "e.txt"], arrays, [*arrays, "--feature-type", "f16", "--memory", "64M"]]
+        relations = ["--relation", f"a={folder / 'e.txt'}", "--relation", f"b={files['edges.npy']}", "--subset", "a,b", *arrays[2:]]
+        ways = [["--edges", folder / "e.txt"], arrays, [*arrays, "--feature-type", "f16", "--memory", "64M"],
+                [*arrays, "--directed"], [*relations, "--directed"]]
         for way in ways:
             words = [*way, "--threads", "1", "--json", "--quiet"]
             alone = facts(json.loads(mpi.alone("import", folder / "one", *words)))

@@ -477,7 +477,8 @@ TEST_SUITE("unit") {
     world.nodes = kNodes;
     world.columns = 3;
     world.directed = true;
-    for (std::size_t i = 0; i < std::size_t{kNodes} * 3; ++i) world.features.push_back(static_cast<double>(i % 97) / 256);
+    for (std::size_t i = 0; i < std::size_t{kNodes} * 3; ++i)
+      world.features.push_back(static_cast<double>(i % 97) / 256);
     for (NodeId node = 0; node < kNodes; ++node) world.labels.push_back(node % 500 == 0 ? 1 : -1);
     world.splits.assign(kNodes, "none");
     for (NodeId node = 0; node + 3 < kNodes; ++node) world.edges.insert({node, node + 1 + node % 3});
@@ -540,7 +541,9 @@ TEST_SUITE("unit") {
       const char* order;
       bool keep_order, named;
     };
-    for (const Way& way : {Way{false, "none", false, true}, {true, "none", false, false}, {true, "bfs", false, true},
+    for (const Way& way : {Way{false, "none", false, true},
+                           {true, "none", false, false},
+                           {true, "bfs", false, true},
                            {false, "bfs", true, false}}) {
       CAPTURE(way.directed);
       const std::string order = way.order;
@@ -552,9 +555,9 @@ TEST_SUITE("unit") {
       world.import(dir / "s");
       testing::propagate_store(dir / "s", spec());
       const auto [u, v] = *world.edges[1].begin();
-      const std::string name = way.named ? "v" : "",
-                        line = "edge " + name + std::to_string(u) + " " + name + std::to_string(v) +
-                               " writes expires 2030-01-01T00:00:00.000Z";
+      const std::string name = way.named ? "v" : "", line = "edge " + name + std::to_string(u) + " " + name +
+                                                            std::to_string(v) +
+                                                            " writes expires 2030-01-01T00:00:00.000Z";
       const NodeId nodes = world.base.nodes + 25;
       CHECK(findings_of(dir / "s").empty());
       CHECK(testing::purge(dir / "s", {.keep_order = way.keep_order, .nodes = nodes}).nodes_added == 25);

@@ -18,6 +18,7 @@
 #include "engine/resources/parallel.h"
 #include "engine/resources/work_meter.h"
 #include "storage/codec/half.h"
+#include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 #include "support/folder_bytes.h"
 #include "support/graphs.h"
@@ -111,7 +112,8 @@ std::vector<float> features_of(const std::filesystem::path& store) {
   const Contents contents(store, manifest);
   std::vector<float> rows(std::size_t{manifest.nodes} * manifest.features);
   contents.features().read({0, manifest.nodes}, 0, manifest.features, rows.data());
-  for (const FeatureFile& one : contents.features().files()) one.verify();
+  for (NodeId row = 0; row < manifest.nodes; row += span_nodes(manifest.nodes))
+    if (const FeatureFile* const file = contents.features().file_from(row)) file->verify();
   return rows;
 }
 

@@ -291,8 +291,10 @@ TEST_SUITE("tools/commands/import") {
     CHECK(run({"verify", (dir / "s").string()}).code == 0);
 
     const auto of_one_kind = [&](const char* authors) {
-      return Words{"--type", "paper=5", "--type", authors, "--edges", files.at("cites.txt"), "--features-of",
-                   "paper=" + files.at("papers.npy")};
+      return Words{"--type",        "paper=5",
+                   "--type",        authors,
+                   "--edges",       files.at("cites.txt"),
+                   "--features-of", "paper=" + files.at("papers.npy")};
     };
     require_import(dir / "t", of_one_kind("author=4"));
     require_import(dir / "more", of_one_kind("author=70000"));
