@@ -76,8 +76,9 @@ void stream_lines(const fs::path& path, ChangedWorld& world, const std::vector<s
 
 void train_model(const fs::path& path, const std::string& solver, const SolverOptions& options = testing::unseeded()) {
   StoreWriter live(path, ample_budget());
-  static_cast<void>(
-      Learner::train(live, ample_budget(), solver, options, live.embedding().spec().weights, testing::kContext));
+  RowProgram rows(live.embedding().spec().weights);
+  rows.copies = live.contents().order().copies();
+  static_cast<void>(Learner::train(live, ample_budget(), solver, options, rows, testing::kContext));
   live.record();
 }
 

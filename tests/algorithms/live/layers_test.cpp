@@ -571,7 +571,8 @@ TEST_SUITE("unit") {
       {
         StoreWriter store(dir / "s", ample_budget());
         const NodeNames& names = store.contents().order().names();
-        RequestWords words{[&](std::string_view word) { return names.read(word); }, nullptr};
+        RequestWords words;
+        if (way.named) words.node = [&](std::string_view word) { return names.read(word); };
         words.relations = world.names;
         const std::vector<Request> notes{parse_request(line, words, nullptr).value()};
         store.apply(notes, store.resolve(notes), {0, ThresholdScale::absolute});
