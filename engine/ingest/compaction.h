@@ -18,11 +18,11 @@ namespace unweave {
 /// 0. The files are not yet durable.
 ///
 /// Where the order is another one, or where `nodes` is above the number that there are, everything
-/// is written anew, through temporary files in `store`. Nodes that are new have nothing but the
-/// names of `added`, as far as it goes; under an order that is kept they come last. `reason`,
-/// unless it is null, becomes what compute_order() says of an order that is chosen. Holds the
-/// labels and 8 bytes a node for an order, charged to the budget like the rest. Throws FormatError,
-/// DataError, ResourceError.
+/// is written anew, through temporary files in `store`. `nodes` counts copies. Nodes that are new
+/// have nothing but the names of `added`, as far as it goes, and are of the last type; under an
+/// order that is kept they come last. `reason`, unless it is null, becomes what compute_order()
+/// says of an order that is chosen. Holds the labels and 8 bytes a node for an order, charged to
+/// the budget like the rest. Throws FormatError, DataError, ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
                                         const Contents& contents, NodeId nodes, const NameList* added, bool keep_order,
                                         std::string* reason, MemoryBudget& budget, WorkMeter& meter);

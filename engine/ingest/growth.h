@@ -16,7 +16,8 @@ namespace unweave {
 [[nodiscard]] bool spans_stay(NodeId before, NodeId after) noexcept;
 
 /// The manifest of the same generation with `nodes` nodes, no fewer than it has, for which
-/// spans_stay(). New nodes come last, also under an order. They have nothing but the names of
+/// spans_stay(). Nodes have one copy each. New ones come last, also under an order, and are of the
+/// last type. They have nothing but the names of
 /// `added`, as far as it goes (null: none), and zeros as their rows. Files of whole spans of
 /// features and levels stay, shards are copied, since they say how many nodes there are, and what
 /// has a value for each node is written anew; what an import with this number of nodes would write

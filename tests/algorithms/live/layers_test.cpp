@@ -660,6 +660,14 @@ TEST_SUITE("unit") {
     CHECK(store.contents().graph().num_edges() == 2);
     CHECK(store.contents().order().users() == 3);
 
+    // In an order each copy has a row of its own.
+    ImportOptions ordered = options;
+    ordered.edges = InputFile{dir / "b.mtx", {}};
+    ordered.features = InputFile{"/dev/null", {}};
+    ordered.order = "degree";
+    CHECK(testing::message_of<UsageError>([&] { import_store(dir / "o", ordered, ample_budget(), nobody); })
+              .find("a pipe can be read once") != std::string::npos);
+
     // Parts of a table can be read as often as there are copies; ids are bounded before they are
     // formed.
     std::filesystem::create_directory(dir / "parts");
