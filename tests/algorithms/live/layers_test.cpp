@@ -665,8 +665,9 @@ TEST_SUITE("unit") {
     ordered.edges = InputFile{dir / "b.mtx", {}};
     ordered.features = InputFile{"/dev/null", {}};
     ordered.order = "degree";
-    CHECK(testing::message_of<UsageError>([&] { import_store(dir / "o", ordered, ample_budget(), nobody); })
-              .find("a pipe can be read once") != std::string::npos);
+    CHECK(testing::message_of<UsageError>([&] {
+            import_store(dir / "o", ordered, ample_budget(), nobody);
+          }).find("a pipe can be read once") != std::string::npos);
 
     // Parts of a table can be read as often as there are copies; ids are bounded before they are
     // formed.

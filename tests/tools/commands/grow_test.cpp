@@ -235,8 +235,9 @@ TEST_SUITE("unit") {
     refused({"grow", store, "--nodes", "4294967296"}, "4294967295");
     refused({"grow", store, "--nodes", "70", "--ids", testing::write_file(dir / "ids", "a\n")}, "numbers alone");
     const std::string arcs = (dir / "arcs").string();
-    must_run({"import", arcs, "--directed", "--nodes", "4", "--edges", testing::write_file(dir / "arcs.txt", "0 1\n3 2\n"),
-              "--features", testing::write_file(dir / "x.txt", "1 0\n0 0.5\n0 0\n0.5 0\n")});
+    must_run({"import", arcs, "--directed", "--nodes", "4", "--edges",
+              testing::write_file(dir / "arcs.txt", "0 1\n3 2\n"), "--features",
+              testing::write_file(dir / "x.txt", "1 0\n0 0.5\n0 0\n0.5 0\n")});
     propagate(arcs, {"--rows", "all"});
     const std::vector<std::string> insert{"stream", arcs, "--requests",
                                           testing::write_file(dir / "insert", "insert-node 8 0:0.5\n")};
