@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/live/digest.h"
@@ -21,6 +22,7 @@
 #include "storage/io/error.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
+#include "support/graph_world.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -169,6 +171,46 @@ TEST_SUITE("unit") {
         }
   }
 
+  TEST_CASE("arcs of a directed graph and edges of whole graphs have real weights, too") {
+    ChangedWorld arcs = real_world(23, {-15, 1 << 15}, 65535);
+    arcs.direct_all(23);
+    arcs.weigh_all(65535, 24);
+    testing::GraphWorld graphs = testing::graph_world(60, 12, 25);
+    graphs.base.weigh_all(65535, 25);
+    graphs.base.unit = arcs.unit;
+    const auto check = [](auto world, const std::vector<std::string>& lines) {
+      const TempDir dir;
+      world.import(dir / "s");
+      const PropagationSpec spec = testing::tiny_spec(2, true, 1);
+      testing::propagate_store(dir / "s", spec);
+      {
+        StoreWriter store(dir / "s", ample_budget());
+        for (std::size_t first = 0; first < lines.size(); first += 15) {
+          const auto batch = testing::requests_of({lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                                   lines.begin() + static_cast<std::ptrdiff_t>(first + 15)},
+                                                  true);
+          const BatchChanges changes = store.resolve(batch);
+          for (std::size_t i = 0; i < batch.size(); ++i) {
+            const std::string& line = lines[first + i];
+            CAPTURE(line);
+            const bool is_applied = changes.statuses[i] == RequestStatus::applied;
+            CHECK(is_applied == world.apply(line));
+          }
+          store.apply(batch, store.resolve(batch), {});
+        }
+        store.checkpoint();
+      }
+      CHECK(verified(dir / "s", true) == "");
+      world.import(dir / "fresh");
+      testing::propagate_store(dir / "fresh", spec);
+      CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+      testing::purge(dir / "s");
+      testing::check_same_store(dir / "s", dir / "fresh");
+    };
+    check(arcs, testing::changing_lines(arcs, 150, 26, false));
+    check(graphs, testing::changing_lines(graphs, 150, 27));
+  }
+
   TEST_CASE("lists of few targets, in which the last level looks for who receives, have the bits of a fresh import") {
     ChangedWorld world = real_world(19, {-15, 1 << 15}, 65535, 200);
     for (NodeId node = 0; node < world.nodes; ++node)
@@ -297,8 +339,10 @@ TEST_SUITE("unit") {
       }
       return std::string("taken");
     };
-    CHECK(refused([](ImportOptions& options) { options.layers.directed = true; }).find("directed") !=
-          std::string::npos);
+    CHECK(refused([](ImportOptions& options) {
+            options.layers.relations = {{"cites"}};
+            options.relations = {{*std::exchange(options.edges, {})}};
+          }).find("relation") != std::string::npos);
     CHECK(refused([](ImportOptions& options) { options.pairs.emplace(); }).find("pairs") != std::string::npos);
     CHECK(refused([](ImportOptions& options) {
             options.max_weight = 1;
