@@ -243,8 +243,9 @@ class Walk {
 StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChanges& changes, std::uint64_t batches,
                        const MemoryBudget& budget, std::uint64_t exact_arcs, const ColdFiles* cold) {
   StreamPlan plan;
-  plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes(), contents.graph().list_form()) +
-                    batches * (changed_edges(changes) * sizeof(Edge) + changes.forced.size() * sizeof(NodeId) +
+  const ListForm& form = contents.graph().list_form();
+  plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes(), form) +
+                    batches * (changed_edges(changes, form) * sizeof(Edge) + changes.forced.size() * sizeof(NodeId) +
                                changes.text_bytes + set_bytes(changes));
   plan.written_bytes = plan.disk_bytes;
   if (embedding == nullptr) return plan;

@@ -213,21 +213,20 @@ std::uint64_t Graph::max_decoded_bytes() const {
   });
   std::uint64_t most = 0;
   for (const Shard& shard : shards_) most = std::max(most, shard.most_block_ids());
-  const std::uint64_t changed = changed_arcs_ * (form_.multiplied ? 1 : form_.max_weight);
-  return (most + std::min(changed, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
+  return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
          (sizeof(NodeId) + (form_.multiplied ? sizeof(std::uint32_t) : 0));
 }
 
 void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {
   if (!deltas_) deltas_ = std::make_unique<NodeMap<Delta>>(nodes_);
   Delta& delta = deltas_->at(from);
-  changed_arcs_ -= delta.removed.size() + delta.inserted.size();
+  const auto ids = [&](const ChangedArcs& arcs) { return form_.multiplied ? arcs.size() : arcs.total(); };
+  changed_arcs_ -= ids(delta.removed) + ids(delta.inserted);
   // An arc that returns to what the shard says leaves no trace.
   units -= (insert ? delta.removed : delta.inserted).take(to, units);
   if (units > 0) (insert ? delta.inserted : delta.removed).add(to, units, form_.max_weight > 1);
-  changed_arcs_ += delta.removed.size() + delta.inserted.size();
-  most_inserted_ = std::max<std::uint64_t>(most_inserted_,
-                                           form_.multiplied ? delta.inserted.size() : delta.inserted.total());
+  changed_arcs_ += ids(delta.removed) + ids(delta.inserted);
+  most_inserted_ = std::max<std::uint64_t>(most_inserted_, ids(delta.inserted));
   if (delta.removed.empty() && delta.inserted.empty()) deltas_->erase(from);
 }
 

@@ -51,7 +51,7 @@ class Graph {
   [[nodiscard]] std::uint64_t num_ids() const noexcept { return form_.multiplied ? 2 * edges_ : arcs_; }
   /// Terms of the sums of one level: the ids of all lists, and every node itself.
   [[nodiscard]] std::uint64_t num_terms() const noexcept { return num_ids() + nodes_; }
-  /// Ids that changed since the shards, each once whatever weight it has lost or gained.
+  /// Ids that changes since the shards have brought into lists or taken from them, at most.
   [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
@@ -123,8 +123,8 @@ class Graph {
   /// Notes how many edges these calls have made or ended.
   void count_edges(std::int64_t more) noexcept { edges_ += static_cast<std::uint64_t>(more); }
 
-  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most,
-  /// which have `weights` or not, and for those that there are.
+  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most, an
+  /// edge for each unit where ids are repeated, and for those that there are.
   [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges, std::uint64_t nodes, bool weights) noexcept {
     return delta_bytes(std::min(2 * edges, nodes), 2 * edges, weights);
   }

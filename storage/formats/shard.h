@@ -71,6 +71,7 @@ class ShardWriter {
   /// whole blocks.
   void append(const EncodedLists& lists);
   FileEntry finish();
+  /// Arcs of all lists, after finish().
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
 
  private:

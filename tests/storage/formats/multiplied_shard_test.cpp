@@ -10,6 +10,7 @@
 
 #include "storage/formats/shard.h"
 #include "storage/io/error.h"
+#include "storage/types/list_view.h"
 #include "support/folder_bytes.h"
 #include "support/temp_dir.h"
 
